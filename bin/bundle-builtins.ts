@@ -1,0 +1,42 @@
+import { builtinModules, createRequire } from 'node:module'
+import type { Plugin } from 'esbuild'
+
+const require = createRequire(import.meta.url)
+
+/**
+ * Reaches Node's own modules through process.getBuiltinModule. An ESM import reads every export of the module,
+ * which runs its lazy getters: node:http so loads undici (some 30 ms instead of 4), node:process some 7 ms.
+ * Only names that the bundle uses are read, as esbuild drops the others.
+ */
+export function throughBuiltinModule(): Plugin {
+  return {
+    name: 'through-builtin-module',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^(node:)?[a-z][a-z0-9_/]*$/ }, ({ path, kind }) => {
+        const name = path.replace(/^node:/, '')
+        if (!builtinModules.includes(name)) return undefined
+        return {
+          path: name,
+          namespace: kind === 'import-statement' ? 'builtin' : 'builtin-object',
+          sideEffects: false,
+        }
+      })
+      onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: facade(path), loader: 'js' }))
+      // import() and require() hand out the whole module, so they get the object itself, its getters untouched.
+      onLoad({ filter: /.*/, namespace: 'builtin-object' }, ({ path }) => {
+        return { contents: `module.exports = process.getBuiltinModule('node:${path}')`, loader: 'js' }
+      })
+    },
+  }
+}
+
+function facade(name: string): string {
+  const module = `process.getBuiltinModule('node:${name}')`
+  const names = Object.keys(require(`node:${name}`)).filter((key) => key !== 'default')
+  const exported = names.map((key, index) => {
+    return `const e${index} = /* @__PURE__ */ (() => builtin[${JSON.stringify(key)}])()\nexport { e${index} as ${key} }`
+  })
+  return [`const builtin = /* @__PURE__ */ (() => ${module})()`, 'export default builtin', ...exported].join(
+    '\n',
+  )
+}

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Metafile, PartialMessage, Plugin } from 'esbuild'
+import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const nodeModules = join(root, 'node_modules')
+const sdkModule = /node_modules.(@aws-sdk|@smithy).*\.js$/
+const clientConfiguration = /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/
+
+/**
+ * Leaves out of the AWS SDK what a function on Lambda cannot use (see the replacements).
+ * The build fails when the installed SDK has no such module, does not import it any more, or imports a name that
+ * the replacement lacks: an upgrade of the SDK must not undo the trimming unseen. It fails, too, when a function has
+ * a client without replacements, as that would bring the credential chain back.
+ */
+export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
+  const byFile = new Map(list.map((replacement) => [join(nodeModules, replacement.module), replacement]))
+  const files = [...byFile.keys()]
+  return {
+    name: 'small-sdk',
+    setup({ onStart, onLoad, onEnd, initialOptions }) {
+      initialOptions.metafile = true
+      const loaded = new Set<string>()
+      onStart(() => {
+        loaded.clear()
+        const gone = files.filter((file) => !existsSync(file))
+        return { errors: gone.map(complaint('is not in the installed AWS SDK')) }
+      })
+      onLoad({ filter: sdkModule }, ({ path }) => {
+        const replacement = byFile.get(path)
+        if (!replacement) return undefined
+        loaded.add(path)
+        return { contents: replacement.code, loader: 'js', resolveDir: join(path, '..') }
+      })
+      onEnd(({ metafile }) => {
+        const inputs = inputsOf(metafile)
+        const passedBy = files.filter(
+          (file) => !loaded.has(file) && inputs.some((input) => input.startsWith(packageOf(file))),
+        )
+        const whole = inputs.filter((input) => clientConfiguration.test(input) && !byFile.has(input))
+        return {
+          errors: [
+            ...passedBy.map(complaint('is no longer imported by the AWS SDK')),
+            ...whole.map(complaint('is not replaced')),
+          ],
+        }
+      })
+    },
+  }
+}
+
+function inputsOf(metafile: Metafile | undefined): string[] {
+  return Object.keys(metafile?.inputs ?? {}).map((input) => resolve(root, input))
+}
+
+function packageOf(file: string): string {
+  return `${file.slice(0, file.indexOf('/dist-es/'))}/`
+}
+
+function complaint(what: string): (file: string) => PartialMessage {
+  const advice = 'see what changed and amend bin/bundle-sdk-replacements.ts'
+  return (file) => ({ text: `${file.slice(nodeModules.length + 1)} ${what}: ${advice}` })
+}

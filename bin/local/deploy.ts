@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ACCOUNT, cleanEnvironment, localAwsEnvironment, NODE_BIN, REGION } from '#bin/local/environment.ts'
+import { StartFailure } from '#bin/local/failure.ts'
+import { runStep } from '#bin/local/run-step.ts'
+
+const CDK = join(NODE_BIN, 'cdk')
+const STACK = 'commerce-local'
+
+const QUIET = ['--no-notices', '--no-version-reporting', '--no-color', '--ci']
+
+/** The CDK command line asks the internet for notices and newer versions, and reports its use. */
+const SILENCE = { CDK_DISABLE_CLI_TELEMETRY: 'true', CDK_DISABLE_VERSION_CHECK: '1', NO_COLOR: '1' }
+
+/** What the running service is reached by; the stack's outputs carry these names. */
+export interface StackOutputs {
+  readonly RestApiId: string
+  readonly StageName: string
+  readonly TableName: string
+  readonly EventBusName: string
+}
+
+export interface SynthesisOptions {
+  /** The CDK app as a command; the service's own unless a test brings another. */
+  readonly app?: string
+  /** Path of the settings profile. */
+  readonly settings: string
+  /** Where the cloud assembly is written. */
+  readonly assembly: string
+  readonly signal: AbortSignal
+}
+
+/**
+ * Synthesises the local stage once, into a directory that `deploy` takes as it is. Talks to no AWS.
+ * @throws StartFailure with the app's own words, such as a missing setting.
+ */
+export async function synthesise({
+  app = 'node bin/app.ts',
+  settings,
+  assembly,
+  signal,
+}: SynthesisOptions): Promise<void> {
+  await mkdir(dirname(assembly), { recursive: true })
+  await runStep({
+    name: 'Synthesising the stack',
+    command: CDK,
+    args: [
+      'synth',
+      '--quiet',
+      '--app',
+      app,
+      '--output',
+      assembly,
+      '-c',
+      'stage=local',
+      '-c',
+      `settings=${settings}`,
+      ...QUIET,
+    ],
+    env: { ...cleanEnvironment(), ...SILENCE, AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' },
+    signal,
+  })
+}
+
+/** Makes the bucket and roles that deployments go through. */
+export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<void> {
+  await runStep({
+    name: 'Bootstrapping the local AWS',
+    command: CDK,
+    args: ['bootstrap', `aws://${ACCOUNT}/${REGION}`, ...QUIET],
+    env: { ...localAwsEnvironment(endpoint), ...SILENCE },
+    signal,
+  })
+}
+
+/**
+ * Deploys a synthesised assembly to the local AWS.
+ * @throws StartFailure with the whole output of the CDK command line, or if an output is missing.
+ */
+export async function deploy(endpoint: string, assembly: string, signal: AbortSignal): Promise<StackOutputs> {
+  const outputsFile = join(dirname(assembly), 'outputs.json')
+  const output = await runStep({
+    name: 'Deploying to the local AWS',
+    command: CDK,
+    args: [
+      'deploy',
+      '--all',
+      '--app',
+      assembly,
+      '--require-approval',
+      'never',
+      '--outputs-file',
+      outputsFile,
+      ...QUIET,
+    ],
+    env: { ...localAwsEnvironment(endpoint), ...SILENCE },
+    signal,
+  })
+  return readOutputs(outputsFile, output)
+}
+
+function readOutputs(file: string, deployment: string): StackOutputs {
+  const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
+  const missing = ['RestApiId', 'StageName', 'TableName', 'EventBusName'].filter((name) => !outputs[name])
+  if (missing.length > 0)
+    throw new StartFailure(`The stack ${STACK} has no output ${missing.join(', ')}.`, deployment)
+  return outputs
+}

@@ -1,0 +1,33 @@
+import { NewOrder, OrderView } from '#shared/orders/order.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'orders.create',
+  method: 'POST',
+  path: '/v1/orders',
+  summary: 'Place an order',
+  description:
+    'Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing.',
+  auth: 'bearer',
+  access: 'create',
+  idempotency: 'required',
+  payloadKilobytes: 32,
+  latency: { p95: 400, p99: 1000 },
+  body: NewOrder,
+  reply: {
+    status: (settings) => settings['orders.createStatus'],
+    schema: OrderView,
+    etag: true,
+    location: true,
+  },
+  errors: [],
+  openPoints: [
+    'orders.createStatus',
+    'orders.fields',
+    'orders.limits',
+    'orders.currencies',
+    'orders.statuses',
+  ],
+  uses: ['table.read', 'table.write'],
+  breaks: 'No order can be placed.',
+})

@@ -1,0 +1,40 @@
+import { OrderView } from '#shared/orders/order.ts'
+import { orderListing } from '#shared/orders/order-listing.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { listEnvelope } from '#shared/platform/listing/list-reply.ts'
+import { perSettings } from '#shared/platform/settings/per-settings.ts'
+
+export const route = defineRoute({
+  operation: 'orders.list',
+  method: 'GET',
+  path: '/v1/orders',
+  summary: 'List orders',
+  description:
+    'Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear.',
+  auth: 'bearer',
+  access: 'list',
+  idempotency: 'none',
+  payloadKilobytes: 64,
+  latency: { p95: 300, p99: 800 },
+  listing: orderListing,
+  reply: {
+    status: () => 200,
+    schema: perSettings((settings) => listEnvelope(OrderView(settings))),
+    etag: true,
+  },
+  errors: [],
+  openPoints: [
+    'orders.fields',
+    'orders.statuses',
+    'lists.defaultSort',
+    'lists.searchFields',
+    'lists.pageSizeZero',
+    'lists.pageSizeAbsurd',
+    'lists.count',
+    'lists.offsetPaging',
+    'lists.readBudget',
+    'lists.includeDeletedRoles',
+  ],
+  uses: ['table.read', 'table.write', 'secret.read'],
+  breaks: 'Orders cannot be listed or searched.',
+})

@@ -1,0 +1,15 @@
+import { viewOf } from '#shared/orders/order.ts'
+import { orderEtag, readOrder } from '#shared/orders/order-store.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { ok } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform({ params, scope }, { settings, table }) {
+    const order = await readOrder(table, scope, params.id ?? '', settings)
+    return ok(viewOf(order, settings), { etag: orderEtag(order) })
+  },
+})
+
+export const handler = lambda(endpoint)

@@ -1,0 +1,21 @@
+import { OrderView } from '#shared/orders/order.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'orders.read',
+  method: 'GET',
+  path: '/v1/orders/{id}',
+  summary: 'Read an order',
+  description:
+    'Returns one order with its entity tag. An order of another tenant is answered like one that does not exist.',
+  auth: 'bearer',
+  access: 'read',
+  idempotency: 'none',
+  payloadKilobytes: 24,
+  latency: { p95: 200, p99: 600 },
+  reply: { status: () => 200, schema: OrderView, etag: true },
+  errors: ['NOT_FOUND.order', 'GONE.order'],
+  openPoints: ['orders.fields', 'orders.statuses', 'orders.gone', 'auth.crossTenantStatus'],
+  uses: ['table.read', 'table.find', 'table.write'],
+  breaks: 'No order can be read by its id.',
+})

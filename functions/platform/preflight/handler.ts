@@ -1,0 +1,26 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda'
+import { newId, systemClock } from '#shared/platform/clock.ts'
+import { correlationHeaders, correlationOf } from '#shared/platform/http/correlation.ts'
+import { toRequest, toResult } from '#shared/platform/http/gateway-event.ts'
+import { preflightHeaders, securityHeaders } from '#shared/platform/http/headers.ts'
+import { deployedSettings } from '#shared/platform/settings/deployed.ts'
+
+/** The methods of each path, put in by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
+const methods: Record<string, string[]> = JSON.parse(process.env.METHODS ?? '{}')
+
+/** Answers the preflight requests of browsers for every path. */
+export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
+  const { headers } = toRequest(event)
+  const allowed = [...(methods[event.resource] ?? []), 'OPTIONS']
+  return toResult({
+    status: 204,
+    headers: {
+      Allow: allowed.join(', '),
+      'Cache-Control': 'no-store',
+      ...securityHeaders,
+      ...correlationHeaders(correlationOf(headers, () => newId(systemClock))),
+      ...preflightHeaders(headers.origin, allowed, deployedSettings()),
+    },
+    body: undefined,
+  })
+}

@@ -1,0 +1,20 @@
+import type { Listing } from '../platform/listing/listing.ts'
+
+/** How orders are filtered and searched. */
+export const orderListing: Listing = {
+  entity: 'order',
+  fields: {
+    id: 'string',
+    cart_id: 'string',
+    currency: 'string',
+    status: 'string',
+    amount_minor: 'integer',
+    created_at: 'date-time',
+    updated_at: 'date-time',
+  },
+  allowed: (settings) => ({
+    status: settings['orders.statuses'].all,
+    currency: settings['orders.currencies'],
+  }),
+  search: (settings) => settings['lists.searchFields'].orders,
+}

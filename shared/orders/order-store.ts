@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import type { Scope } from '../platform/auth/authorise.ts'
+import { locate } from '../platform/auth/locate.ts'
+import { fail } from '../platform/errors/failure.ts'
+import { type Item, keyOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create, type Write } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
+import type { Order } from './order.ts'
+
+export function newOrder(order: Order): Write {
+  return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
+}
+
+/** @throws NOT_FOUND.order, also for another tenant's; GONE.order where only a tombstone is left */
+export async function readOrder(table: Table, scope: Scope, id: string, settings: Settings): Promise<Order> {
+  const item = await locate(table, scope, 'order', id, 'NOT_FOUND.order', settings)
+  if (item.erased_at === undefined) return asOrder(item)
+  throw fail(settings['orders.gone'] === 'tombstone' ? 'GONE.order' : 'NOT_FOUND.order')
+}
+
+/** An item of the orders' partitions. */
+export function asOrder(item: Item): Order {
+  return item as unknown as Order
+}
+
+export function orderEtag({ id, version }: Order): string {
+  return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
+}

@@ -1,0 +1,66 @@
+import * as v from 'valibot'
+import { timestamp } from '../platform/clock.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
+
+/** The body of POST /v1/orders (contract, 'Order'). amount_minor is in minor units of the currency. */
+export const NewOrder = perSettings((settings) => {
+  const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
+  return v.strictObject({
+    cart_id: v.pipe(v.string(), v.minLength(1), v.maxLength(cartIdMaxLength), v.regex(/^[\x21-\x7e]+$/)),
+    amount_minor: v.pipe(v.number(), v.safeInteger(), v.minValue(amountMinorMin), v.maxValue(amountMinorMax)),
+    currency: v.picklist(settings['orders.currencies']),
+  })
+})
+export type NewOrder = v.InferOutput<ReturnType<typeof NewOrder>>
+
+/** An order as it is stored. */
+export interface Order {
+  id: string
+  tenant_id: string
+  cart_id: string
+  amount_minor: number
+  currency: string
+  status: string
+  created_at: string
+  updated_at: string
+  /** Counts the changes; entity tags and conditional writes go by it. */
+  version: number
+}
+
+const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))
+
+/** An order as callers see it: the fields that the deployment shows. */
+export const OrderView = perSettings((settings) => {
+  const fields = {
+    id: v.string(),
+    tenant_id: v.string(),
+    cart_id: v.string(),
+    amount_minor: v.pipe(v.number(), v.integer()),
+    currency: v.string(),
+    status: v.picklist(settings['orders.statuses'].all),
+    created_at: utc,
+    updated_at: utc,
+  }
+  const shown = settings['orders.fields'].map((field) => [field, fields[field]])
+  return v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>)
+})
+
+export function viewOf(order: Order, settings: Settings): Record<string, unknown> {
+  return Object.fromEntries(settings['orders.fields'].map((field) => [field, order[field]]))
+}
+
+/** A new order in its first status. Its id carries the time of its making, which is its created_at. */
+export function placeOrder(request: NewOrder, id: string, tenant: string, settings: Settings): Order {
+  const at = timestamp(timeOf(id))
+  return {
+    id,
+    tenant_id: tenant,
+    ...request,
+    status: settings['orders.statuses'].first,
+    created_at: at,
+    updated_at: at,
+    version: 1,
+  }
+}

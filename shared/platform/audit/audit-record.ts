@@ -1,0 +1,43 @@
+import type { Caller } from '../auth/caller.ts'
+import { type Clock, newId, timestamp } from '../clock.ts'
+import { type Item, keyOf } from '../table/keys.ts'
+
+/** What an allowed sensitive action adds to its own transaction. */
+export interface AuditEntry {
+  action: string
+  /** The kind of resource and, in the caller's reach, its id: `order/…`. */
+  target: string
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+}
+
+/** An audit record (contract, 'Audit record'). It lies in the tenant of the actor. */
+export interface AuditRecord extends AuditEntry {
+  actor_id: string
+  role: string
+  token_sub: string
+  tenant_id: string
+  result: 'allow' | 'deny'
+  reason: string
+  correlation_id: string
+  at: string
+}
+
+export function auditItem(
+  caller: Caller,
+  entry: AuditEntry & { result: AuditRecord['result']; reason: string },
+  correlationId: string,
+  clock: Clock,
+): Item {
+  const id = newId(clock)
+  const record: AuditRecord = {
+    actor_id: caller.sub,
+    role: caller.role ?? 'none',
+    token_sub: caller.sub,
+    tenant_id: caller.tenant,
+    correlation_id: correlationId,
+    at: timestamp(clock.now()),
+    ...entry,
+  }
+  return { ...keyOf(caller.tenant, 'audit', id), ...record }
+}

@@ -1,0 +1,18 @@
+import type { ErrorCode } from '../errors/catalogue.ts'
+import type { Failure } from '../errors/failure.ts'
+
+/** A failure that is audited under a reason which its answer may hide, such as the existence of a foreign item. */
+export class Denial extends Error {
+  override name = 'Denial'
+  readonly failure: Failure
+  readonly reason: ErrorCode
+  /** The kind of resource; never the id, which may be another tenant's. */
+  readonly target: string
+
+  constructor(failure: Failure, reason: ErrorCode, target: string) {
+    super(failure.code)
+    this.failure = failure
+    this.reason = reason
+    this.target = target
+  }
+}

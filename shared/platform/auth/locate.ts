@@ -1,0 +1,36 @@
+import type { Settings } from '../../settings/register.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
+import { fail } from '../errors/failure.ts'
+import { isUuidV7 } from '../ids/uuid-v7.ts'
+import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
+import type { Scope } from './authorise.ts'
+import { Denial } from './denial.ts'
+
+/**
+ * Reads an item by id within the caller's scope. An item of another tenant is answered like one that is absent,
+ * with the same work done: both look it up by id and both leave an audit record.
+ * @throws `missing`, or AUTHZ.scope.tenant where a deployment answers cross-tenant access with 403
+ */
+export async function locate(
+  table: Table,
+  scope: Scope,
+  entity: Entity,
+  id: string,
+  missing: ErrorCode,
+  settings: Settings,
+): Promise<Item> {
+  const own = isUuidV7(id) ? await table.get(keyOf(scope.tenant, entity, id)) : undefined
+  if (own) return own
+  const elsewhere = isUuidV7(id) ? await table.findById(entity, id) : undefined
+  if (!elsewhere || ownerOf(elsewhere.pk).tenant === scope.tenant)
+    throw new Denial(fail(missing), missing, entity)
+  if (scope.anywhere) {
+    const found = await table.get(elsewhere)
+    if (found) return found
+    throw new Denial(fail(missing), missing, entity)
+  }
+  const status = settings['auth.crossTenantStatus']
+  const answer = status === 404 ? fail(missing) : fail('AUTHZ.scope.tenant', { http: status })
+  throw new Denial(answer, 'AUTHZ.scope.tenant', entity)
+}

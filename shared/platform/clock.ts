@@ -1,0 +1,28 @@
+import { uuidV7 } from './ids/uuid-v7.ts'
+
+/** The only place that reads the clock and the random source; rules get both passed in. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  sleep(milliseconds: number): Promise<void>
+  /** At least 0 and below 1; for jitter only, never for secrets. */
+  jitter(): number
+  /** Cryptographically random. */
+  randomBytes(length: number): Uint8Array
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  jitter: () => Math.random(),
+  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+}
+
+export function newId(clock: Clock): string {
+  return uuidV7(clock.now(), clock.randomBytes(10))
+}
+
+/** RFC 3339 in UTC with milliseconds, ending in Z. */
+export function timestamp(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}

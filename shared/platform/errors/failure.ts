@@ -1,0 +1,82 @@
+import { catalogue, type ErrorCode, messageId } from './catalogue.ts'
+
+/** Why one field was refused: `reason` is stable, the rest are the limits that it broke. */
+export interface FieldProblem {
+  reason: string
+  min?: number
+  max?: number
+  regex?: string
+  allowed?: readonly string[]
+  actual?: string | number
+}
+
+export interface Details {
+  fields?: Record<string, FieldProblem>
+  [detail: string]: unknown
+}
+
+export interface FailureOptions {
+  /** Overrides the status of the catalogue where the contract leaves a choice. */
+  http?: number
+  details?: Details
+  headers?: Record<string, string>
+  /** Sent as Retry-After, in whole seconds. */
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** An answer other than success that the service means to give; anything else thrown is a fault of its own. */
+export class Failure extends Error {
+  override name = 'Failure'
+  readonly code: ErrorCode
+  readonly http: number
+  readonly retryable: boolean
+  readonly details: Details | undefined
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, options: FailureOptions = {}) {
+    super(code, { cause: options.cause })
+    this.code = code
+    this.http = options.http ?? catalogue[code].http
+    this.retryable = catalogue[code].retryable
+    this.details = options.details
+    this.headers = { ...options.headers }
+    const retryAfter = options.retryAfterSeconds ?? (this.http === 503 ? 1 : undefined)
+    if (retryAfter !== undefined) this.headers['Retry-After'] = String(retryAfter)
+  }
+}
+
+/** Makes a failure to be thrown: `throw fail('CONFLICT.soft_deleted')`. */
+export function fail(code: ErrorCode, options?: FailureOptions): Failure {
+  return new Failure(code, options)
+}
+
+/** A failure of one field of the request. */
+export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
+  return new Failure(code, { details: { fields: { [field]: problem } } })
+}
+
+/** The body of every error (contract, 'Errors', Envelope). */
+export interface ErrorEnvelope {
+  error: {
+    code: string
+    message_id: string
+    http: number
+    retryable: boolean
+    correlation_id: string
+    details: Details
+  }
+}
+
+export function envelope(failure: Failure, correlationId: string): ErrorEnvelope {
+  return {
+    error: {
+      code: failure.code,
+      message_id: messageId(failure.code),
+      http: failure.http,
+      retryable: failure.retryable,
+      correlation_id: correlationId,
+      details: failure.details ?? {},
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import type { Settings } from '../../settings/register.ts'
+import { authorise, type Scope } from '../auth/authorise.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { TokenVerifier } from '../auth/verify-token.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
+import { fail, failField } from '../errors/failure.ts'
+import { parseListQuery } from '../listing/list-query.ts'
+import type { Checked } from './endpoint.ts'
+import { parseBody } from './parse-body.ts'
+import type { HttpRequest } from './request.ts'
+import { hasBody, type Route } from './route.ts'
+
+const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+
+/** @throws the setting's code with 413 when the body passes the cap of its route (contract, 'Limits') */
+export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
+  const named = hasBody(route) ? route.payloadKilobytes : undefined
+  const max = (named ?? settings['limits.defaultBodyKilobytes']) * 1024
+  const actual = request.body?.byteLength ?? 0
+  if (actual <= max) return
+  const details = { fields: { body: { reason: 'too_large', max, actual } } }
+  throw fail(settings['limits.tooLarge'] as ErrorCode, { http: 413, details })
+}
+
+/** @throws AUTH.*, when the credential does not say who calls */
+export function authenticate(
+  { headers }: HttpRequest,
+  route: Route,
+  tokens: TokenVerifier,
+  settings: Settings,
+  now: number,
+): Promise<Caller> | undefined {
+  if (route.auth === 'none') return undefined
+  const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
+  return tokens.verify(headers.authorization, nonce, now)
+}
+
+/** What the caller may touch: their tenant, or the one that the request names. @throws AUTHZ.*, POLICY.* */
+export function scopeOf(
+  request: HttpRequest,
+  route: Route,
+  caller: Caller | undefined,
+  settings: Settings,
+): Scope {
+  if (route.auth === 'none') return { tenant: settings['auth.publicTenant'], anywhere: false }
+  // Deny by default: a bearer route without a row of the matrix lets nobody in.
+  if (!caller || !route.access) throw fail('AUTHZ.role.denied')
+  const name = settings['auth.adminTenantParameter']
+  const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
+  const scope = authorise(caller, { ...route, access: route.access }, addressed[0], settings)
+  if (addressed.length > 1) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
+  if (!tenantPattern.test(scope.tenant)) {
+    throw failField('VALIDATION.filter.value_invalid', name, {
+      reason: 'format',
+      regex: tenantPattern.source,
+    })
+  }
+  return scope
+}
+
+/** The query and the body by the route's schemas. @throws VALIDATION.*, AUTHZ.filter.denied */
+export function parseRequest(
+  request: HttpRequest,
+  route: Route,
+  caller: Caller | undefined,
+  scope: Scope,
+  settings: Settings,
+): Checked<unknown> {
+  const query = request.query.filter(([name]) => name !== settings['auth.adminTenantParameter'])
+  const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
+  const list =
+    route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
+  const unknown = route.listing ? undefined : query[0]?.[0]
+  if (unknown !== undefined)
+    throw failField('VALIDATION.field.unknown', unknown.slice(0, 64), { reason: 'unknown' })
+  const body = route.body && parseBody(request, route.body(settings), settings)
+  return { params: request.params, body, list, caller, scope }
+}

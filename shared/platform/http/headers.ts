@@ -1,0 +1,63 @@
+import type { Settings } from '../../settings/register.ts'
+
+/** On every answer (contract, 'Authentication'). The gateway's own answers carry them too. */
+export const securityHeaders = {
+  'Content-Security-Policy': "default-src 'self'; frame-ancestors 'none'",
+  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'strict-origin-when-cross-origin',
+} as const
+
+/** What a caller may send from a browser, beyond what every request may carry. */
+export const requestHeaders = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'X-Correlation-Id',
+  'X-Request-Timeout',
+  'traceparent',
+  'tracestate',
+  'baggage',
+] as const
+
+const exposedHeaders = [
+  'X-Correlation-Id',
+  'ETag',
+  'Idempotency-Status',
+  'Location',
+  'Retry-After',
+  'WWW-Authenticate',
+  'traceparent',
+  'tracestate',
+].join(', ')
+
+/** The CORS headers of an answer to this origin: none unless the allow-list names it, and never a wildcard. */
+export function corsHeaders(origin: string | undefined, settings: Settings): Record<string, string> {
+  if (origin === undefined || !settings['cors.allowedOrigins'].includes(origin)) return { Vary: 'Origin' }
+  return {
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': exposedHeaders,
+    Vary: 'Origin',
+  }
+}
+
+/** The answer to a preflight request for a path with these methods. */
+export function preflightHeaders(
+  origin: string | undefined,
+  methods: readonly string[],
+  settings: Settings,
+): Record<string, string> {
+  const allowed = corsHeaders(origin, settings)
+  if (!('Access-Control-Allow-Origin' in allowed)) return allowed
+  const own = [settings['auth.nonce'].header]
+  return {
+    ...allowed,
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': [...requestHeaders, ...own].join(', '),
+    'Access-Control-Max-Age': '600',
+  }
+}

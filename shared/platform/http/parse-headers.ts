@@ -1,0 +1,72 @@
+import type { Settings } from '../../settings/register.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
+import { fail, failField } from '../errors/failure.ts'
+import type { HttpRequest } from './request.ts'
+import type { Route } from './route.ts'
+
+/**
+ * The time that a request may take, in milliseconds: X-Request-Timeout, or the largest that a deployment allows.
+ * @throws VALIDATION.header.invalid unless it is a whole number above 0
+ */
+export function timeBudget(headers: HttpRequest['headers'], settings: Settings): number {
+  const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
+  const given = headers['x-request-timeout']
+  if (given === undefined) return maxMilliseconds
+  if (!/^[1-9][0-9]{0,8}$/.test(given)) {
+    throw failField('VALIDATION.header.invalid', 'X-Request-Timeout', {
+      reason: 'format',
+      regex: '^[1-9][0-9]{0,8}$',
+    })
+  }
+  return Math.min(Number(given) * (unit === 'seconds' ? 1000 : 1), maxMilliseconds)
+}
+
+/**
+ * The caller's Idempotency-Key, if the operation takes one.
+ * @throws the setting's code when it is missing where it is required, VALIDATION.idempotency_key.*
+ */
+export function idempotencyKey(request: HttpRequest, route: Route, settings: Settings): string | undefined {
+  if (route.idempotency === 'none') return undefined
+  const field = 'Idempotency-Key'
+  const key = request.headers['idempotency-key']
+  const required =
+    route.idempotency === 'required' || settings['idempotency.requiredOn'].includes(route.operation)
+  if (key === undefined || key === '') {
+    if (!required && key === undefined) return undefined
+    throw failField(settings['idempotency.missingKey'] as ErrorCode, field, { reason: 'required' })
+  }
+  const max = settings['idempotency.keyMaxLength']
+  if (key.length > max) {
+    throw failField('VALIDATION.idempotency_key.length', field, {
+      reason: 'too_long',
+      max,
+      actual: key.length,
+    })
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw failField('VALIDATION.idempotency_key.charset', field, {
+      reason: 'charset',
+      regex: '^[\\x21-\\x7e]+$',
+    })
+  }
+  return key
+}
+
+/** @throws VALIDATION.accept.unsupported when the caller takes no JSON at all (RFC 9110 12.5.1) */
+export function checkAccept(headers: HttpRequest['headers'], mediaType: string): void {
+  const accept = headers.accept
+  if (accept === undefined || accept.trim() === '') return
+  const taken = ['*/*', 'application/*', 'application/json', mediaType]
+  const accepted = accept.split(',').some((part) => {
+    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    return taken.includes(range) && !parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
+  })
+  if (!accepted) throw fail('VALIDATION.accept.unsupported', { details: { supported: [mediaType] } })
+}
+
+/** True when If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  return ifNoneMatch.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+}

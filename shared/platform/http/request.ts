@@ -1,0 +1,17 @@
+/** A request as the platform sees it, free of any gateway's format. */
+export interface HttpRequest {
+  method: string
+  path: string
+  params: Readonly<Record<string, string>>
+  /** In the order sent, names and values decoded; a repeated name stands twice. */
+  query: readonly (readonly [name: string, value: string])[]
+  /** Names in lower case; of a repeated header the values are joined with a comma. */
+  headers: Readonly<Record<string, string>>
+  body: Uint8Array | undefined
+}
+
+export interface HttpResponse {
+  status: number
+  headers: Record<string, string>
+  body: string | undefined
+}

@@ -1,0 +1,152 @@
+import type { Settings } from '../../settings/register.ts'
+import { Denial } from '../auth/denial.ts'
+import { Failure, fail } from '../errors/failure.ts'
+import type { Intent, Reply } from '../http/reply.ts'
+import type { Item } from '../table/keys.ts'
+import type { Condition } from '../table/table.ts'
+import { type Committer, commit } from './commit.ts'
+import {
+  type Answer,
+  asRecord,
+  checkPayload,
+  finishedRecord,
+  type IdempotencyRecord,
+  type KeyedRequest,
+  pendingRecord,
+} from './record.ts'
+
+/** What a keyed request is made of. */
+export interface Once extends Committer {
+  settings: Settings
+  keyed: KeyedRequest
+  perform(): Promise<Reply | Intent>
+  /** Makes or finds the effect of an intent. */
+  proceed(resume: Record<string, unknown>): Promise<Reply>
+  /** Checks a reply against its schema and renders it. */
+  render(reply: Reply): Answer
+  /** What is stored for a request that can never succeed. */
+  renderFault(fault: unknown): Answer
+}
+
+/** The answer of a keyed request, and whether it is this request's own or that of an earlier one. */
+export interface OnceAnswer {
+  answer: Answer
+  status: 'stored' | 'replayed'
+}
+
+/** Longer than any request takes, so that a lease that ran out belongs to one that crashed; in milliseconds. */
+const leaseMilliseconds = 30_000
+const pollMilliseconds = 50
+
+/**
+ * Runs a request at most once for its key (contract, 'Idempotency record').
+ * - The effect and the record are one transaction: a replay finds the stored answer and nothing happens again.
+ * - A transient failure stores nothing, or leaves an intent pending: the same key may be sent again.
+ * - A fault that will not go away is stored as failed, and replayed.
+ * - A refusal (4xx) has no effect and is not stored.
+ */
+export async function runOnce(once: Once): Promise<OnceAnswer> {
+  let decision: Reply | Intent
+  let answer: Answer | undefined
+  try {
+    decision = await once.perform()
+    answer = 'resume' in decision ? undefined : once.render(decision)
+  } catch (thrown) {
+    return afterRefusal(once, thrown)
+  }
+  const leaseUntil = once.clock.now() + leaseMilliseconds
+  const record = answer
+    ? finishedRecord(once.keyed, answer, 'complete')
+    : pendingRecord(once.keyed, (decision as Intent).resume, leaseUntil)
+  let existing: Item | undefined
+  try {
+    existing = await commit(once, decision, { item: record, condition: isNew(once) })
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown
+    return storeFault(once, thrown, isNew(once))
+  }
+  if (existing) return replay(once, asRecord(existing))
+  return answer ? { answer, status: 'stored' } : finish(once, (decision as Intent).resume, leaseUntil)
+}
+
+/**
+ * The request was refused, perhaps only because its first run has succeeded since: then that answer is replayed.
+ */
+async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
+  const failure = thrown instanceof Denial ? thrown.failure : thrown
+  if (failure instanceof Failure && failure.retryable) throw failure
+  const existing = await recall(once)
+  if (existing) return replay(once, existing)
+  if (failure instanceof Failure) throw thrown
+  return storeFault(once, thrown, isNew(once))
+}
+
+/** Makes the effect and commits its outcome, if this request still holds the lease. */
+async function finish(once: Once, resume: Record<string, unknown>, leaseUntil: number): Promise<OnceAnswer> {
+  const held: Condition = { matches: { state: 'pending', lease_until: leaseUntil } }
+  let outcome: Reply
+  let answer: Answer
+  try {
+    outcome = await once.proceed(resume)
+    answer = once.render(outcome)
+  } catch (thrown) {
+    if (thrown instanceof Failure && thrown.retryable) {
+      await release(once, resume, held)
+      throw thrown
+    }
+    return storeFault(once, thrown, held)
+  }
+  const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
+  const existing = await commit(once, outcome, record)
+  return existing ? replay(once, asRecord(existing)) : { answer, status: 'stored' }
+}
+
+/** Lets the next try resume at once instead of waiting for the lease to run out. */
+async function release(once: Once, resume: Record<string, unknown>, held: Condition): Promise<void> {
+  await once.table.put({ item: pendingRecord(once.keyed, resume, 0), condition: held })
+}
+
+async function storeFault(once: Once, thrown: unknown, condition: Condition): Promise<OnceAnswer> {
+  const answer = once.renderFault(thrown)
+  const refusal = await once.table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
+  if (!refusal?.existing) return { answer, status: 'stored' }
+  return replay(once, asRecord(refusal.existing))
+}
+
+/** Answers from the record of an earlier request, waiting for it or taking it over as the case may be. */
+async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnswer> {
+  const { waitSeconds, retryAfterSeconds } = once.settings['idempotency.whilePending']
+  const patience = once.clock.now() + waitSeconds * 1000
+  for (let record: IdempotencyRecord | undefined = existing; record; record = await recall(once)) {
+    checkPayload(record, once.keyed)
+    if (record.state !== 'pending') {
+      const { status, headers, body } = record
+      return { answer: { status, headers, body }, status: 'replayed' }
+    }
+    if (record.lease_until <= once.clock.now()) return takeOver(once, record)
+    if (once.clock.now() >= patience) break
+    await once.clock.sleep(pollMilliseconds)
+  }
+  throw fail('CONFLICT.idempotency.in_progress', { retryAfterSeconds })
+}
+
+/** The request before left its intent unfinished: this one goes on with it and never starts anew. */
+async function takeOver(once: Once, record: IdempotencyRecord & { state: 'pending' }): Promise<OnceAnswer> {
+  const leaseUntil = once.clock.now() + leaseMilliseconds
+  const refusal = await once.table.put({
+    item: pendingRecord({ ...once.keyed, expiresAt: record.expires_at }, record.resume, leaseUntil),
+    condition: { matches: { state: 'pending', lease_until: record.lease_until } },
+  })
+  if (refusal?.existing) return replay(once, asRecord(refusal.existing))
+  return finish(once, record.resume, leaseUntil)
+}
+
+async function recall(once: Once): Promise<IdempotencyRecord | undefined> {
+  const item = await once.table.get(once.keyed.key)
+  const record = item && asRecord(item)
+  return record && record.expires_at > once.clock.now() / 1000 ? record : undefined
+}
+
+function isNew(once: Once): Condition {
+  return { absentOrExpiredBy: Math.floor(once.clock.now() / 1000) }
+}

@@ -1,0 +1,34 @@
+/** Time-ordered ids (RFC 9562 5.7): an entity's created_at is the time in its id, so the id is its sort key. */
+
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** @param milliseconds since 1970; @param random ten bytes */
+export function uuidV7(milliseconds: number, random: Uint8Array): string {
+  const tail = Array.from(random.subarray(0, 10), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const variant = ((Number.parseInt(tail.slice(3, 5), 16) & 0x3f) | 0x80).toString(16)
+  return format(milliseconds, `7${tail.slice(0, 3)}`, `${variant}${tail.slice(5, 7)}`, tail.slice(7, 19))
+}
+
+/** The smallest id of a millisecond: a lower bound for a range of created_at. */
+export function firstIdAt(milliseconds: number): string {
+  return format(milliseconds, '7000', '8000', '000000000000')
+}
+
+/** The largest id of a millisecond. */
+export function lastIdAt(milliseconds: number): string {
+  return format(milliseconds, '7fff', 'bfff', 'ffffffffffff')
+}
+
+export function isUuidV7(text: string): boolean {
+  return pattern.test(text)
+}
+
+/** The milliseconds since 1970 at which an id was made. */
+export function timeOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
+function format(milliseconds: number, third: string, fourth: string, last: string): string {
+  const time = Math.max(0, Math.trunc(milliseconds)).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${last.padEnd(12, '0')}`
+}

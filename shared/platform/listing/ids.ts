@@ -1,0 +1,18 @@
+/** Ids as 128-bit numbers: every bound of a page is an id that is included, so the one beside it is needed. */
+
+export const smallestId = '00000000-0000-0000-0000-000000000000'
+export const largestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** The id next to this one in a list's order. There is always one: ids of our time are far from both ends. */
+export function beside(id: string, steps: 1 | -1): string {
+  const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(steps)).toString(16).padStart(32, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+export function smaller(one: string, other: string): string {
+  return one < other ? one : other
+}
+
+export function larger(one: string, other: string): string {
+  return one > other ? one : other
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import type { Checked, Context } from '../http/endpoint.ts'
+import { ok, type Reply } from '../http/reply.ts'
+import type { Route } from '../http/route.ts'
+import { type Item, partitionsOf } from '../table/keys.ts'
+import { type CursorSeal, type Position, walkOf } from './cursor.ts'
+import { readPage } from './read-page.ts'
+
+/** What the envelope, cursors and links take of a reply beside its items, in bytes. */
+const envelopeBytes = 4096
+
+/** The reply of every list (contract, 'List envelope'). */
+export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
+  return v.strictObject({
+    data: v.array(item),
+    page_size: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+    next_cursor: v.nullable(v.string()),
+    prev_cursor: v.nullable(v.string()),
+    count: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    count_strategy: v.optional(v.picklist(['exact', 'approximate'])),
+    sort: v.string(),
+  })
+}
+
+/**
+ * One page of a list within the caller's scope.
+ * @throws VALIDATION.cursor.invalid
+ */
+export async function listReply(
+  route: Route,
+  { list: query, scope }: Checked<unknown>,
+  context: Context,
+  viewOf: (item: Item) => Record<string, unknown>,
+): Promise<Reply> {
+  const { listing, operation, payloadKilobytes = 64 } = route
+  if (!listing || !query) throw new Error(`${operation} is not a list`)
+  const { table, settings } = context
+  const seal = await context.cursorSeal()
+  const walk = walkOf(operation, scope.tenant, query)
+  const position = query.cursor === undefined ? undefined : seal.open(query.cursor, walk)
+  const now = context.now()
+  const request = {
+    table,
+    partitions: partitionsOf(scope.tenant, listing.entity),
+    listing,
+    query,
+    searchFields: listing.search(settings),
+    now,
+    readBudget: settings['lists.readBudget'],
+    byteBudget: payloadKilobytes * 1024 - envelopeBytes,
+    sizeOf: (item: Item) => Buffer.byteLength(JSON.stringify(viewOf(item))) + 1,
+  }
+  const page = await readPage({ ...request, position })
+  // The horizon ends with this millisecond: whoever inserts after our answer must be in a later one.
+  if (!position && context.now() === now) await context.sleep(1)
+  const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
+  const direction = query.descending ? 'desc' : 'asc'
+  const body = {
+    data: page.items.map(viewOf),
+    page_size: query.pageSize,
+    next_cursor: sealed(page.next, seal, walk),
+    prev_cursor: sealed(page.prev, seal, walk),
+    count: counted,
+    ...(counted !== null && { count_strategy: 'exact' }),
+    sort: `created_at.${direction},id.${direction}`,
+  }
+  return ok(body, { etag: etagOf(walk, query.pageSize, page.items, [page.prev, page.next], counted) })
+}
+
+function sealed(position: Position | undefined, seal: CursorSeal, walk: string): string | null {
+  return position ? seal.seal(position, walk) : null
+}
+
+/** How many items match, if that can be told within the read budget. */
+async function countOf(request: Omit<Parameters<typeof readPage>[0], 'position'>): Promise<number | null> {
+  const everything = { ...request.query, pageSize: request.readBudget, offset: 0 }
+  const page = await readPage({
+    ...request,
+    query: everything,
+    position: undefined,
+    byteBudget: Number.POSITIVE_INFINITY,
+  })
+  return page.next ? null : page.items.length
+}
+
+/** From the parameters, the ids and their versions, and whether there are neighbours. */
+function etagOf(
+  walk: string,
+  pageSize: number,
+  items: readonly Item[],
+  neighbours: readonly unknown[],
+  counted: number | null,
+): string {
+  const parts = [
+    walk,
+    pageSize,
+    items.map(({ sk, version }) => [sk, version]),
+    neighbours.map(Boolean),
+    counted,
+  ]
+  return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}"`
+}

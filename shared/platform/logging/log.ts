@@ -1,0 +1,61 @@
+import { Logger } from '@aws-lambda-powertools/logger'
+import { messageId } from '../errors/catalogue.ts'
+import type { Failure } from '../errors/failure.ts'
+import type { Correlation } from '../http/correlation.ts'
+
+/** What happened, by a code that searches and metrics can rely on. */
+export type LogCode =
+  | 'REQUEST_ANSWERED'
+  | 'REQUEST_REFUSED'
+  | 'REQUEST_FAILED'
+  | 'EVENTS_PUBLISHED'
+  | 'EVENTS_NOT_PUBLISHED'
+
+/** One request, without anything that its caller sent but the correlation id. */
+export interface RequestLine {
+  operation: string
+  status: number
+  failure: Failure | undefined
+  correlation: Correlation
+  durationMilliseconds: number
+}
+
+/** Structured logs, one line a record. Nobody logs a body, a header, a subject or an id of a resource. */
+export interface Log {
+  request(line: RequestLine): void
+  relayed(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
+}
+
+export function powertoolsLog(service: string): Log {
+  const logger = new Logger({ serviceName: service })
+  return {
+    request({ operation, status, failure, correlation, durationMilliseconds }) {
+      const failed = status >= 500
+      const record = {
+        code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
+        operation,
+        status,
+        duration_milliseconds: durationMilliseconds,
+        correlation_id: correlation.id,
+        ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),
+        ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
+        ...(failed && { fault: describeFault(failure?.cause) }),
+      }
+      if (failed) logger.error('request', record)
+      else logger.info('request', record)
+    },
+    relayed({ code, published, failed, fault }) {
+      const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
+      if (failed > 0) logger.error('relay', record)
+      else logger.info('relay', record)
+    },
+  }
+}
+
+/** The kind of a fault and where it arose. Its message is left out: it may quote what a caller sent. */
+export function describeFault(fault: unknown): { name: string; at: string[] } | undefined {
+  if (fault === undefined) return undefined
+  if (!(fault instanceof Error)) return { name: typeof fault, at: [] }
+  const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return { name: fault.name, at: frames.slice(0, 5).map((line) => line.trim()) }
+}

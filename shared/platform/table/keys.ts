@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto'
+
+/** The primary key of an item. */
+export interface Key {
+  pk: string
+  sk: string
+}
+
+export type Item = Key & Record<string, unknown>
+
+/**
+ * The entities of the table. Each lies in partitions of its tenant and kind, sorted by id, so that one tenant's
+ * items cannot be addressed from another and a list is one Query. `shards` spreads a tenant over several
+ * partitions once it outgrows one; reads merge them. A new entity is one line.
+ */
+export const entities = {
+  order: { shards: 1 },
+  audit: { shards: 1 },
+} as const satisfies Record<string, { shards: number }>
+
+export type Entity = keyof typeof entities
+
+/** The index that finds an entity by id whatever its tenant: keys only, for an Admin's reach and for denials. */
+export const byIdIndex = 'by-id'
+
+/** @param shards how many partitions the entity has in a tenant; the register's number unless a test says otherwise */
+export function partitionsOf(
+  tenant: string,
+  entity: Entity,
+  shards: number = entities[entity].shards,
+): string[] {
+  return Array.from({ length: shards }, (_, shard) => partition(tenant, entity, shard))
+}
+
+export function keyOf(
+  tenant: string,
+  entity: Entity,
+  id: string,
+  shards: number = entities[entity].shards,
+): Key {
+  return { pk: partition(tenant, entity, shardOf(id, shards)), sk: id }
+}
+
+/** The tenant and entity that a partition key names. */
+export function ownerOf(pk: string): { entity: string; tenant: string } {
+  const [entity = '', tenant = ''] = pk.split('#')
+  return { entity, tenant }
+}
+
+function partition(tenant: string, entity: Entity, shard: number): string {
+  return `${entity}#${tenant}#${shard}`
+}
+
+function shardOf(id: string, shards: number): number {
+  return shards === 1 ? 0 : createHash('sha256').update(id).digest().readUInt32BE() % shards
+}

@@ -1,0 +1,82 @@
+import type { Clock } from '../clock.ts'
+import { Failure, fail } from '../errors/failure.ts'
+import type { Budget } from '../limits/budget.ts'
+
+/** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
+const maxAttempts = 12
+const firstDelayMilliseconds = 25
+const longestDelayMilliseconds = 400
+
+const busy = new Set([
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'RequestLimitExceeded',
+  'TransactionConflictException',
+  'TransactionInProgressException',
+  'InternalServerError',
+  'ServiceUnavailable',
+  'ServiceUnavailableException',
+  'TimeoutError',
+  'NetworkingError',
+])
+const brokenConnection = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EAI_AGAIN',
+  'ENOTFOUND',
+])
+
+interface ServiceError {
+  name?: string
+  code?: string
+  message?: string
+  $metadata?: { httpStatusCode?: number }
+  CancellationReasons?: { Code?: string; Item?: unknown }[]
+}
+
+/** True when the same call may succeed later: the table was busy, or its answer was lost. */
+export function isTransient(thrown: unknown): boolean {
+  const error = thrown as ServiceError
+  if (error?.name === 'TransactionCanceledException') return isConflict(error)
+  return (
+    busy.has(error?.name ?? '') ||
+    brokenConnection.has(error?.code ?? '') ||
+    error?.message === 'socket hang up' ||
+    (error?.$metadata?.httpStatusCode ?? 0) >= 500
+  )
+}
+
+/** A cancelled transaction is worth another try only when nothing but contention cancelled it. */
+function isConflict(error: ServiceError): boolean {
+  const codes = (error.CancellationReasons ?? []).map((reason) => reason.Code ?? 'None')
+  const contention = ['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']
+  return codes.every((code) => code === 'None' || contention.includes(code))
+}
+
+/**
+ * Calls until it succeeds, fails for good or the budget is spent: exponential backoff with full jitter.
+ * @throws DEPENDENCY.timeout when the budget ended it, DEPENDENCY.unavailable when the table stayed busy
+ */
+export async function retry<T>(
+  call: (signal: AbortSignal) => Promise<T>,
+  clock: Clock,
+  budget: Budget,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    budget.check()
+    try {
+      return await call(budget.signal)
+    } catch (thrown) {
+      if (thrown instanceof Failure) throw thrown
+      if (budget.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })
+      if (!isTransient(thrown)) throw thrown
+      if (attempt === maxAttempts) throw fail('DEPENDENCY.unavailable', { cause: thrown })
+      const ceiling = Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
+      const delay = clock.jitter() * ceiling
+      if (delay >= budget.remaining()) throw fail('DEPENDENCY.timeout', { cause: thrown })
+      await clock.sleep(delay)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import * as v from 'valibot'
+import { register, type SettingKey, type Settings } from './register.ts'
+
+/** Thrown when a profile does not close every open point; its message lists all of them. */
+export class ProfileError extends Error {
+  override name = 'ProfileError'
+}
+
+/**
+ * Checks a profile against the register.
+ * @param profile parsed JSON: an object with one value for each key of the register
+ * @param source where it came from, for the message
+ * @throws ProfileError that names every missing, unknown or malformed setting at once
+ */
+export function readProfile(profile: unknown, source: string): Settings {
+  if (typeof profile !== 'object' || profile === null || Array.isArray(profile)) {
+    throw new ProfileError(`${source}: a profile is a JSON object with one value for each setting`)
+  }
+  const given = profile as Record<string, unknown>
+  const settings: Record<string, unknown> = {}
+  const problems = Object.keys(given)
+    .filter((key) => !Object.hasOwn(register, key))
+    .map((key) => `  ${key}: unknown setting`)
+  for (const key of Object.keys(register) as SettingKey[]) {
+    const { open, contract, schema } = register[key]
+    const about = `It decides ${open} (contract, '${contract}').`
+    if (!Object.hasOwn(given, key)) {
+      problems.push(`  ${key}: missing. ${about}`)
+      continue
+    }
+    const result = v.safeParse(schema, given[key])
+    if (result.success) settings[key] = result.output
+    else problems.push(...result.issues.map((issue) => `  ${key}${at(issue)}: ${issue.message}. ${about}`))
+  }
+  if (problems.length > 0) {
+    throw new ProfileError(`${source}: ${problems.length} setting(s) to put right:\n${problems.join('\n')}`)
+  }
+  return settings as Settings
+}
+
+function at(issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue)
+  return path ? ` at ${path}` : ''
+}

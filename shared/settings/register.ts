@@ -1,0 +1,26 @@
+import type * as v from 'valibot'
+import { authentication } from './register/authentication.ts'
+import { codes, discount } from './register/codes.ts'
+import { identity, imports } from './register/identity.ts'
+import { money, webhooks } from './register/money.ts'
+import { lists, orders } from './register/orders.ts'
+import { requests } from './register/requests.ts'
+
+/** Every open point of the contract, by key. A new one is one entry in a file of register/. */
+export const register = {
+  ...authentication,
+  ...requests,
+  ...lists,
+  ...orders,
+  ...codes,
+  ...discount,
+  ...money,
+  ...webhooks,
+  ...identity,
+  ...imports,
+}
+
+export type SettingKey = keyof typeof register
+
+/** The values that one deployment chose, one for each key of the register. */
+export type Settings = { readonly [Key in SettingKey]: v.InferOutput<(typeof register)[Key]['schema']> }

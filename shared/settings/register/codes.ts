@@ -1,0 +1,188 @@
+import * as v from 'valibot'
+import { setting } from '../setting.ts'
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(1))
+const state = v.picklist(['draft', 'active', 'archived'])
+const pricing = v.variant('kind', [
+  v.strictObject({
+    kind: v.literal('percentage'),
+    rule_id: v.string(),
+    value: v.pipe(v.number(), v.minValue(0), v.maxValue(100)),
+    combinable_with_gift_card: v.boolean(),
+  }),
+  v.strictObject({
+    kind: v.literal('fixed'),
+    rule_id: v.string(),
+    value: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+    currency: v.pipe(v.string(), v.regex(/^[A-Z]{3}$/)),
+    combinable_with_gift_card: v.boolean(),
+  }),
+])
+const path = v.pipe(v.string(), v.regex(/^\/codes[:/][A-Za-z]+$/))
+
+export const codes = {
+  'codes.types': setting({
+    open: 'the allowed values of type, each with its pricing rule',
+    contract: 'Discount code',
+    feature: 'codes',
+    precedent: 'Medusa, Saleor: percentage and fixed',
+    schema: v.record(v.pipe(v.string(), v.regex(/^[a-z0-9][a-z0-9-]{0,31}$/)), pricing),
+  }),
+  'codes.fields': setting({
+    open: 'response fields of a code beyond those listed',
+    contract: 'Discount code',
+    feature: 'codes',
+    schema: v.array(v.picklist(['version'])),
+  }),
+  'codes.initialState': setting({
+    open: 'the first state of a code',
+    contract: 'States and transitions, Discount code',
+    feature: 'codes',
+    schema: state,
+  }),
+  'codes.transitions': setting({
+    open: 'the transitions among draft, active and archived',
+    contract: 'States and transitions, Discount code',
+    feature: 'codes',
+    schema: v.array(v.strictObject({ from: state, to: state, trigger: v.string() })),
+  }),
+  'codes.stateAfterRestore': setting({
+    open: 'the state after a restore: the one before the delete, or the first one',
+    contract: 'States and transitions, Discount code',
+    feature: 'codes',
+    precedent: 'AIP-164',
+    schema: v.picklist(['previous', 'initial']),
+  }),
+  'codes.adminUpdateOfSoftDeleted': setting({
+    open: 'whether an Admin may update a soft-deleted code',
+    contract: 'States and transitions, Discount code',
+    feature: 'codes',
+    schema: v.picklist(['allowed', 'refused']),
+  }),
+  'codes.readOfSoftDeleted': setting({
+    open: 'reading a soft-deleted code by id: 200 to whoever may read it, or 404',
+    contract: 'GET /codes/{id}',
+    feature: 'codes',
+    precedent: 'AIP-164',
+    schema: v.picklist([200, 404]),
+  }),
+  'codes.repeatedDelete': setting({
+    open: 'deleting a soft-deleted code again',
+    contract: 'DELETE /codes/{id}',
+    feature: 'codes',
+    precedent: 'AIP-164',
+    schema: v.picklist([204, 404]),
+  }),
+  'codes.restoreOfLive': setting({
+    open: 'restoring a code that is not deleted',
+    contract: 'POST /codes/{id}:restore',
+    feature: 'codes',
+    precedent: 'AIP-164',
+    schema: v.picklist([200, 409]),
+  }),
+  'codes.nameInnerSpace': setting({
+    open: 'inner white space in a name',
+    contract: 'Discount code',
+    feature: 'codes',
+    schema: v.picklist(['allowed', 'refused']),
+  }),
+  'codes.duplicate': setting({
+    open: 'whether a soft-deleted code keeps its code in the tenant',
+    contract: 'Discount code',
+    feature: 'codes',
+    precedent: 'AIP-164',
+    schema: v.strictObject({ softDeletedKeepsCode: v.boolean() }),
+  }),
+  'codes.hardDeleteReason': setting({
+    open: 'the header that carries the reason of a hard delete, and its longest value in characters',
+    contract: 'DELETE /codes/{id}',
+    feature: 'codes',
+    precedent: 'Discord: X-Audit-Log-Reason',
+    schema: v.strictObject({ header: v.pipe(v.string(), v.minLength(1)), maxLength: count }),
+  }),
+  'codes.missingIfMatch': setting({
+    open: 'the status of an update without If-Match',
+    contract: 'PATCH /codes/{id}',
+    feature: 'codes',
+    precedent: 'RFC 6585: 428',
+    schema: v.picklist([400, 428]),
+  }),
+  'codes.replayStatus': setting({
+    open: 'the status of a replayed create: the original, or 200',
+    contract: 'POST /codes',
+    feature: 'codes',
+    schema: v.picklist(['original', 200]),
+  }),
+  'codes.share': setting({
+    open: 'the status and body of a share',
+    contract: 'POST /codes/{id}:share',
+    feature: 'codes',
+    precedent: 'AIP-136',
+    schema: v.strictObject({ status: v.picklist([200, 204]), body: v.picklist(['code', 'none']) }),
+  }),
+  'codes.export': setting({
+    open: 'columns, row limit, inline limit and life of the signed link of an export',
+    contract: 'GET /codes:export',
+    feature: 'codes',
+    precedent: 'RFC 4180, OWASP CSV injection',
+    schema: v.strictObject({
+      columns: v.pipe(v.array(v.string()), v.minLength(1)),
+      maxRows: count,
+      inlineMaxBytes: count,
+      linkSeconds: count,
+    }),
+  }),
+  'codes.import': setting({
+    open: 'path, columns and limits of the code import',
+    contract: 'Code CSV import and bulk update',
+    feature: 'codes',
+    precedent: 'AIP-136',
+    schema: v.strictObject({ path, columns: v.array(v.string()), maxRows: count, maxBytes: count }),
+  }),
+  'codes.bulkUpdate': setting({
+    open: 'path and limits of the bulk update',
+    contract: 'Code CSV import and bulk update',
+    feature: 'codes',
+    precedent: 'AIP-136, AIP-234',
+    schema: v.strictObject({ path, maxItems: count }),
+  }),
+  'bulk.layout': setting({
+    open: 'the body of a 207: its list, its counts, and what row counts from',
+    contract: 'Errors, Other status rules',
+    feature: 'codes',
+    precedent: 'Zalando rule 152',
+    schema: v.strictObject({ items: v.string(), counts: v.string(), firstRow: v.picklist([0, 1]) }),
+  }),
+}
+
+export const discount = {
+  'discount.cart': setting({
+    open: 'the header by which a verification names its cart',
+    contract: 'POST /discount/verify',
+    feature: 'discount',
+    schema: v.strictObject({ header: v.pipe(v.string(), v.minLength(1)) }),
+  }),
+  'discount.cartFields': setting({
+    open: 'where the amount and currency of a cart stand in cart.updated',
+    contract: 'Events',
+    feature: 'discount',
+    schema: v.strictObject({ amount: v.string(), currency: v.string() }),
+  }),
+  'discount.rejection': setting({
+    open: 'the answer for an unknown, expired, archived or soft-deleted code',
+    contract: 'POST /discount/verify',
+    feature: 'discount',
+    precedent: 'OWASP, against enumeration',
+    schema: v.strictObject({ status: v.picklist([200, 404]) }),
+  }),
+  'discount.amount': setting({
+    open: 'the unit and rounding of an amount, and whether it may pass the cart',
+    contract: 'POST /discount/verify',
+    feature: 'discount',
+    schema: v.strictObject({
+      unit: v.literal('minor'),
+      rounding: v.picklist(['half-even', 'half-up', 'down']),
+      cappedAtCart: v.boolean(),
+    }),
+  }),
+}

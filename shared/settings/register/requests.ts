@@ -1,0 +1,120 @@
+import * as v from 'valibot'
+import { setting } from '../setting.ts'
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(1))
+
+export const requests = {
+  'idempotency.lifetimeHours': setting({
+    open: 'how long an outcome is kept, 24 to 72 hours',
+    contract: 'Limits',
+    feature: 'platform',
+    precedent: 'Stripe v1: 24',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(24), v.maxValue(72)),
+  }),
+  'idempotency.keyMaxLength': setting({
+    open: 'the longest Idempotency-Key; a longer one is refused',
+    contract: 'Limits',
+    feature: 'platform',
+    precedent: 'Stripe: 255',
+    schema: v.pipe(count, v.maxValue(1024)),
+  }),
+  'idempotency.whilePending': setting({
+    open: 'how long a request waits for a pending outcome before 409, and the Retry-After of that answer',
+    contract: 'Idempotency record',
+    feature: 'platform',
+    precedent: 'IETF Idempotency-Key draft (409); Svix and Medusa wait',
+    schema: v.strictObject({
+      waitSeconds: v.pipe(v.number(), v.minValue(0), v.maxValue(20)),
+      retryAfterSeconds: count,
+    }),
+  }),
+  'idempotency.requiredOn': setting({
+    open: 'the operations that need a key beyond those whose section names one',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    schema: v.array(v.string()),
+  }),
+  'idempotency.missingKey': setting({
+    open: 'the error code of a missing key',
+    contract: 'Errors',
+    feature: 'platform',
+    precedent: 'IETF Idempotency-Key draft: 400',
+    schema: v.pipe(v.string(), v.regex(/^VALIDATION(\.[a-z_]+){1,3}$/, 'a VALIDATION code')),
+  }),
+  'requests.timeoutHeader': setting({
+    open: 'the unit of X-Request-Timeout and the largest budget that a request may have, in milliseconds',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    schema: v.strictObject({
+      unit: v.picklist(['milliseconds', 'seconds']),
+      maxMilliseconds: v.pipe(count, v.maxValue(28_000)),
+    }),
+  }),
+  'limits.tooLarge': setting({
+    open: 'the error code of a 413',
+    contract: 'Errors, Other status rules',
+    feature: 'platform',
+    precedent: 'RFC 9110 15.5.14',
+    schema: v.pipe(v.string(), v.regex(/^VALIDATION(\.[a-z_]+){1,3}$/, 'a VALIDATION code')),
+  }),
+  'limits.defaultBodyKilobytes': setting({
+    open: 'the largest body of a route for which the contract names none, in KB of 1,024 bytes',
+    contract: 'Limits',
+    feature: 'platform',
+    schema: v.pipe(count, v.maxValue(5 * 1024)),
+  }),
+  'limits.gateway': setting({
+    open: 'requests per second and burst that the gateway lets through',
+    contract: 'Limits',
+    feature: 'platform',
+    schema: v.strictObject({ requestsPerSecond: count, burst: count, retryAfterSeconds: count }),
+  }),
+  'limits.other': setting({
+    open: 'rate limits of routes other than those that the contract names, by operation',
+    contract: 'Limits',
+    feature: 'discount',
+    schema: v.record(
+      v.string(),
+      v.strictObject({ limit: count, windowSeconds: count, per: v.picklist(['principal']) }),
+    ),
+  }),
+  'errors.multiField': setting({
+    open: 'several invalid fields: one error with details.fields, or with details.errors as a list too',
+    contract: 'Errors, Envelope',
+    feature: 'platform',
+    precedent: "the contract's canonical form",
+    schema: v.picklist(['fields', 'fields_and_errors']),
+  }),
+  'health.body': setting({
+    open: 'the body of GET /health',
+    contract: 'GET /health',
+    feature: 'platform',
+    precedent: 'draft-inadarei-api-health-check',
+    schema: v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
+  }),
+  'health.mediaType': setting({
+    open: 'the media type of GET /health',
+    contract: 'GET /health',
+    feature: 'platform',
+    precedent: 'draft-inadarei-api-health-check',
+    schema: v.pipe(v.string(), v.regex(/^application\/([a-z-]+\+)?json$/)),
+  }),
+  'versioning.sunset': setting({
+    open: 'the deprecation window, its notice, and the answer after sunset, by operation',
+    contract: 'Versioning',
+    feature: 'versioning',
+    precedent: 'RFC 9745, RFC 8594, AIP-185',
+    schema: v.strictObject({
+      windowDays: count,
+      status: v.picklist([404, 410]),
+      code: v.pipe(v.string(), v.minLength(1)),
+      deprecated: v.record(v.string(), v.strictObject({ deprecatedAt: v.string(), sunsetAt: v.string() })),
+    }),
+  }),
+  'audit.read': setting({
+    open: 'where audit records can be read',
+    contract: 'Audit record',
+    feature: 'platform',
+    schema: v.picklist(['operators']),
+  }),
+}

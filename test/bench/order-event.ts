@@ -1,0 +1,54 @@
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+
+export interface Issuer {
+  /** The public keys, for the functions' settings. */
+  keys: { keys: JWK[] }
+  token: string
+}
+
+/** An issuer of its own for the benchmark, and a token of it. */
+export async function benchIssuer(
+  claims: Record<string, unknown>,
+  issuer: string,
+  audience: string,
+): Promise<Issuer> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const header = { alg: 'ES256', kid: 'bench' }
+  const token = new SignJWT(claims).setProtectedHeader(header).setIssuer(issuer).setAudience(audience)
+  const keys = [{ ...(await exportJWK(publicKey)), ...header }]
+  return { keys: { keys }, token: await token.setIssuedAt().setExpirationTime('1h').sign(privateKey) }
+}
+
+/** POST /orders with an idempotency key of its own, as API Gateway hands it to a function. */
+export function orderEvent(token: string): unknown {
+  const headers = {
+    Accept: 'application/json',
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    Host: 'bench.execute-api.us-east-1.amazonaws.com',
+    'Idempotency-Key': crypto.randomUUID(),
+    'X-Forwarded-For': '192.0.2.1',
+  }
+  return {
+    resource: '/orders',
+    path: '/orders',
+    httpMethod: 'POST',
+    headers,
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    queryStringParameters: null,
+    multiValueQueryStringParameters: null,
+    pathParameters: null,
+    stageVariables: null,
+    requestContext: {
+      requestId: crypto.randomUUID(),
+      stage: 'bench',
+      httpMethod: 'POST',
+      path: '/bench/orders',
+      resourcePath: '/orders',
+      requestTimeEpoch: Date.now(),
+      identity: { sourceIp: '192.0.2.1', userAgent: 'bench' },
+    },
+    body: JSON.stringify({ cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' }),
+    isBase64Encoded: false,
+  }
+}

@@ -1,0 +1,13 @@
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+import { commonOptions } from '#bin/bundle.ts'
+
+/** Bundles the reference with the options of our own functions, its SDK and its imports left as they are. */
+export async function bundleReference(outdir: string): Promise<string> {
+  await build({
+    ...commonOptions,
+    entryPoints: { index: join(import.meta.dirname, 'handler.ts') },
+    outdir: resolve(outdir),
+  })
+  return resolve(outdir, 'index.mjs')
+}

@@ -1,0 +1,31 @@
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager'
+
+/** A function with the other two clients, to see that they work bundled. */
+export async function handler() {
+  const events = new EventBridgeClient({})
+  const secrets = new SecretsManagerClient({})
+  const entry = {
+    EventBusName: 'bus',
+    Source: 'sample',
+    DetailType: 'order.created',
+    Detail: '{"id":"ä"}',
+    Time: new Date(0),
+  }
+  const put = await events.send(new PutEventsCommand({ Entries: [entry] }))
+  const secret = await secrets.send(new GetSecretValueCommand({ SecretId: 'pepper' }))
+  const missing = await secrets
+    .send(new GetSecretValueCommand({ SecretId: 'none' }))
+    .catch((error: unknown) => error)
+  return {
+    failed: put.FailedEntryCount,
+    ids: put.Entries?.map(({ EventId }) => EventId),
+    secret: secret.SecretString,
+    created: secret.CreatedDate?.toISOString(),
+    missing: missing instanceof ResourceNotFoundException && missing.name,
+  }
+}

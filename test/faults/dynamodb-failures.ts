@@ -1,0 +1,81 @@
+/** An answer as it goes over the wire. */
+export interface Answer {
+  readonly status: number
+  readonly headers: NodeJS.Dict<string | string[]>
+  readonly body: Buffer
+}
+
+/** The failures that DynamoDB has and DynamoDB Local never makes of its own. */
+export type Failure = 'throttle' | 'conflict' | 'in-progress' | 'internal' | 'unavailable'
+
+interface Failed {
+  readonly status: number
+  readonly type: string
+  readonly content: Readonly<Record<string, unknown>>
+}
+
+const singleWrites = ['PutItem', 'UpdateItem', 'DeleteItem']
+
+/** The failure as DynamoDB itself sends it; throws where DynamoDB could not send it to this operation. */
+export function failureAnswer(failure: Failure, operation: string, body: unknown): Answer {
+  const { status, type, content } = failed(failure, operation, body)
+  return {
+    status,
+    // Without x-amz-crc32, which clients check only where it is present.
+    headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': crypto.randomUUID() },
+    body: Buffer.from(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, ...content })),
+  }
+}
+
+function failed(failure: Failure, operation: string, body: unknown): Failed {
+  switch (failure) {
+    case 'throttle':
+      return refused('ProvisionedThroughputExceededException', {
+        message:
+          'The level of configured provisioned throughput for the table was exceeded. ' +
+          'Consider increasing your provisioning level with the UpdateTable API.',
+      })
+    case 'conflict':
+      return singleWrites.includes(operation)
+        ? refused('TransactionConflictException', { message: 'Transaction is ongoing for the item' })
+        : cancelled(operation, body)
+    case 'in-progress':
+      if (operation !== 'TransactWriteItems') throw impossible(failure, operation)
+      return refused('TransactionInProgressException', {
+        Message: 'Transaction with the given client request token is already in progress.',
+      })
+    case 'internal':
+      return { status: 500, type: 'InternalServerError', content: { message: 'Internal server error' } }
+    case 'unavailable':
+      return {
+        status: 503,
+        type: 'ServiceUnavailable',
+        content: { message: 'The service is currently unavailable or busy.' },
+      }
+  }
+}
+
+const refused = (type: string, content: Failed['content']): Failed => ({ status: 400, type, content })
+
+/** The first item is in conflict and the others are well: a reason for each, in the order of the request. */
+function cancelled(operation: string, body: unknown): Failed {
+  const items = transactItems(body)
+  if (!items) throw impossible('conflict', operation)
+  const codes = items.map((_, index) => (index === 0 ? 'TransactionConflict' : 'None'))
+  return refused('TransactionCanceledException', {
+    Message:
+      'Transaction cancelled, please refer cancellation reasons for specific reasons ' +
+      `[${codes.join(', ')}]`,
+    CancellationReasons: codes.map((code) =>
+      code === 'None' ? { Code: code } : { Code: code, Message: 'Transaction is ongoing for the item' },
+    ),
+  })
+}
+
+function transactItems(body: unknown): readonly unknown[] | undefined {
+  if (typeof body !== 'object' || body === null || !('TransactItems' in body)) return undefined
+  return Array.isArray(body.TransactItems) ? body.TransactItems : undefined
+}
+
+const impossible = (failure: Failure, operation: string) =>
+  new Error(`DynamoDB never answers ${operation} with the failure '${failure}'.`)

@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Newer releases need AWS SDK artifacts pinned by hand. */
+const version = '3.1.0'
+const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-local')
+const readyWithinMs = 30_000
+const stopWithinMs = 5000
+const starts = 3
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const needs = {
+  java: 'Java 17 or later, and there is no java on the PATH',
+  mvn: 'Maven to be fetched once, and there is no mvn on the PATH',
+}
+const remedy = 'install it, or set DYNAMODB_ENDPOINT to the address of one that runs already.'
+
+const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
+  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>` +
+  `<version>${release}</version><type>${type}</type></dependency>`
+
+/** Amazon's artifact brings SQLite for Intel machines only. */
+const sqliteOfAppleSilicon =
+  process.platform === 'darwin' && process.arch === 'arm64'
+    ? dependency('io.github.ganadist.sqlite4java', 'libsqlite4java-osx-aarch64', '1.0.392', 'dylib')
+    : ''
+
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>local</groupId><artifactId>dynamodb-local</artifactId><version>1</version>
+  <dependencies>
+    ${dependency('software.amazon.dynamodb', 'DynamoDBLocal', version)}
+    ${sqliteOfAppleSilicon}
+  </dependencies>
+</project>
+`
+
+export interface DynamodbLocal {
+  readonly endpoint: string
+  readonly stop: () => Promise<void>
+}
+
+interface Running {
+  readonly child: ChildProcess
+  /** The last of what it printed, for the sentence that says why it did not start. */
+  readonly output: () => string
+}
+
+let ofThisRun: DynamodbLocal | undefined
+
+/** For jest's globalSetup: the workers started after it inherit DYNAMODB_ENDPOINT. */
+export async function startForRun(): Promise<void> {
+  if (process.env.DYNAMODB_ENDPOINT) return
+  ofThisRun = await startDynamodbLocal()
+  process.env.DYNAMODB_ENDPOINT = ofThisRun.endpoint
+}
+
+/** For jest's globalTeardown. */
+export async function stopAfterRun(): Promise<void> {
+  if (!ofThisRun) return
+  await ofThisRun.stop()
+  ofThisRun = undefined
+  delete process.env.DYNAMODB_ENDPOINT
+}
+
+/** Starts DynamoDB Local in memory on a free port and returns once it answers. */
+export async function startDynamodbLocal(): Promise<DynamodbLocal> {
+  const jars = await ensureJars()
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    const endpoint = `http://127.0.0.1:${port}`
+    const server = await startServer(jars, port)
+    if (await answers(endpoint, server)) return { endpoint, stop: () => stop(server) }
+    // Another process can take the port before java does: then java ends, and another port is tried.
+    const retry = hasEnded(server) && attempt < starts
+    await stop(server)
+    if (!retry) throw new Error(`DynamoDB Local did not start: ${server.output() || 'it gave no answer'}`)
+  }
+}
+
+/** The folder of jars, fetched from Maven Central the first time. */
+export async function ensureJars(): Promise<string> {
+  const jars = join(cache, version)
+  if (existsSync(jars)) return jars
+  await mkdir(cache, { recursive: true })
+  const scratch = await mkdtemp(join(cache, 'fetch-'))
+  try {
+    await writeFile(join(scratch, 'pom.xml'), pom)
+    await fetchJars(join(scratch, 'pom.xml'), join(scratch, 'jars'))
+    // Renaming shows other runs the folder whole or not at all; where one was quicker, its folder serves.
+    await rename(join(scratch, 'jars'), jars).catch((error) => {
+      if (!existsSync(jars)) throw error
+    })
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+  return jars
+}
+
+async function fetchJars(pomFile: string, directory: string): Promise<void> {
+  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${directory}`]
+  const maven = await run('mvn', ['-B', '-q', '-f', pomFile, ...goal])
+  const [code] = await once(maven.child, 'close')
+  if (code !== 0) throw new Error(`Maven could not fetch DynamoDB Local ${version}: ${maven.output()}`)
+}
+
+async function startServer(jars: string, port: number): Promise<Running> {
+  const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
+  const jvm = ['-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
+  const server = await run('java', [
+    ...jvm,
+    main,
+    '-inMemory',
+    '-sharedDb',
+    '-disableTelemetry',
+    '-port',
+    `${port}`,
+  ])
+  endWithThisProcess(server.child)
+  return server
+}
+
+/** Spawns a command and keeps the end of its output; a missing command is one clear sentence. */
+async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk).slice(-2000)
+  }
+  child.stdout.on('data', keep)
+  child.stderr.on('data', keep)
+  await once(child, 'spawn').catch((cause) => {
+    throw new Error(`DynamoDB Local needs ${needs[command]}; ${remedy}`, { cause })
+  })
+  return { child, output: () => output.trim() }
+}
+
+/** A run ended by Ctrl-C or a crash leaves no java behind. */
+function endWithThisProcess(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL')
+  const pass = (signal: NodeJS.Signals) => {
+    kill()
+    process.kill(process.pid, signal) // the listener is gone by now, so this ends the process as it would have
+  }
+  process.once('exit', kill)
+  for (const signal of endings) process.once(signal, pass)
+  child.once('exit', () => {
+    process.removeListener('exit', kill)
+    for (const signal of endings) process.removeListener(signal, pass)
+  })
+}
+
+async function answers(endpoint: string, server: Running): Promise<boolean> {
+  const deadline = performance.now() + readyWithinMs
+  while (performance.now() < deadline && !hasEnded(server)) {
+    // Any answer will do: without credentials it is a 400.
+    const response = await fetch(endpoint).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response && !hasEnded(server)) return true
+    await sleep(50)
+  }
+  return false
+}
+
+async function stop(server: Running): Promise<void> {
+  if (hasEnded(server)) return
+  const ended = once(server.child, 'exit')
+  server.child.kill('SIGTERM')
+  const timer = setTimeout(() => server.child.kill('SIGKILL'), stopWithinMs)
+  await ended
+  clearTimeout(timer)
+}
+
+const hasEnded = ({ child }: Running) => child.exitCode !== null || child.signalCode !== null
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
+  return address.port
+}

@@ -1,0 +1,37 @@
+/**
+ * Jest on native ES modules. Run it as
+ * node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js --config test/tooling/jest.config.mjs
+ */
+export default {
+  rootDir: '../..',
+  // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
+  roots: ['bin', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        // Types are stripped and nothing else, as Node itself does it: an import that is not `import type` stays.
+        jsc: {
+          parser: { syntax: 'typescript' },
+          target: 'es2024',
+          transform: { verbatimModuleSyntax: true },
+        },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  transformIgnorePatterns: ['/node_modules/'],
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
+  setupFiles: ['<rootDir>/test/tooling/one-error.ts'],
+  globalSetup: '<rootDir>/test/tooling/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/tooling/global-teardown.mjs',
+  // Ours stands last, so that its line of totals is the last one printed.
+  reporters: ['default', '<rootDir>/test/tooling/reporter.ts'],
+  testTimeout: 30_000,
+  maxWorkers: 2,
+}

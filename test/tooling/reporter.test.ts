@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { totals } from './reporter.ts'
+
+const root = join(import.meta.dirname, '../..')
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reporter-'))
+  await writeFile(
+    join(folder, 'jest.config.json'),
+    JSON.stringify({ reporters: ['default', join(root, 'test/tooling/reporter.ts')], maxWorkers: 2 }),
+  )
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** Runs jest over the files, and gives its exit code and the last line of stdout and stderr together. */
+async function lastLine(files: Record<string, string>, ...options: string[]) {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const output = openSync(join(folder, 'output'), 'w')
+  const jest = join(root, 'node_modules/jest/bin/jest.js')
+  const child = spawn(process.execPath, [jest, '--config', join(folder, 'jest.config.json'), ...options], {
+    cwd: folder,
+    stdio: ['ignore', output, output],
+  })
+  const [code] = await once(child, 'close')
+  const text = await readFile(join(folder, 'output'), 'utf8')
+  return { code, line: text.split('\n').slice(-2), text }
+}
+
+describe('the last line of a run', () => {
+  test('gives the totals after all that jest and its workers print', async () => {
+    const run = await lastLine({
+      'a.test.js': `
+        test('passes', () => { console.log('noise'); process.stdout.write('raw') })
+        test('fails', () => { console.error('more noise'); expect(1).toBe(2) })
+        test.skip('is skipped', () => {})
+        test.todo('is to do')`,
+      'b.test.js': `process.stderr.write('raw'); test('passes', () => {})`,
+      'broken.test.js': `throw new Error('this suite cannot run')`,
+    })
+    expect(run.text).toContain('Ran all test suites.')
+    expect(run.line).toEqual(['2 passed, 2 failed, 2 skipped', ''])
+    expect(run.code).toBe(1)
+  })
+
+  test('stands after the warning about open handles and after coverage', async () => {
+    const leaking = { 'a.test.js': `test('leaks', () => { setTimeout(() => {}, 3000) })` }
+    const run = await lastLine(leaking, '--runInBand', '--coverage')
+    expect(run.text).toContain('Jest did not exit one second after')
+    expect(run.line).toEqual(['1 passed, 0 failed', ''])
+    expect(run.code).toBe(0)
+  })
+})
+
+test('skipped tests are named only when there are some', () => {
+  const results = { numPassedTests: 3, numFailedTests: 0, numRuntimeErrorTestSuites: 0 }
+  expect(totals({ ...results, numPendingTests: 0, numTodoTests: 0 })).toBe('3 passed, 0 failed')
+  expect(totals({ ...results, numPendingTests: 1, numTodoTests: 1 })).toBe('3 passed, 0 failed, 2 skipped')
+})
