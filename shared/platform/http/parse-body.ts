@@ -19,7 +19,7 @@ export function parseBody(request: HttpRequest, schema: v.GenericSchema, setting
   }
   const value = parseJson(request.body ?? new Uint8Array())
   checkDepth(value)
-  const result = v.safeParse(schema, value)
+  const result = v.safeParse(schema, value, { abortPipeEarly: true })
   if (!result.success) throw invalidFields(result.issues, settings)
   return result.output
 }

@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { App, Validations } from 'aws-cdk-lib'
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
+import { CommerceStack } from '#lib/commerce-stack.ts'
+import { functionEntries } from '#lib/function-entries.ts'
+import { StageError, stageNamed } from '#lib/stage.ts'
+import { ProfileError } from '#shared/settings/read-profile.ts'
+import { bundle } from './bundle.ts'
+import { loadSettings, localProfile } from './settings-file.ts'
+
+/**
+ * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a profile of its own; every other
+ * stage names one.
+ */
+async function synthesise(): Promise<void> {
+  const app = new App({ analyticsReporting: false })
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
+  const stage = stageNamed(app.node.tryGetContext('stage'))
+  const settings = await loadSettings(profileOf(app, stage.name), stage.name)
+  const codes = await bundle({
+    entries: functionEntries(),
+    outdir: join(app.outdir, 'functions'),
+    settings: JSON.stringify(settings),
+  })
+  new CommerceStack(app, { stage, settings, codes })
+  app.synth()
+}
+
+function profileOf(app: App, stage: string): string {
+  const file: unknown = app.node.tryGetContext('settings')
+  if (typeof file === 'string') return file
+  if (stage === 'local') return localProfile
+  throw new StageError(`stage ${stage} needs a settings profile: name it with -c settings=FILE`)
+}
+
+try {
+  await synthesise()
+} catch (thrown) {
+  // What the person who deploys has to put right is told without a stack trace; anything else is a fault of ours.
+  if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown
+  console.error(thrown.message)
+  process.exitCode = 1
+}

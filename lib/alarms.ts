@@ -1,0 +1,126 @@
+import { Duration } from 'aws-cdk-lib'
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
+import {
+  Alarm,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { Topic } from 'aws-cdk-lib/aws-sns'
+import type { Construct } from 'constructs'
+import { type Endpoint, methodsOf } from './endpoint-functions.ts'
+import type { StreamConsumer } from './event-relay.ts'
+import { preflight } from './function-entries.ts'
+import { pascalCase } from './service-function.ts'
+import type { Stage } from './stage.ts'
+
+export interface AlarmsProps {
+  stage: Stage
+  api: RestApi
+  endpoints: readonly Endpoint[]
+  preflightHandler: IFunction
+  consumers: readonly StreamConsumer[]
+}
+
+const fiveMinutes = Duration.minutes(5)
+
+/** Alarms in the words of those who lose something, on a topic to which whoever runs the stage subscribes. */
+export function alarms(scope: Construct, props: AlarmsProps): void {
+  const { stage, api, endpoints, preflightHandler, consumers } = props
+  const raise = alarmMaker(scope, stage)
+  for (const { route, handler } of endpoints) {
+    const id = pascalCase(route.operation)
+    raise(`${id}Failing`, route.breaks, { metric: failures(route, handler, api, stage), above: 2 })
+    if (route.latency) {
+      const { p99 } = route.latency
+      const metric = gatewayMetric(api, stage, 'Latency', route.method, route.path, Stats.percentile(99))
+      const text = `${route.summary}: one request in a hundred takes longer than its budget of ${p99} ms.`
+      raise(`${id}Slow`, text, { metric, above: p99, periods: 3 })
+    }
+  }
+  const preflightErrors = preflightHandler.metricErrors({ period: fiveMinutes })
+  raise(`${pascalCase(preflight.name)}Failing`, preflight.breaks, { metric: preflightErrors, above: 2 })
+  for (const consumer of consumers) alarmsOfConsumer(raise, consumer)
+}
+
+function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: StreamConsumer): void {
+  const id = pascalCase(subscription.name)
+  raise(`${id}Failing`, subscription.breaks, {
+    metric: handler.metricErrors({ period: fiveMinutes }),
+    above: 0,
+  })
+  raise(`${id}Late`, `${subscription.name} is more than a minute behind the table.`, {
+    metric: handler.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: fiveMinutes }),
+    above: 60_000,
+  })
+  raise(`${id}DeadLettersPresent`, `${subscription.name} gave up on changes: redrive them within 24 hours.`, {
+    metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes }),
+    above: 0,
+  })
+}
+
+/**
+ * The failures of a route: those that its function answered with 5xx, which AWS does not count as errors of the
+ * function, and those in which it did not come to answer at all.
+ */
+function failures(
+  { method, path }: Endpoint['route'],
+  handler: IFunction,
+  api: RestApi,
+  stage: Stage,
+): IMetric {
+  const answered = methodsOf({ method }).map((one) => gatewayMetric(api, stage, '5XXError', one, path, Stats.SUM))
+  const usingMetrics = Object.fromEntries(
+    [handler.metricErrors({ period: fiveMinutes }), ...answered].map((metric, index) => [`m${index}`, metric]),
+  )
+  const gateway = answered.map((_, index) => `FILL(m${index + 1}, 0)`).join(' + ')
+  const expression = `MAX([FILL(m0, 0), ${gateway}])`
+  return new MathExpression({ expression, usingMetrics, period: fiveMinutes, label: 'failed requests' })
+}
+
+function gatewayMetric(
+  api: RestApi,
+  stage: Stage,
+  metricName: string,
+  method: string,
+  path: string,
+  statistic: string,
+): Metric {
+  const dimensionsMap = { ApiName: api.restApiName, Stage: stage.name, Method: method, Resource: path }
+  return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period: fiveMinutes })
+}
+
+interface Threshold {
+  metric: IMetric
+  /** The alarm goes off above this value. */
+  above: number
+  /** For how many periods of five minutes; one unless given. */
+  periods?: number
+}
+
+type Raise = (id: string, description: string, threshold: Threshold) => void
+
+function alarmMaker(scope: Construct, stage: Stage): Raise {
+  const topic = new Topic(scope, 'Alarms', {
+    displayName: `commerce-${stage.name} alarms`,
+    enforceSSL: true,
+  })
+  const action = new SnsAction(topic)
+  return (id, description, { metric, above, periods = 1 }) => {
+    const alarm = new Alarm(scope, `${id}Alarm`, {
+      alarmDescription: description,
+      metric,
+      threshold: above,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+      evaluationPeriods: periods,
+      // A function that nobody calls is not in alarm.
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+    })
+    alarm.addAlarmAction(action)
+  }
+}

@@ -1,0 +1,51 @@
+import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
+import type { Construct } from 'constructs'
+import { routes as routeEntries } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { alarms } from './alarms.ts'
+import { dataTable } from './data-table.ts'
+import { deploymentSecret } from './deployment-secret.ts'
+import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
+import { eventBus } from './event-bus.ts'
+import { streamConsumers } from './event-relay.ts'
+import type { FunctionCodes } from './function-entries.ts'
+import { restApi } from './rest-api.ts'
+import type { Stage } from './stage.ts'
+
+export interface CommerceStackProps {
+  stage: Stage
+  settings: Settings
+  /** The bundled functions, one for each name of `functionEntries`. */
+  codes: FunctionCodes
+}
+
+/** The whole service of one stage, in the order in which a request and its events pass through it. */
+export class CommerceStack extends Stack {
+  constructor(scope: Construct, { stage, settings, codes }: CommerceStackProps) {
+    super(scope, `commerce-${stage.name}`, {
+      description: `Commerce API, stage ${stage.name}.`,
+      terminationProtection: stage.deletionProtection,
+    })
+    const routes = routeEntries.map(({ route }) => route)
+
+    const table = dataTable(this, stage)
+    const secret = deploymentSecret(this, stage)
+    const bus = eventBus(this, stage, settings)
+    const resources = { table, secret, bus }
+
+    const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
+    const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
+    const api = restApi(this, { stage, settings, endpoints, preflight: preflightHandler })
+
+    const consumers = streamConsumers(this, { stage, codes, resources, subscriptions })
+
+    if (stage.raisesAlarms) alarms(this, { stage, api, endpoints, preflightHandler, consumers })
+    Tags.of(this).add('service', 'commerce')
+
+    new CfnOutput(this, 'RestApiId', { value: api.restApiId })
+    new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })
+    new CfnOutput(this, 'TableName', { value: table.tableName })
+    new CfnOutput(this, 'EventBusName', { value: bus.eventBusName })
+  }
+}

@@ -1,0 +1,39 @@
+import { RemovalPolicy } from 'aws-cdk-lib'
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from 'aws-cdk-lib/aws-dynamodb'
+import type { Construct } from 'constructs'
+import { byIdIndex } from '#shared/platform/table/keys.ts'
+import type { Stage } from './stage.ts'
+
+/** The one table of the service: every entity, idempotency record, audit record and outgoing event. */
+export function dataTable(scope: Construct, stage: Stage): Table {
+  const table = new Table(scope, 'Table', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    sortKey: { name: 'sk', type: AttributeType.STRING },
+    billingMode: BillingMode.PAY_PER_REQUEST,
+    encryption: TableEncryption.AWS_MANAGED,
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    timeToLiveAttribute: 'expires_at',
+    // The relay tells new events from those that the item carried already, so it needs both images.
+    stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    deletionProtection: stage.deletionProtection,
+    removalPolicy: removalOf(stage),
+  })
+  table.addGlobalSecondaryIndex({
+    indexName: byIdIndex,
+    partitionKey: { name: 'id', type: AttributeType.STRING },
+    projectionType: ProjectionType.KEYS_ONLY,
+  })
+  return table
+}
+
+/** What becomes of a resource that holds data when the stack is deleted. */
+export function removalOf(stage: Stage): RemovalPolicy {
+  return stage.keepsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+}

@@ -1,0 +1,18 @@
+import { Duration } from 'aws-cdk-lib'
+import { EventBus } from 'aws-cdk-lib/aws-events'
+import type { Construct } from 'constructs'
+import type { Settings } from '#shared/settings/register.ts'
+import type { Stage } from './stage.ts'
+
+/** The bus on which subscribers get what happens in the service, and the archive that they can replay from. */
+export function eventBus(scope: Construct, stage: Stage, settings: Settings): EventBus {
+  const bus = new EventBus(scope, 'EventBus', { description: 'What happened in the commerce service.' })
+  if (stage.archivesEvents) {
+    bus.archive('EventArchive', {
+      description: 'Published events, kept for replay.',
+      eventPattern: { source: ['commerce-api'] },
+      retention: Duration.days(settings['events.replay'].archiveDays),
+    })
+  }
+  return bus
+}

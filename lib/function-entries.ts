@@ -1,0 +1,31 @@
+import { join } from 'node:path'
+import { routes } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+
+/** The function that answers OPTIONS on every path. */
+export const preflight = {
+  name: 'platform.preflight',
+  folder: 'platform/preflight',
+  breaks: 'Browsers cannot call the service from other origins.',
+} as const
+
+const functions = join(import.meta.dirname, '../functions')
+
+/** Every function that is deployed: its name, which is its operation for a route, to its entry file. */
+export function functionEntries(): Record<string, string> {
+  const named = [
+    ...routes.map(({ route, folder }) => ({ name: route.operation, folder })),
+    ...subscriptions,
+    preflight,
+  ]
+  return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))
+}
+
+/** A bundled function: the folder to deploy, and the SHA-256 of its code in hex. */
+export interface FunctionCode {
+  directory: string
+  codeSha: string
+}
+
+/** The bundled functions by the names of `functionEntries`. */
+export type FunctionCodes = Readonly<Record<string, FunctionCode>>

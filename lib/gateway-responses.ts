@@ -1,0 +1,70 @@
+import { ResponseType } from 'aws-cdk-lib/aws-apigateway'
+import type { ErrorCode } from '#shared/platform/errors/catalogue.ts'
+import { envelope, type Failure, fail } from '#shared/platform/errors/failure.ts'
+import { securityHeaders } from '#shared/platform/http/headers.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+/** What the gateway answers by itself, without any function. */
+export interface GatewayAnswer {
+  type: ResponseType
+  failure: Failure
+}
+
+/** The failures that the gateway can tell, so that its answers are no different from the functions' own. */
+export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
+  const invalid = fail('VALIDATION.request.invalid')
+  const noRoute = fail('NOT_FOUND.route')
+  const noCredentials = fail('AUTH.invalid_credentials', { headers: challenge })
+  const denied = fail('AUTHZ.request.denied')
+  const limited = fail('RATE_LIMIT.exceeded', {
+    retryAfterSeconds: settings['limits.gateway'].retryAfterSeconds,
+  })
+  const unexpected = fail('INTERNAL.unexpected')
+  const answers: [ResponseType, Failure][] = [
+    [ResponseType.DEFAULT_4XX, invalid],
+    [ResponseType.DEFAULT_5XX, unexpected],
+    [ResponseType.ACCESS_DENIED, denied],
+    [ResponseType.API_CONFIGURATION_ERROR, unexpected],
+    [ResponseType.AUTHORIZER_CONFIGURATION_ERROR, unexpected],
+    [ResponseType.AUTHORIZER_FAILURE, unexpected],
+    [ResponseType.BAD_REQUEST_BODY, invalid],
+    [ResponseType.BAD_REQUEST_PARAMETERS, invalid],
+    [ResponseType.EXPIRED_TOKEN, fail('AUTH.token.expired', { headers: challenge })],
+    [ResponseType.INTEGRATION_FAILURE, fail('DEPENDENCY.bad_gateway')],
+    [ResponseType.INTEGRATION_TIMEOUT, fail('DEPENDENCY.timeout')],
+    [ResponseType.INVALID_API_KEY, denied],
+    [ResponseType.INVALID_SIGNATURE, noCredentials],
+    // What the gateway says for a path or a method that it does not have.
+    [ResponseType.MISSING_AUTHENTICATION_TOKEN, noRoute],
+    [ResponseType.QUOTA_EXCEEDED, limited],
+    [ResponseType.REQUEST_TOO_LARGE, fail(settings['limits.tooLarge'] as ErrorCode, { http: 413 })],
+    [ResponseType.RESOURCE_NOT_FOUND, noRoute],
+    [ResponseType.THROTTLED, limited],
+    [ResponseType.UNAUTHORIZED, noCredentials],
+    [ResponseType.UNSUPPORTED_MEDIA_TYPE, fail('VALIDATION.content_type.unsupported')],
+    [ResponseType.WAF_FILTERED, denied],
+  ]
+  return answers.map(([type, failure]) => ({ type, failure }))
+}
+
+const challenge = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
+
+/** The envelope as the gateway fills it in. */
+export function gatewayTemplate(failure: Failure): string {
+  return JSON.stringify(envelope(failure, '$context.requestId'))
+}
+
+/** The headers as the gateway's mapping has them: a constant stands in single quotes, a variable does not. */
+export function gatewayHeaders({ headers }: Failure): Record<string, string> {
+  const constants = {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    Vary: 'Origin',
+    ...securityHeaders,
+    ...headers,
+  }
+  return {
+    ...Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, `'${value}'`])),
+    'X-Correlation-Id': 'context.requestId',
+  }
+}

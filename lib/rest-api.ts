@@ -1,0 +1,132 @@
+import { RemovalPolicy, Tags, Validations } from 'aws-cdk-lib'
+import {
+  AccessLogFormat,
+  EndpointType,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  MethodLoggingLevel,
+  RestApi,
+} from 'aws-cdk-lib/aws-apigateway'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Construct } from 'constructs'
+import type { Settings } from '#shared/settings/register.ts'
+import { type Endpoint, methodsOf } from './endpoint-functions.ts'
+import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
+import type { Stage } from './stage.ts'
+
+export interface RestApiProps {
+  stage: Stage
+  settings: Settings
+  endpoints: readonly Endpoint[]
+  preflight: IFunction
+}
+
+/** The gateway: a method for each route, OPTIONS for each path, and the envelope for what it answers itself. */
+export function restApi(scope: Construct, { stage, settings, endpoints, preflight }: RestApiProps): RestApi {
+  const limits = settings['limits.gateway']
+  const api = new RestApi(scope, 'Api', {
+    restApiName: `commerce-${stage.name}`,
+    description: 'The commerce service.',
+    endpointTypes: [EndpointType.REGIONAL],
+    // The gateway writes its logs with a role of the account, which a new account does not have.
+    cloudWatchRole: true,
+    deployOptions: {
+      stageName: stage.name,
+      throttlingRateLimit: limits.requestsPerSecond,
+      throttlingBurstLimit: limits.burst,
+      tracingEnabled: true,
+      metricsEnabled: true,
+      loggingLevel: MethodLoggingLevel.ERROR,
+      // Traces of the data would put bodies and tokens into the log.
+      dataTraceEnabled: false,
+      accessLogDestination: new LogGroupLogDestination(
+        new LogGroup(scope, 'AccessLog', {
+          retention: stage.logRetention,
+          removalPolicy: RemovalPolicy.DESTROY,
+        }),
+      ),
+      accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
+    },
+  })
+  if (stage.restApiId !== undefined) {
+    const includeResourceTypes = ['AWS::ApiGateway::RestApi']
+    Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })
+  }
+  keepExecutionLog(scope, api, stage)
+  addGatewayResponses(api, settings)
+  addMethods(api, endpoints, preflight)
+  acknowledgeFindings(api)
+  return api
+}
+
+/** One line a request. It holds nothing of the caller: no address, no header, no path with its ids. */
+const accessLine = {
+  requestId: '$context.requestId',
+  method: '$context.httpMethod',
+  route: '$context.resourcePath',
+  status: '$context.status',
+  latency: '$context.responseLatency',
+  integrationLatency: '$context.integrationLatency',
+  gatewayError: '$context.error.responseType',
+  xrayTraceId: '$context.xrayTraceId',
+}
+
+/** The gateway makes this group at its first line if it is not there, and would then keep it forever. */
+function keepExecutionLog(scope: Construct, api: RestApi, stage: Stage): void {
+  const log = new LogGroup(scope, 'ExecutionLog', {
+    logGroupName: `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`,
+    retention: stage.logRetention,
+    removalPolicy: RemovalPolicy.DESTROY,
+  })
+  api.deploymentStage.node.addDependency(log)
+}
+
+function addGatewayResponses(api: RestApi, settings: Settings): void {
+  for (const { type, failure } of gatewayAnswers(settings)) {
+    api.addGatewayResponse(`Answer${type.responseType}`, {
+      type,
+      statusCode: String(failure.http),
+      responseHeaders: gatewayHeaders(failure),
+      templates: { 'application/json': gatewayTemplate(failure) },
+    })
+  }
+}
+
+function addMethods(api: RestApi, endpoints: readonly Endpoint[], preflight: IFunction): void {
+  for (const { route, handler } of endpoints) {
+    const resource = api.root.resourceForPath(route.path)
+    const integration = integrationOf(handler)
+    for (const method of methodsOf(route)) resource.addMethod(method, integration)
+  }
+  const answersOptions = integrationOf(preflight)
+  for (const path of new Set(endpoints.map(({ route }) => route.path))) {
+    api.root.resourceForPath(path).addMethod('OPTIONS', answersOptions)
+  }
+}
+
+/** One permission for the whole API instead of one a method: the function's only caller is this API. */
+function integrationOf(handler: IFunction): LambdaIntegration {
+  return new LambdaIntegration(handler, { scopePermissionToMethod: false, allowTestInvoke: false })
+}
+
+function acknowledgeFindings(api: RestApi): void {
+  const bearer =
+    'The functions verify the bearer token themselves, as every refusal carries the envelope and is audited; health and preflight take no token.'
+  Validations.of(api).acknowledge(
+    { id: 'AwsSolutions-APIG4', reason: bearer },
+    { id: 'AwsSolutions-COG4', reason: bearer },
+    {
+      id: 'AwsSolutions-APIG2',
+      reason: 'The functions check every request against the schemas of its route, and answer in the envelope.',
+    },
+    {
+      id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
+      reason: 'The policy that API Gateway prescribes for the role with which it writes its logs.',
+    },
+  )
+  Validations.of(api.deploymentStage).acknowledge({
+    id: 'AwsSolutions-APIG3',
+    reason: 'A web ACL is the account owner’s to choose and to attach to the stage; its refusals carry the envelope.',
+  })
+}

@@ -1,0 +1,53 @@
+import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
+import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Construct } from 'constructs'
+import type { FunctionCode } from './function-entries.ts'
+import type { Stage } from './stage.ts'
+
+export interface ServiceFunctionProps {
+  stage: Stage
+  /** `<area>.<verb>`: the construct's id is made from it. */
+  name: string
+  description: string
+  code: FunctionCode
+  timeout: Duration
+  environment: Record<string, string>
+}
+
+/** One function as all of them are: its own role, which can write to its own log and nothing more. */
+export function serviceFunction(scope: Construct, props: ServiceFunctionProps): LambdaFunction {
+  const { stage, name, description, code, timeout, environment } = props
+  const id = pascalCase(name)
+  const logGroup = new LogGroup(scope, `${id}Log`, {
+    retention: stage.logRetention,
+    removalPolicy: RemovalPolicy.DESTROY,
+  })
+  const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
+  logGroup.grantWrite(role)
+  const built = new LambdaFunction(scope, id, {
+    description,
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    // A function's share of a processor grows with its memory, and checking a signature is what a request costs.
+    memorySize: 1024,
+    timeout,
+    handler: 'index.handler',
+    code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
+    environment: { POWERTOOLS_LOG_LEVEL: 'INFO', ...environment },
+    tracing: Tracing.ACTIVE,
+    role,
+    logGroup,
+  })
+  Validations.of(role).acknowledge({
+    id: 'AwsSolutions-IAM5[Resource::*]',
+    reason: 'X-Ray takes trace segments without naming a resource; nothing else is granted on *.',
+  })
+  return built
+}
+
+/** `orders.list-all` as `OrdersListAll`. */
+export function pascalCase(name: string): string {
+  return name.replace(/(?:^|[.-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,66 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+
+/** What differs between the deployments of the service, beside their settings. */
+export interface Stage {
+  name: string
+  /** Whether data outlives the stack. */
+  keepsData: boolean
+  /** Whether the table refuses to be deleted. */
+  deletionProtection: boolean
+  logRetention: RetentionDays
+  /** Whether published events are kept for replay. */
+  archivesEvents: boolean
+  /** Whether there are alarms, and a topic that carries them to people. */
+  raisesAlarms: boolean
+  /** A fixed id of the REST API, where whoever runs the stage can choose one. */
+  restApiId?: string
+}
+
+/** Every stage that can be deployed, as `commerce-<name>`. */
+const stages: readonly Stage[] = [
+  {
+    name: 'local',
+    keepsData: false,
+    deletionProtection: false,
+    logRetention: RetentionDays.ONE_DAY,
+    // The local engine refuses a stack with an EventBridge archive.
+    archivesEvents: false,
+    // It refuses an alarm on a sum of metrics too, and there is nobody to call.
+    raisesAlarms: false,
+    // The engine takes this for the API's id, so that URLs stay the same from start to start.
+    restApiId: 'c0ffee01',
+  },
+  {
+    name: 'dev',
+    keepsData: false,
+    deletionProtection: false,
+    logRetention: RetentionDays.TWO_WEEKS,
+    archivesEvents: true,
+    raisesAlarms: true,
+  },
+  {
+    name: 'prod',
+    keepsData: true,
+    deletionProtection: true,
+    logRetention: RetentionDays.SIX_MONTHS,
+    archivesEvents: true,
+    raisesAlarms: true,
+  },
+]
+
+/** Thrown for a stage that is not known, with one sentence. */
+export class StageError extends Error {
+  override name = 'StageError'
+}
+
+/** @throws StageError with one sentence that names the stages there are */
+export function stageNamed(name: unknown): Stage {
+  const stage = stages.find((one) => one.name === name)
+  if (stage) return stage
+  const known = stages.map((one) => one.name).join(', ')
+  throw new StageError(
+    name === undefined
+      ? `no stage given: choose one of ${known} with -c stage=NAME`
+      : `there is no stage '${name}': choose one of ${known} with -c stage=NAME`,
+  )
+}

@@ -1,0 +1,138 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { type RouteEntry, routes } from '#functions/routes.ts'
+import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import type { Endpoint } from '#shared/platform/http/endpoint.ts'
+import { handleRequest, type Runtime } from '#shared/platform/http/handle-request.ts'
+import type { HttpResponse } from '#shared/platform/http/request.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { cursorSeal } from '#shared/platform/listing/cursor.ts'
+import type { Log, RequestLine } from '#shared/platform/logging/log.ts'
+import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { type Item, partitionsOf } from '#shared/platform/table/keys.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { testClient } from './dynamodb-client.ts'
+import { type Identity, localSettings, tokenFor } from './settings.ts'
+import { createTable } from './tables.ts'
+
+export interface Call {
+  method?: string
+  /** With its query: `/v1/orders?page_size=2`. */
+  path: string
+  /** Signs a token for it; absent for a call without credentials. */
+  as?: Identity
+  headers?: Record<string, string>
+  /** An object is sent as JSON, a string or bytes as they are. */
+  body?: unknown
+}
+
+export interface Answer extends HttpResponse {
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies of every shape
+  json: any
+}
+
+export interface Service {
+  settings: Settings
+  table: Table
+  tableName: string
+  lines: RequestLine[]
+  call(call: Call): Promise<Answer>
+  /** All items of an entity of a tenant, oldest first. */
+  items(tenant: string, entity: 'order' | 'audit'): Promise<Item[]>
+}
+
+export interface ServiceOptions {
+  settings?: Settings
+  clock?: Clock
+  client?: DynamoDBClient
+  /** A table to share; absent for a new one. */
+  tableName?: string
+  /** Endpoints of the test's own, beside those of the route table. */
+  extra?: Endpoint[]
+}
+
+/** The service in this process, on DynamoDB Local: the very handleRequest that runs on AWS. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
+  const tableName = options.tableName ?? (await createTable(testClient()))
+  const lines: RequestLine[] = []
+  const log: Log = { request: (line) => lines.push(line), relayed: () => {} }
+  const seal = cursorSeal(new TextEncoder().encode('a secret of the tests, long enough'), clock.randomBytes)
+  const runtime: Runtime = {
+    settings,
+    clock,
+    log,
+    tokens: tokenVerifier(settings),
+    openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
+    cursorSeal: async () => seal,
+  }
+  const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 600_000))
+  const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]
+
+  return {
+    settings,
+    table,
+    tableName,
+    lines,
+    async call({ method = 'GET', path, as, headers = {}, body }) {
+      const url = new URL(path, 'http://service')
+      const matched = match(endpoints, method, url.pathname)
+      if (!matched) throw new Error(`no route for ${method} ${path}`)
+      const token = as && (await tokenFor(as, settings, clock.now()))
+      const sent = {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...lowerCase(headers),
+      }
+      const response = await handleRequest(
+        matched.endpoint,
+        {
+          method,
+          path: url.pathname,
+          params: matched.params,
+          query: [...url.searchParams],
+          headers: sent,
+          body: bytesOf(body),
+        },
+        runtime,
+      )
+      return { ...response, json: response.body ? JSON.parse(response.body) : undefined }
+    },
+    async items(tenant, entity) {
+      const [partition = ''] = partitionsOf(tenant, entity)
+      const read = await table.readRange({ partition, low: '0', high: 'g', descending: false, limit: 5000 })
+      return read.items
+    },
+  }
+}
+
+export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
+  const { endpoint } = await import(`#functions/${folder}/handler.ts`)
+  return endpoint
+}
+
+function match(endpoints: Endpoint[], method: string, path: string) {
+  for (const endpoint of endpoints) {
+    const pattern = endpoint.route.path.replace(/\{([a-z_]+)\}/g, '(?<$1>[^/]+)')
+    const found = new RegExp(`^${pattern}$`).exec(path)
+    const asked = method === 'HEAD' ? 'GET' : method
+    if (found && endpoint.route.method === asked) {
+      const params = Object.entries(found.groups ?? {}).map(([name, value]) => [
+        name,
+        decodeURIComponent(value),
+      ])
+      return { endpoint, params: Object.fromEntries(params) as Record<string, string> }
+    }
+  }
+  return undefined
+}
+
+function bytesOf(body: unknown): Uint8Array | undefined {
+  if (body === undefined || body instanceof Uint8Array) return body
+  return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { readProfile } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+const { publicKey, privateKey } = await generateKeyPair('ES256')
+export const keySet = { keys: [{ ...(await exportJWK(publicKey)), kid: 'test', alg: 'ES256', use: 'sig' }] }
+export const signingKey = privateKey
+
+const root = join(import.meta.dirname, '../..')
+
+/** A profile with the key set of this test run in the place of the local issuer's. */
+export function profile(file: string, changes: Record<string, unknown> = {}): Settings {
+  const values = JSON.parse(readFileSync(join(root, file), 'utf8'))
+  for (const issuer of values['auth.issuers']) if (issuer.keys === 'development') issuer.keys = keySet
+  return readProfile({ ...values, ...changes }, file)
+}
+
+/** What the repository ships. */
+export const localSettings = profile('shared/settings/profiles/local.json')
+/** The same register closed otherwise, wherever a setting allows it. */
+export const otherSettings = profile('test/support/profiles/other.json')
+
+export interface Identity {
+  tenant?: string
+  role?: string | string[]
+  sub?: string
+  scope?: string
+  expiresInSeconds?: number
+  /** Put over the standard claims; null takes one away. */
+  claims?: Record<string, unknown>
+  header?: Record<string, unknown>
+}
+
+/** A token of the first issuer of the settings. */
+export async function tokenFor(
+  identity: Identity,
+  settings: Settings = localSettings,
+  now = Date.now(),
+): Promise<string> {
+  const {
+    tenant = 'acme',
+    role = 'Editor',
+    sub = 'u1',
+    scope,
+    expiresInSeconds = 3600,
+    claims,
+    header,
+  } = identity
+  const [issuer] = settings['auth.issuers']
+  const seconds = Math.floor(now / 1000)
+  const payload = {
+    iss: issuer?.issuer,
+    aud: issuer?.audience,
+    sub,
+    tenant,
+    [settings['auth.roleClaim']]: role,
+    ...(scope !== undefined && { [settings['auth.scopeClaim']]: scope }),
+    iat: seconds,
+    exp: seconds + expiresInSeconds,
+    ...claims,
+  }
+  const present = Object.entries(payload).filter(([, value]) => value !== null && value !== undefined)
+  return new SignJWT(Object.fromEntries(present))
+    .setProtectedHeader({ alg: 'ES256', kid: 'test', ...header })
+    .sign(signingKey)
+}
