@@ -134,7 +134,10 @@ describe('placing an order', () => {
   })
 
   test('a field named __proto__ is an unknown field', async () => {
-    const answer = await place('proto', '{"__proto__":{"a":1},"cart_id":"c","amount_minor":1,"currency":"EUR"}')
+    const answer = await place(
+      'proto',
+      '{"__proto__":{"a":1},"cart_id":"c","amount_minor":1,"currency":"EUR"}',
+    )
     expect(answer.status).toBe(400)
     expect(answer.body).toContain('"__proto__"')
   })
@@ -190,7 +193,13 @@ describe('reading an order', () => {
     const { json } = await place('erased')
     const [item] = (await service.items('acme', 'order')).filter(({ id }) => id === json.id)
     if (!item) throw new Error('the order is not in the table')
-    const tombstone = { pk: item.pk, sk: item.sk, id: json.id, version: 2, erased_at: '2026-01-01T00:00:00.000Z' }
+    const tombstone = {
+      pk: item.pk,
+      sk: item.sk,
+      id: json.id,
+      version: 2,
+      erased_at: '2026-01-01T00:00:00.000Z',
+    }
     await service.table.put({ item: tombstone, condition: { matches: { version: 1 } } })
     const read = await service.call({ path: `/v1/orders/${json.id}`, as: { role: 'Viewer' } })
     expect([read.status, read.json.error.code]).toEqual([410, 'GONE.order'])
@@ -201,7 +210,10 @@ describe('reading an order', () => {
   test.each(['nonsense', '%2e%2e', '00000000-0000-4000-8000-000000000000', 'order#acme'])(
     'an id that cannot exist (%s) is not found',
     async (id) => {
-      const read = await service.call({ path: `/v1/orders/${encodeURIComponent(id)}`, as: { role: 'Viewer' } })
+      const read = await service.call({
+        path: `/v1/orders/${encodeURIComponent(id)}`,
+        as: { role: 'Viewer' },
+      })
       expect([read.status, read.json.error.code]).toEqual([404, 'NOT_FOUND.order'])
     },
   )

@@ -1,0 +1,13 @@
+import { describe, expect, test } from '@jest/globals'
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
+import { synthesise } from './synthesis.ts'
+
+describe.each(['local', 'dev', 'prod'])('stage %s', (stage) => {
+  test.each([
+    ['AwsSolutions', AwsSolutionsChecks],
+    ['Serverless', ServerlessChecks],
+  ])('has no finding of %s left unexplained', async (_name, Checks) => {
+    const { stack } = await synthesise(stage)
+    expect(new Checks(stack).validateScope(stack).violations).toEqual([])
+  })
+})

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { localProfile } from '#bin/settings-file.ts'
+import { CommerceStack } from '#lib/commerce-stack.ts'
+import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
+import { stageNamed } from '#lib/stage.ts'
+import { readProfile } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+/** What a template says of one resource. */
+export interface Resource {
+  Type: string
+  // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
+  Properties: any
+  DeletionPolicy?: string
+}
+
+/** The local profile with an issuer whose keys are published, as a stage on AWS has it. */
+export async function publishedProfile(): Promise<Record<string, unknown>> {
+  const profile = JSON.parse(await readFile(localProfile, 'utf8'))
+  const keys = { jwks_uri: 'https://issuer.example/.well-known/jwks.json' }
+  const issuers = profile['auth.issuers'].map((issuer: object) => ({ ...issuer, keys }))
+  return { ...profile, 'auth.issuers': issuers }
+}
+
+export interface Synthesis {
+  stack: CommerceStack
+  settings: Settings
+  template: Template
+}
+
+/** Synthesises a stage with functions of one line, since their code does not show in a template. */
+export async function synthesise(stage: string): Promise<Synthesis> {
+  const settings = readProfile(await publishedProfile(), 'the profile of this test')
+  const stack = new CommerceStack(new App(), { stage: stageNamed(stage), settings, codes: stubs() })
+  return { stack, settings, template: Template.fromStack(stack) }
+}
+
+function stubs(): FunctionCodes {
+  const root = mkdtempSync(join(tmpdir(), 'commerce-stubs-'))
+  return Object.fromEntries(
+    Object.keys(functionEntries()).map((name) => {
+      const directory = join(root, name)
+      mkdirSync(directory)
+      writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
+      return [name, { directory, codeSha: name }]
+    }),
+  )
+}
+
+/** The resources of a type, by logical id. */
+export function resourcesOf(template: Template, type: string): [string, Resource][] {
+  return Object.entries(template.findResources(type)) as [string, Resource][]
+}
+
+/** The one resource of a type whose logical id starts like this. */
+export function resourceNamed(template: Template, type: string, start: string): Resource {
+  const found = resourcesOf(template, type).filter(([id]) => id.replace(/[0-9A-F]{8}$/, '') === start)
+  if (found.length !== 1) throw new Error(`${found.length} resources of type ${type} are called ${start}`)
+  return (found[0] as [string, Resource])[1]
+}
+
+/** The logical id that a Ref or Fn::GetAtt names. */
+export function referenceOf(value: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {
+  return value.Ref ?? value['Fn::GetAtt']?.[0] ?? JSON.stringify(value)
+}

@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { orderListing } from '#shared/orders/order-listing.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { firstIdAt, uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
+import type { Position } from '#shared/platform/listing/cursor.ts'
+import { parseListQuery } from '#shared/platform/listing/list-query.ts'
+import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
+import { keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+const start = Date.parse('2026-03-01T00:00:00.000Z')
+
+async function fill(
+  tenant: string,
+  count: number,
+  shards: number,
+  statusOf: (n: number) => string,
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, n) =>
+    uuidV7(start + Math.floor(n / 3), systemClock.randomBytes(10)),
+  ).sort()
+  await Promise.all(
+    ids.map((id, n) =>
+      service.table.put({
+        item: {
+          ...keyOf(tenant, 'order', id, shards),
+          id,
+          status: statusOf(n),
+          version: 1,
+          text: 'x'.repeat(200),
+        },
+        condition: { absent: true },
+      }),
+    ),
+  )
+  return ids
+}
+
+function request(
+  tenant: string,
+  shards: number,
+  query: [string, string][],
+  readBudget = 1000,
+): Omit<PageRequest, 'position'> {
+  return {
+    table: service.table,
+    partitions: partitionsOf(tenant, 'order', shards),
+    listing: orderListing,
+    query: parseListQuery(query, orderListing, 'orders.list', false, localSettings),
+    searchFields: [],
+    now: start + 60_000,
+    readBudget,
+    byteBudget: 1_000_000,
+    sizeOf: () => 300,
+  }
+}
+
+async function walk(pages: Omit<PageRequest, 'position'>) {
+  const seen: string[][] = []
+  let position: Position | undefined
+  let back: Position | undefined
+  do {
+    const page = await readPage({ ...pages, position })
+    seen.push(page.items.map(({ sk }) => sk))
+    position = page.next
+    back = page.prev
+  } while (position)
+  return { seen, back }
+}
+
+describe('a tenant over several partitions', () => {
+  test.each(['desc', 'asc'])('is walked as one, %s', async (direction) => {
+    const tenant = `sharded-${direction}`
+    const ids = await fill(tenant, 200, 3, () => 'active')
+    const { seen } = await walk(
+      request(tenant, 3, [
+        ['sort', `id.${direction}`],
+        ['page_size', '17'],
+      ]),
+    )
+    expect(seen.flat()).toEqual(direction === 'asc' ? ids : ids.toReversed())
+  })
+})
+
+describe('a filter that passes few of many', () => {
+  test('reads no more than the budget a request, skips nothing, and goes back to the same pages', async () => {
+    const ids = await fill('sparse', 700, 1, (n) => (n % 90 === 5 ? 'paid' : 'active'))
+    const paid = ids.filter((_, n) => n % 90 === 5).toReversed()
+    const pages = request(
+      'sparse',
+      1,
+      [
+        ['status', 'paid'],
+        ['page_size', '2'],
+      ],
+      101,
+    )
+    const { seen, back } = await walk(pages)
+    expect(seen.flat()).toEqual(paid)
+    expect(seen.some((page) => page.length < 2)).toBe(true)
+    let position = back
+    for (const expected of seen.toReversed().slice(1, 2)) {
+      const page = await readPage({ ...pages, position })
+      expect(page.items.map(({ sk }) => sk)).toEqual(expected)
+      position = page.prev
+    }
+    const returned: string[] = []
+    while (position) {
+      const page = await readPage({ ...pages, position })
+      returned.unshift(...page.items.map(({ sk }) => sk))
+      position = page.prev
+    }
+    expect(returned).toEqual(seen.slice(0, -2).flat())
+  })
+})
+
+describe('a page', () => {
+  test('ends early rather than pass its bytes, and the next goes on from there', async () => {
+    const ids = await fill('bytes', 10, 1, () => 'active')
+    const { seen } = await walk({ ...request('bytes', 1, []), byteBudget: 1000 })
+    expect(seen.map((page) => page.length)).toEqual([3, 3, 3, 1])
+    expect(seen.flat()).toEqual(ids.toReversed())
+  })
+
+  test('holds one item even if that alone passes its bytes', async () => {
+    await fill('fat', 2, 1, () => 'active')
+    const { seen } = await walk({ ...request('fat', 1, []), byteBudget: 10 })
+    expect(seen.map((page) => page.length)).toEqual([1, 1])
+  })
+
+  test('shows an item whose clock was ahead of ours, both ways', async () => {
+    const [id = ''] = await fill('ahead', 1, 1, () => 'active')
+    for (const direction of ['desc', 'asc']) {
+      const early = { ...request('ahead', 1, [['sort', `id.${direction}`]]), now: start - 5000 }
+      const page = await readPage({ ...early, position: undefined })
+      expect(page.items.map(({ sk }) => sk)).toEqual([id])
+    }
+  })
+
+  test('of created_at reads only that range', async () => {
+    await fill('ranged', 60, 1, () => 'active')
+    const at = new Date(start + 10).toISOString()
+    const pages = request('ranged', 1, [
+      ['created_at.gte', at],
+      ['created_at.lt', new Date(start + 12).toISOString()],
+    ])
+    const { seen } = await walk(pages)
+    expect(seen.flat()).toHaveLength(6)
+    expect(seen.flat().every((id) => id >= firstIdAt(start + 10) && id < firstIdAt(start + 12))).toBe(true)
+  })
+})
