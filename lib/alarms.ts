@@ -74,9 +74,14 @@ function failures(
   api: RestApi,
   stage: Stage,
 ): IMetric {
-  const answered = methodsOf({ method }).map((one) => gatewayMetric(api, stage, '5XXError', one, path, Stats.SUM))
+  const answered = methodsOf({ method }).map((one) =>
+    gatewayMetric(api, stage, '5XXError', one, path, Stats.SUM),
+  )
   const usingMetrics = Object.fromEntries(
-    [handler.metricErrors({ period: fiveMinutes }), ...answered].map((metric, index) => [`m${index}`, metric]),
+    [handler.metricErrors({ period: fiveMinutes }), ...answered].map((metric, index) => [
+      `m${index}`,
+      metric,
+    ]),
   )
   const gateway = answered.map((_, index) => `FILL(m${index + 1}, 0)`).join(' + ')
   const expression = `MAX([FILL(m0, 0), ${gateway}])`
@@ -92,7 +97,13 @@ function gatewayMetric(
   statistic: string,
 ): Metric {
   const dimensionsMap = { ApiName: api.restApiName, Stage: stage.name, Method: method, Resource: path }
-  return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period: fiveMinutes })
+  return new Metric({
+    namespace: 'AWS/ApiGateway',
+    metricName,
+    dimensionsMap,
+    statistic,
+    period: fiveMinutes,
+  })
 }
 
 interface Threshold {

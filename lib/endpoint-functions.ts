@@ -69,7 +69,13 @@ export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
 export function methodsByPath(routes: readonly Route[]): Record<string, string[]> {
   const paths = [...new Set(routes.map(({ path }) => path))]
   return Object.fromEntries(
-    paths.map((path) => [path, routes.filter((route) => route.path === path).flatMap(methodsOf).sort()]),
+    paths.map((path) => [
+      path,
+      routes
+        .filter((route) => route.path === path)
+        .flatMap(methodsOf)
+        .sort(),
+    ]),
   )
 }
 

@@ -6,7 +6,11 @@ import type { Stage } from './stage.ts'
 
 /** The bus on which subscribers get what happens in the service, and the archive that they can replay from. */
 export function eventBus(scope: Construct, stage: Stage, settings: Settings): EventBus {
-  const bus = new EventBus(scope, 'EventBus', { description: 'What happened in the commerce service.' })
+  const bus = new EventBus(scope, 'EventBus', {
+    // Subscribers name it in their own stacks.
+    eventBusName: `commerce-${stage.name}`,
+    description: 'What happened in the commerce service.',
+  })
   if (stage.archivesEvents) {
     bus.archive('EventArchive', {
       description: 'Published events, kept for replay.',

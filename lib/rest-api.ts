@@ -107,18 +107,19 @@ function addMethods(api: RestApi, endpoints: readonly Endpoint[], preflight: IFu
 
 /** One permission for the whole API instead of one a method: the function's only caller is this API. */
 function integrationOf(handler: IFunction): LambdaIntegration {
-  return new LambdaIntegration(handler, { scopePermissionToMethod: false, allowTestInvoke: false })
+  return new LambdaIntegration(handler, { scopePermissionToMethod: false })
 }
 
 function acknowledgeFindings(api: RestApi): void {
   const bearer =
-    'The functions verify the bearer token themselves, as every refusal carries the envelope and is audited; health and preflight take no token.'
+    'The functions verify the bearer token themselves, with its tenant, roles and scopes; health and preflight take no token.'
   Validations.of(api).acknowledge(
     { id: 'AwsSolutions-APIG4', reason: bearer },
     { id: 'AwsSolutions-COG4', reason: bearer },
     {
       id: 'AwsSolutions-APIG2',
-      reason: 'The functions check every request against the schemas of its route, and answer in the envelope.',
+      reason:
+        'The functions check every request against the schemas of its route, and answer in the envelope.',
     },
     {
       id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
@@ -127,6 +128,7 @@ function acknowledgeFindings(api: RestApi): void {
   )
   Validations.of(api.deploymentStage).acknowledge({
     id: 'AwsSolutions-APIG3',
-    reason: 'A web ACL is the account owner’s to choose and to attach to the stage; its refusals carry the envelope.',
+    reason:
+      'A web ACL is the account owner’s to choose and to attach to the stage; its refusals carry the envelope.',
   })
 }

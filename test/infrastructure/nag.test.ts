@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { synthesise } from './synthesis.ts'
 
@@ -10,4 +11,11 @@ describe.each(['local', 'dev', 'prod'])('stage %s', (stage) => {
     const { stack } = await synthesise(stage)
     expect(new Checks(stack).validateScope(stack).violations).toEqual([])
   })
+})
+
+test('a finding that nobody explained is one', async () => {
+  const { stack } = await synthesise('dev')
+  new Queue(stack, 'Careless')
+  const { violations } = new AwsSolutionsChecks(stack).validateScope(stack)
+  expect(violations.map(({ ruleName }) => ruleName)).toContain('AwsSolutions-SQS4')
 })

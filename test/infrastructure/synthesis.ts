@@ -1,15 +1,14 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
-import { localProfile } from '#bin/settings-file.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { publishedProfile } from './published-profile.ts'
 
 /** What a template says of one resource. */
 export interface Resource {
@@ -17,14 +16,6 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
   Properties: any
   DeletionPolicy?: string
-}
-
-/** The local profile with an issuer whose keys are published, as a stage on AWS has it. */
-export async function publishedProfile(): Promise<Record<string, unknown>> {
-  const profile = JSON.parse(await readFile(localProfile, 'utf8'))
-  const keys = { jwks_uri: 'https://issuer.example/.well-known/jwks.json' }
-  const issuers = profile['auth.issuers'].map((issuer: object) => ({ ...issuer, keys }))
-  return { ...profile, 'auth.issuers': issuers }
 }
 
 export interface Synthesis {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { firstIdAt, uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
+import { systemClock, timestamp } from '#shared/platform/clock.ts'
+import { firstIdAt, timeOf, uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
 import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
@@ -32,6 +32,7 @@ async function fill(
           ...keyOf(tenant, 'order', id, shards),
           id,
           status: statusOf(n),
+          created_at: timestamp(timeOf(id)),
           version: 1,
           text: 'x'.repeat(200),
         },

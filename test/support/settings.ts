@@ -61,8 +61,9 @@ export async function tokenFor(
     exp: seconds + expiresInSeconds,
     ...claims,
   }
+  const crit = (header?.crit as string[] | undefined) ?? []
   const present = Object.entries(payload).filter(([, value]) => value !== null && value !== undefined)
   return new SignJWT(Object.fromEntries(present))
     .setProtectedHeader({ alg: 'ES256', kid: 'test', ...header })
-    .sign(signingKey)
+    .sign(signingKey, { crit: Object.fromEntries(crit.map((name) => [name, true])) })
 }

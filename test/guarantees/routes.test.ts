@@ -1,0 +1,290 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import * as v from 'valibot'
+import { routes } from '#functions/routes.ts'
+import { matrix } from '#shared/platform/auth/matrix.ts'
+import { catalogue, messageId } from '#shared/platform/errors/catalogue.ts'
+import { securityHeaders } from '#shared/platform/http/headers.ts'
+import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import { exampleOf, pathOf } from '#test/support/examples.ts'
+import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+const tenant = 'acme'
+const admin = { tenant, role: 'Admin', scope: 'codes:read codes:write' }
+
+/** A valid call of a route, to be made invalid in one respect. */
+async function validCall(route: Route, as: object | undefined = admin, of = tenant): Promise<Call> {
+  const { body } = exampleOf(route)
+  const keyed = route.idempotency !== 'none'
+  return {
+    method: route.method,
+    path: await pathOf(route, service, of),
+    ...(route.auth === 'bearer' && as && { as }),
+    headers: keyed ? { 'Idempotency-Key': crypto.randomUUID() } : {},
+    ...(body !== undefined && { body }),
+  }
+}
+
+function expectEnvelope(answer: Answer, status: number, code: string) {
+  expect([answer.status, answer.json?.error?.code]).toEqual([status, code])
+  const { error } = answer.json
+  expect(Object.keys(answer.json)).toEqual(['error'])
+  expect(error).toEqual({
+    code,
+    message_id: messageId(code),
+    http: status,
+    retryable: catalogue[code as keyof typeof catalogue].retryable,
+    correlation_id: answer.headers['X-Correlation-Id'],
+    details: expect.any(Object),
+  })
+}
+
+const all = routes.map(({ route }) => route)
+const bearer = all.filter(({ auth }) => auth === 'bearer')
+
+describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, route) => {
+  test('answers a valid call as its schema says, with every common header', async () => {
+    const answer = await service.call({ ...(await validCall(route)) })
+    expect(answer.status).toBe(route.reply.status(service.settings))
+    if (answer.json !== undefined) v.parse(route.reply.schema(service.settings), answer.json)
+    expect(answer.headers).toMatchObject({
+      ...securityHeaders,
+      'X-Correlation-Id': expect.stringMatching(/^[\w.-]{1,64}$/),
+      'Cache-Control': expect.stringMatching(/no-store|no-cache/),
+    })
+    expect('ETag' in answer.headers).toBe(route.reply.etag === true)
+    expect('Location' in answer.headers).toBe(route.reply.location === true)
+    expect(answer.headers['Idempotency-Status']).toBe(route.idempotency === 'none' ? undefined : 'stored')
+  })
+
+  test('takes over the caller’s correlation and trace, and no malformed one', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const call = await validCall(route)
+    const given = { 'X-Correlation-Id': 'req-1', traceparent, tracestate: 'a=b' }
+    const answer = await service.call({ ...call, headers: { ...call.headers, ...given } })
+    expect(answer.headers).toMatchObject(given)
+    const bad = { 'X-Correlation-Id': 'jane@example.com', traceparent: '00-0-0-0', tracestate: 'a=b' }
+    const refused = await service.call({ ...(await validCall(route)), headers: { ...call.headers, ...bad } })
+    expect(refused.headers['X-Correlation-Id']).not.toContain('jane')
+    expect(refused.headers).not.toHaveProperty('traceparent')
+    expect(refused.headers).not.toHaveProperty('tracestate')
+  })
+
+  test('answers an allowed origin alone, and never with a wildcard', async () => {
+    const call = await validCall(route)
+    const from = (Origin: string) => service.call({ ...call, headers: { ...call.headers, Origin } })
+    expect((await from('http://localhost:5173')).headers['Access-Control-Allow-Origin']).toBe(
+      'http://localhost:5173',
+    )
+    for (const origin of ['http://localhost:5174', 'null', 'http://localhost:5173.evil.example']) {
+      expect((await from(origin)).headers).not.toHaveProperty('Access-Control-Allow-Origin')
+    }
+  })
+
+  test('refuses a body that is over its size before anything else', async () => {
+    const max = ((hasBody(route) && route.payloadKilobytes) || 32) * 1024
+    const { as: _as, ...call } = await validCall(route)
+    const over = await service.call({ ...call, body: `"${'x'.repeat(max)}"` })
+    expectEnvelope(over, 413, 'VALIDATION.body.too_large')
+    expect(over.json.error.details.fields.body).toEqual({ reason: 'too_large', max, actual: max + 2 })
+  })
+
+  test.each(['0', '-1', 'soon', '1.5', ''])('refuses X-Request-Timeout %j', async (value) => {
+    const call = await validCall(route)
+    const answer = await service.call({ ...call, headers: { ...call.headers, 'X-Request-Timeout': value } })
+    expectEnvelope(answer, 400, 'VALIDATION.header.invalid')
+  })
+
+  test('refuses a caller who takes no JSON', async () => {
+    const call = await validCall(route)
+    for (const accept of ['text/html', 'application/json;q=0', 'image/*']) {
+      const answer = await service.call({ ...call, headers: { ...call.headers, Accept: accept } })
+      expectEnvelope(answer, 406, 'VALIDATION.accept.unsupported')
+    }
+    const answer = await service.call({
+      ...call,
+      headers: { ...call.headers, Accept: 'text/html, */*;q=0.1' },
+    })
+    expect(answer.status).toBeLessThan(300)
+  })
+
+  test('refuses a query parameter that it does not know', async () => {
+    const call = await validCall(route)
+    const answer = await service.call({ ...call, path: `${call.path}?surprise=1` })
+    expectEnvelope(answer, 400, route.listing ? 'VALIDATION.filter.unknown_key' : 'VALIDATION.field.unknown')
+  })
+
+  test('answers HEAD like GET without a body', async () => {
+    if (route.method !== 'GET') return
+    const call = await validCall(route)
+    const got = await service.call(call)
+    const head = await service.call({ ...call, method: 'HEAD' })
+    expect([head.status, head.body]).toEqual([got.status, undefined])
+    expect(head.headers.ETag).toBe(got.headers.ETag)
+  })
+})
+
+describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to a caller', (_, route) => {
+  test('without credentials says 401 and how to authenticate', async () => {
+    const { as: _as, ...call } = await validCall(route)
+    const answer = await service.call(call)
+    expectEnvelope(answer, 401, 'AUTH.invalid_credentials')
+    expect(answer.headers['WWW-Authenticate']).toMatch(/^Bearer realm=/)
+  })
+
+  test('with an expired token says so', async () => {
+    const answer = await service.call(await validCall(route, { ...admin, expiresInSeconds: -10 }))
+    expectEnvelope(answer, 401, 'AUTH.token.expired')
+  })
+
+  test.each(['Viewer', 'Editor', 'Admin', 'Service', 'Owner', undefined] as const)(
+    'of role %s allows what the matrix allows and audits what it denies',
+    async (role) => {
+      if (!route.access) throw new Error('a bearer route has a row of the matrix')
+      const own = `${route.operation}-${role}`.replace('.', '-')
+      const as = { tenant: own, role: role ?? [], sub: 'u1', scope: admin.scope }
+      const row: Record<string, string> = matrix[route.access]
+      const reach = role === 'Service' ? row.Editor : (row[String(role)] ?? 'deny')
+      const answer = await service.call(await validCall(route, as, own))
+      const audit = await service.items(own, 'audit')
+      if (reach === 'deny') {
+        expectEnvelope(answer, 403, 'AUTHZ.role.denied')
+        expect(audit).toEqual([
+          expect.objectContaining({
+            result: 'deny',
+            reason: 'AUTHZ.role.denied',
+            action: route.operation,
+            actor_id: 'u1',
+          }),
+        ])
+      } else {
+        expect(answer.status).toBe(route.reply.status(service.settings))
+        expect(audit.filter(({ result }) => result === 'deny')).toEqual([])
+      }
+    },
+  )
+
+  test.each(['Viewer', 'Editor', 'Admin', 'Service'] as const)(
+    'of role %s from another tenant',
+    async (role) => {
+      if (!route.access) throw new Error('a bearer route has a row of the matrix')
+      const owner = `owner-${route.operation}-${role}`.replace('.', '-')
+      const actor = `actor-${route.operation}-${role}`.replace('.', '-')
+      const as = { tenant: actor, role, scope: admin.scope }
+      const call = await validCall(route, as, owner)
+      const addressed = await service.call({ ...call, path: `${call.path}?tenant=${owner}` })
+      const row: Record<string, string> = matrix[route.access]
+      const reach = row[role === 'Service' ? 'Editor' : role]
+      if (reach === 'any') {
+        expect(addressed.status).toBe(route.reply.status(service.settings))
+        return
+      }
+      expectEnvelope(
+        addressed,
+        reach === 'deny' ? 403 : 404,
+        reach === 'deny' ? 'AUTHZ.role.denied' : 'AUTHZ.scope.tenant',
+      )
+      expect(JSON.stringify(addressed)).not.toContain(owner)
+      expect(JSON.stringify(await service.items(actor, 'audit'))).not.toContain(owner)
+      expect(await service.items(actor, 'audit')).toHaveLength(1)
+      if (!route.path.includes('{') || reach === 'deny') return
+      const headers = { ...call.headers, 'X-Correlation-Id': 'same' }
+      const foreign = await service.call({ ...call, headers })
+      const absent = await service.call({
+        ...call,
+        path: call.path.replace(/[^/]+$/, '01900000-0000-7000-8000-000000000000'),
+        headers,
+      })
+      expect(foreign).toEqual(absent)
+      expect(foreign.status).toBe(404)
+    },
+  )
+
+  test('keeps to X-Request-Timeout and does nothing once it is spent', async () => {
+    const slow = await startService({
+      tableName: service.tableName,
+      clock: {
+        now: () => Date.now() + calls++ * 50,
+        sleep: async () => {},
+        jitter: () => 0,
+        randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+      },
+    })
+    let calls = 0
+    const own = `late-${route.operation}`.replace('.', '-')
+    const call = await validCall(route, { ...admin, tenant: own }, own)
+    const before = (await service.items(own, 'order')).length
+    const answer = await slow.call({ ...call, headers: { ...call.headers, 'X-Request-Timeout': '1' } })
+    expectEnvelope(answer, 504, 'DEPENDENCY.timeout')
+    expect((await service.items(own, 'order')).length).toBe(before)
+  })
+})
+
+describe.each(all.filter(hasBody).map((route) => [route.operation, route] as const))(
+  '%s, of its body,',
+  (_, route) => {
+    test('refuses a field that it does not know', async () => {
+      const call = await validCall(route)
+      const answer = await service.call({ ...call, body: { ...(call.body as object), surprise: 1 } })
+      expectEnvelope(answer, 400, 'VALIDATION.field.unknown')
+      expect(answer.json.error.details.fields).toEqual({ surprise: { reason: 'unknown' } })
+    })
+
+    test.each([undefined, 'text/plain', 'application/xml', 'application/jsonp'])(
+      'refuses content type %s',
+      async (type) => {
+        const call = await validCall(route)
+        const answer = await service.call({
+          ...call,
+          headers: { ...call.headers, 'Content-Type': type ?? '' },
+        })
+        expectEnvelope(answer, 415, 'VALIDATION.content_type.unsupported')
+      },
+    )
+
+    test.each(['null', '[]', '"text"', '7', '{'])('refuses %s with a 400', async (body) => {
+      const answer = await service.call({ ...(await validCall(route)), body })
+      expect([answer.status, answer.json.error.code.split('.')[0]]).toEqual([400, 'VALIDATION'])
+    })
+  },
+)
+
+describe.each(
+  all.filter(({ idempotency }) => idempotency !== 'none').map((route) => [route.operation, route] as const),
+)('%s, of its key,', (_, route) => {
+  test('replays byte for byte and refuses another payload', async () => {
+    const call = await validCall(route)
+    const first = await service.call(call)
+    const again = await service.call(call)
+    expect([again.status, again.body]).toEqual([first.status, first.body])
+    expect([first, again].map(({ headers }) => headers['Idempotency-Status'])).toEqual(['stored', 'replayed'])
+    const other = await service.call({ ...call, path: `${call.path}?tenant=elsewhere` })
+    expectEnvelope(other, 409, 'CONFLICT.idempotency.payload_mismatch')
+  })
+
+  test.each([
+    ['an overlong one', 'k'.repeat(256), 'VALIDATION.idempotency_key.length'],
+    ['one with a space', 'a b', 'VALIDATION.idempotency_key.charset'],
+    ['one beyond ASCII', 'schlüssel', 'VALIDATION.idempotency_key.charset'],
+    ['an empty one', '', 'VALIDATION.idempotency_key.required'],
+  ])('refuses %s', async (_case, key, code) => {
+    const call = await validCall(route)
+    expectEnvelope(await service.call({ ...call, headers: { 'Idempotency-Key': key } }), 400, code)
+  })
+
+  test('needs one where the contract names it', async () => {
+    const answer = await service.call({ ...(await validCall(route)), headers: {} })
+    if (route.idempotency === 'required') expectEnvelope(answer, 400, 'VALIDATION.idempotency_key.required')
+    else expect(answer.status).toBe(route.reply.status(service.settings))
+  })
+})
+
+test('no line of the log holds what a caller sent', () => {
+  const text = JSON.stringify(service.lines.map(({ failure, ...line }) => ({ ...line, code: failure?.code })))
+  expect(service.lines.length).toBeGreaterThan(50)
+  for (const secret of ['jane@', 'cart-1', 'Bearer', 'owner-', 'u1']) expect(text).not.toContain(secret)
+})

@@ -1,0 +1,178 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from 'jose'
+import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
+import { Failure } from '#shared/platform/errors/failure.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { type Identity, keySet, localSettings, tokenFor } from '#test/support/settings.ts'
+
+const verifier = tokenVerifier(localSettings)
+const now = Date.now()
+
+async function outcome(
+  authorization: string | undefined,
+  nonce?: string,
+  settings?: Settings,
+): Promise<string> {
+  try {
+    const { sub, tenant, role } = await (settings ? tokenVerifier(settings) : verifier).verify(
+      authorization,
+      nonce,
+      now,
+    )
+    return `${sub}@${tenant} ${role}`
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown.code
+    throw thrown
+  }
+}
+
+const bearer = async (identity: Identity = {}, nonce?: string) =>
+  outcome(`Bearer ${await tokenFor(identity, localSettings, now)}`, nonce)
+
+const good = 'u1@acme Editor'
+const bad = 'AUTH.invalid_credentials'
+
+describe('a token', () => {
+  test.each<[string, Identity, string]>([
+    ['as it should be', {}, good],
+    ['with roles of which the highest counts', { role: ['Viewer', 'Admin', 'Editor'] }, 'u1@acme Admin'],
+    ['with a role that nobody knows', { role: 'Owner' }, 'u1@acme undefined'],
+    ['that has expired', { expiresInSeconds: -1 }, 'AUTH.token.expired'],
+    ['that is not yet valid', { claims: { nbf: Math.floor(now / 1000) + 60 } }, bad],
+    ['issued in the future', { claims: { iat: Math.floor(now / 1000) + 60 } }, bad],
+    ['without exp', { claims: { exp: null } }, bad],
+    ['without sub', { claims: { sub: null } }, bad],
+    ['with an empty sub', { sub: '' }, bad],
+    ['without tenant', { claims: { tenant: null } }, bad],
+    ['with a tenant that reaches into another key', { tenant: 'acme#0' }, bad],
+    ['with a tenant that is a list', { claims: { tenant: ['acme'] } }, bad],
+    ['of another issuer', { claims: { iss: 'https://evil.example' } }, bad],
+    ['without an issuer', { claims: { iss: null } }, bad],
+    ['for another audience', { claims: { aud: 'other' } }, bad],
+    ['without an audience', { claims: { aud: null } }, bad],
+    ['with a critical header that nobody knows', { header: { crit: ['x'], x: 1 } }, bad],
+    ['of a key that nobody knows', { header: { kid: 'other' } }, bad],
+    ['with a nonce that the caller does not know', { claims: { nonce: 'n1' } }, bad],
+  ])('%s', async (_, identity, expected) => {
+    expect(await bearer(identity)).toBe(expected)
+  })
+
+  test('bound to a nonce needs that very nonce', async () => {
+    const bound = { claims: { nonce: 'n1' } }
+    expect(await bearer(bound, 'n1')).toBe(good)
+    expect(await bearer(bound, 'n2')).toBe(bad)
+    expect(await bearer({}, 'n1')).toBe(good)
+  })
+
+  test.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic dTE6cA==',
+    'Bearer a.b.c',
+    'Bearer a b',
+    `Bearer ${'x'.repeat(9000)}`,
+  ])('is not the header %j', async (header) => expect(await outcome(header)).toBe(bad))
+
+  test('is needed', async () => expect(await outcome(undefined)).toBe(bad))
+})
+
+describe('a forged token is refused:', () => {
+  const claims = {
+    iss: localSettings['auth.issuers'][0]?.issuer ?? '',
+    aud: localSettings['auth.issuers'][0]?.audience ?? '',
+    sub: 'u1',
+    tenant: 'acme',
+    roles: 'Admin',
+    exp: Math.floor(now / 1000) + 600,
+  }
+
+  test('without a signature', async () => {
+    expect(await outcome(`Bearer ${new UnsecuredJWT(claims).encode()}`)).toBe(bad)
+  })
+
+  test('signed with the public key as a shared secret', async () => {
+    const secret = new TextEncoder().encode(JSON.stringify(keySet.keys[0]))
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'test' }).sign(secret)
+    expect(await outcome(`Bearer ${token}`)).toBe(bad)
+  })
+
+  test('with its own key in its header', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const header = {
+      alg: 'ES256',
+      kid: 'test',
+      jwk: await exportJWK(publicKey),
+      jku: 'http://127.0.0.1:1/keys',
+    }
+    expect(
+      await outcome(`Bearer ${await new SignJWT(claims).setProtectedHeader(header).sign(privateKey)}`),
+    ).toBe(bad)
+  })
+
+  test('with an algorithm that the issuer does not use', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES384')
+    const [issuer] = localSettings['auth.issuers']
+    if (!issuer) throw new Error('no issuer')
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kty: 'EC', kid: 'test' }] }
+    const settings = { ...localSettings, 'auth.issuers': [{ ...issuer, keys }] } as Settings
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES384', kid: 'test' }).sign(privateKey)
+    expect(await outcome(`Bearer ${token}`, undefined, settings)).toBe(bad)
+  })
+
+  test('with its claims changed', async () => {
+    const [header, , signature] = (await tokenFor({}, localSettings, now)).split('.')
+    const changed = Buffer.from(JSON.stringify({ ...claims, tenant: 'other' })).toString('base64url')
+    expect(await outcome(`Bearer ${header}.${changed}.${signature}`)).toBe(bad)
+  })
+})
+
+describe('a remote key set', () => {
+  let fetched = 0
+  let keys: JWK[] = keySet.keys
+  let status = 200
+  const server = createServer((_, answer) => {
+    fetched += 1
+    answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }))
+  })
+  afterAll(() => new Promise((done) => server.close(done)))
+
+  async function remote() {
+    if (!server.listening) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as AddressInfo
+    const [issuer] = localSettings['auth.issuers']
+    // The register takes https alone; the verifier itself is tried on loopback.
+    const issuers = [{ ...issuer, keys: { jwks_uri: `http://127.0.0.1:${port}/keys` } }]
+    fetched = 0
+    return tokenVerifier({ ...localSettings, 'auth.issuers': issuers } as Settings)
+  }
+
+  test('is read once for many tokens, and an unknown kid does not make it a flood', async () => {
+    const tokens = await remote()
+    for (let n = 0; n < 5; n += 1) await tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())
+    expect(fetched).toBe(1)
+    for (let n = 0; n < 20; n += 1) {
+      const header = { kid: `unknown-${n}` }
+      await expect(
+        tokens.verify(`Bearer ${await tokenFor({ header })}`, undefined, Date.now()),
+      ).rejects.toMatchObject({ code: bad })
+    }
+    expect(fetched).toBeLessThanOrEqual(2)
+  })
+
+  test('that is out of order makes the service unavailable, not the caller unknown', async () => {
+    const tokens = await remote()
+    status = 500
+    await expect(tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())).rejects.toMatchObject({
+      code: 'DEPENDENCY.unavailable',
+    })
+    status = 200
+    keys = []
+    await expect(tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())).rejects.toMatchObject({
+      code: bad,
+    })
+    keys = keySet.keys
+  })
+})

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { functionEntries } from '#lib/function-entries.ts'
+import { publishedProfile } from './published-profile.ts'
+
+const root = join(import.meta.dirname, '../..')
+let scratch: string
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'commerce-app-'))
+})
+
+afterAll(() => rm(scratch, { recursive: true, force: true }))
+
+describe('what has to be put right is told in one message, without a stack trace', () => {
+  test('a missing, an unknown and a malformed setting, all at once', async () => {
+    const { 'orders.gone': _missing, ...rest } = await publishedProfile()
+    const settings = await profile({ ...rest, 'orders.color': 'red', 'auth.clockToleranceSeconds': -1 })
+    const { code, output } = await runApp({ stage: 'prod', settings })
+    expect(code).toBe(1)
+    expect(output).toContain(`${settings}: 3 setting(s) to put right:`)
+    expect(output).toContain('orders.gone: missing.')
+    expect(output).toContain('orders.color: unknown setting')
+    expect(output).toContain('auth.clockToleranceSeconds:')
+    expect(output.trim().split('\n')).toHaveLength(4)
+  })
+
+  test.each([
+    ['a stage that nobody knows', { stage: 'staging' }, /^there is no stage 'staging': choose one of .*\n$/],
+    ['no stage', {}, /^no stage given: choose one of .*\n$/],
+    ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
+    [
+      'a profile that is not there',
+      { stage: 'prod', settings: '/none.json' },
+      /^\/none\.json: there is no .*\n$/,
+    ],
+  ])('%s', async (_case, context, message) => {
+    const { code, output } = await runApp(context)
+    expect(code).toBe(1)
+    expect(output).toMatch(message)
+  })
+
+  test('the key of this checkout on a stage on AWS', async () => {
+    const settings = join(root, 'shared/settings/profiles/local.json')
+    const { code, output } = await runApp({ stage: 'prod', settings })
+    expect(code).toBe(1)
+    expect(output).toMatch(/'development' is for the local stage only; .*\n$/)
+    expect(output.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+test('two syntheses of the same sources and settings are equal, and carry the code of every function', async () => {
+  const settings = await profile(await publishedProfile())
+  const assemblies = ['first', 'second'].map((name) => join(scratch, name))
+  const runs = await Promise.all(assemblies.map((assembly) => runApp({ stage: 'prod', settings }, assembly)))
+  expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
+  const [first, second] = await Promise.all(
+    assemblies.map((assembly) => readFile(join(assembly, 'commerce-prod.template.json'), 'utf8')),
+  )
+  expect(second).toBe(first)
+  for (const name of Object.keys(functionEntries())) {
+    expect(existsSync(join(scratch, 'first/functions', name, 'index.mjs'))).toBe(true)
+  }
+}, 90_000)
+
+async function profile(settings: object): Promise<string> {
+  const directory = await mkdtemp(join(scratch, 'profile-'))
+  const file = join(directory, 'profile.json')
+  await writeFile(file, JSON.stringify(settings))
+  return file
+}
+
+interface Run {
+  code: number
+  output: string
+}
+
+/** Runs the app as the CDK command line does. */
+function runApp(context: Record<string, string>, assembly = join(scratch, 'refused')): Promise<Run> {
+  const env = { PATH: process.env.PATH, CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: assembly }
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['bin/app.ts'], { cwd: root, env }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr })
+    })
+  })
+}

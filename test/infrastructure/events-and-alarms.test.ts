@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import { preflight } from '#lib/function-entries.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+
+describe('the relay', () => {
+  const [[queueId, queue]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
+  const [[, { Properties: mapping }]] = resourcesOf(template, 'AWS::Lambda::EventSourceMapping') as [
+    [string, Resource],
+  ]
+
+  test('gets changes as they happen and from the first one on', () => {
+    expect(mapping).toMatchObject({ BatchSize: 100, StartingPosition: 'TRIM_HORIZON' })
+    expect(mapping).not.toHaveProperty('MaximumBatchingWindowInSeconds')
+    expect(mapping.EventSourceArn['Fn::GetAtt'][1]).toBe('StreamArn')
+  })
+
+  test('is woken only by what carries events', () => {
+    expect(
+      mapping.FilterCriteria.Filters.map(({ Pattern }: { Pattern: string }) => JSON.parse(Pattern)),
+    ).toEqual([{ dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: [{ exists: true }] } } } } } }])
+  })
+
+  test('tries again from the change that failed, alone if need be, and ends in the dead-letter queue', () => {
+    expect(mapping).toMatchObject({
+      MaximumRetryAttempts: 30,
+      BisectBatchOnFunctionError: true,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    })
+    expect(referenceOf(mapping.DestinationConfig.OnFailure.Destination)).toBe(queueId)
+  })
+
+  test('has a dead-letter queue that is encrypted, takes TLS only and keeps its messages for 14 days', () => {
+    expect(queue.Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 })
+    template.hasResourceProperties('AWS::SQS::QueuePolicy', {
+      PolicyDocument: {
+        Statement: [
+          { Effect: 'Deny', Action: 'sqs:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
+        ],
+      },
+    })
+  })
+})
+
+describe('alarms', () => {
+  const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm')
+  const functions = [
+    ...routes.map(({ route }) => ({ name: route.operation, breaks: route.breaks })),
+    ...subscriptions,
+    preflight,
+  ]
+
+  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks }) => {
+    const { Properties: alarm } = resourceNamed(
+      template,
+      'AWS::CloudWatch::Alarm',
+      `${pascalCase(name)}FailingAlarm`,
+    )
+    expect(alarm.AlarmDescription).toBe(breaks)
+    const metrics = JSON.stringify(alarm)
+    expect(metrics).toContain('"MetricName":"Errors"')
+    expect(metrics).toMatch(new RegExp(`"FunctionName","Value":\\{"Ref":"${pascalCase(name)}[0-9A-F]{8}"`))
+  })
+
+  test.each(routes)('$route.operation that answers 5xx without throwing counts as failed', ({ route }) => {
+    const { Properties: alarm } = resourceNamed(
+      template,
+      'AWS::CloudWatch::Alarm',
+      `${pascalCase(route.operation)}FailingAlarm`,
+    )
+    const metrics = JSON.stringify(alarm.Metrics)
+    expect(metrics).toContain('"MetricName":"5XXError"')
+    expect(metrics).toContain(`{"Name":"Resource","Value":"${route.path}"}`)
+    expect(metrics).toContain(`{"Name":"Method","Value":"${route.method}"}`)
+  })
+
+  test.each(routes.filter(({ route }) => route.latency))(
+    '$route.operation has its latency watched',
+    ({ route }) => {
+      const name = `${pascalCase(route.operation)}SlowAlarm`
+      const { Properties: alarm } = resourceNamed(template, 'AWS::CloudWatch::Alarm', name)
+      expect(alarm).toMatchObject({ ExtendedStatistic: 'p99', Threshold: route.latency?.p99 })
+    },
+  )
+
+  test('events that are late or given up are told', () => {
+    for (const [metric, threshold] of [
+      ['IteratorAge', 60_000],
+      ['ApproximateNumberOfMessagesVisible', 0],
+    ]) {
+      template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: metric, Threshold: threshold })
+    }
+  })
+
+  test('every one goes to the topic', () => {
+    const [[topicId]] = resourcesOf(template, 'AWS::SNS::Topic') as [[string, Resource]]
+    const silent = alarms.filter(
+      ([, { Properties }]) => referenceOf(Properties.AlarmActions?.[0]) !== topicId,
+    )
+    expect(silent).toEqual([])
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { catalogue, type ErrorCode } from '#shared/platform/errors/catalogue.ts'
+import { securityHeaders } from '#shared/platform/http/headers.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template, settings } = await synthesise('prod')
+const limits = settings['limits.gateway']
+
+describe('methods', () => {
+  const methods = resourcesOf(template, 'AWS::ApiGateway::Method').map(([, { Properties }]) => ({
+    path: pathOf(Properties.ResourceId),
+    method: Properties.HttpMethod as string,
+    handler: handlerOf(Properties.Integration),
+  }))
+  const handlerAt = (method: string, path: string) =>
+    methods.find((one) => one.path === path && one.method === method)?.handler
+
+  test('are those of the route table, with HEAD beside GET and OPTIONS on each path, and no other', () => {
+    const paths = [...new Set(routes.map(({ route }) => route.path))]
+    const expected = [
+      ...routes.map(({ route: { method, path } }) => `${method} ${path}`),
+      ...routes.filter(({ route }) => route.method === 'GET').map(({ route }) => `HEAD ${route.path}`),
+      ...paths.map((path) => `OPTIONS ${path}`),
+    ]
+    expect(methods.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(expected.sort())
+  })
+
+  test('of two routes never share a function, and HEAD has the one of GET', () => {
+    const handlers = routes.map(({ route }) => handlerAt(route.method, route.path))
+    expect(new Set(handlers).size).toBe(routes.length)
+    for (const { route } of routes.filter((entry) => entry.route.method === 'GET')) {
+      expect(handlerAt('HEAD', route.path)).toBe(handlerAt('GET', route.path))
+    }
+  })
+
+  test('are told to preflight requests', () => {
+    const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
+    const told = JSON.parse(built.Properties.Environment.Variables.METHODS)
+    expect(told['/v1/orders']).toEqual(['GET', 'HEAD', 'POST'])
+    expect(Object.keys(told).sort()).toEqual([...new Set(routes.map(({ route }) => route.path))].sort())
+  })
+})
+
+describe('the stage', () => {
+  const [[, { Properties: stage }]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
+
+  test('is throttled as the settings say, traced and measured, and never logs bodies', () => {
+    expect(stage.TracingEnabled).toBe(true)
+    expect(stage.MethodSettings).toEqual([
+      {
+        HttpMethod: '*',
+        ResourcePath: '/*',
+        ThrottlingRateLimit: limits.requestsPerSecond,
+        ThrottlingBurstLimit: limits.burst,
+        MetricsEnabled: true,
+        LoggingLevel: 'ERROR',
+        DataTraceEnabled: false,
+      },
+    ])
+  })
+
+  test('logs one JSON line a request, with nothing of the caller', () => {
+    const line = JSON.parse(stage.AccessLogSetting.Format)
+    expect(line).toMatchObject({ requestId: '$context.requestId', status: '$context.status' })
+    expect(
+      Object.values(line).filter((value) => /identity|authorizer|\$context\.path$/.test(String(value))),
+    ).toEqual([])
+  })
+})
+
+test('the API is regional, and only the local stage pins its id', async () => {
+  const [[, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
+  expect(api.Properties.EndpointConfiguration).toEqual({ Types: ['REGIONAL'] })
+  expect(JSON.stringify(api)).not.toContain('ms-custom-id')
+  const local = await synthesise('local')
+  const [[, pinned]] = resourcesOf(local.template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
+  expect(pinned.Properties.Tags).toContainEqual({ Key: 'ms-custom-id', Value: 'c0ffee01' })
+})
+
+describe('what the gateway answers itself', () => {
+  const answers: Record<string, ErrorCode> = {
+    DEFAULT_4XX: 'VALIDATION.request.invalid',
+    DEFAULT_5XX: 'INTERNAL.unexpected',
+    ACCESS_DENIED: 'AUTHZ.request.denied',
+    API_CONFIGURATION_ERROR: 'INTERNAL.unexpected',
+    AUTHORIZER_CONFIGURATION_ERROR: 'INTERNAL.unexpected',
+    AUTHORIZER_FAILURE: 'INTERNAL.unexpected',
+    BAD_REQUEST_BODY: 'VALIDATION.request.invalid',
+    BAD_REQUEST_PARAMETERS: 'VALIDATION.request.invalid',
+    EXPIRED_TOKEN: 'AUTH.token.expired',
+    INTEGRATION_FAILURE: 'DEPENDENCY.bad_gateway',
+    INTEGRATION_TIMEOUT: 'DEPENDENCY.timeout',
+    INVALID_API_KEY: 'AUTHZ.request.denied',
+    INVALID_SIGNATURE: 'AUTH.invalid_credentials',
+    MISSING_AUTHENTICATION_TOKEN: 'NOT_FOUND.route',
+    QUOTA_EXCEEDED: 'RATE_LIMIT.exceeded',
+    REQUEST_TOO_LARGE: 'VALIDATION.body.too_large',
+    RESOURCE_NOT_FOUND: 'NOT_FOUND.route',
+    THROTTLED: 'RATE_LIMIT.exceeded',
+    UNAUTHORIZED: 'AUTH.invalid_credentials',
+    UNSUPPORTED_MEDIA_TYPE: 'VALIDATION.content_type.unsupported',
+    WAF_FILTERED: 'AUTHZ.request.denied',
+  }
+  const given = Object.fromEntries(
+    resourcesOf(template, 'AWS::ApiGateway::GatewayResponse').map(([, { Properties }]) => [
+      Properties.ResponseType,
+      Properties,
+    ]),
+  )
+
+  test('is every kind of answer that it knows', () => {
+    expect(Object.keys(given).sort()).toEqual(Object.keys(answers).sort())
+  })
+
+  test.each(Object.entries(answers))('%s is the envelope of %s', (type, code) => {
+    const { http, retryable } = catalogue[code]
+    expect(given[type].StatusCode).toBe(String(http))
+    expect(JSON.parse(given[type].ResponseTemplates['application/json'])).toEqual({
+      error: {
+        code,
+        message_id: `error.${code.toLowerCase()}`,
+        http,
+        retryable,
+        correlation_id: '$context.requestId',
+        details: {},
+      },
+    })
+  })
+
+  test.each(Object.keys(answers))('%s carries the headers of every answer', (type) => {
+    const constants = { ...securityHeaders, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
+    for (const [name, value] of Object.entries(constants)) {
+      expect(given[type].ResponseParameters[`gatewayresponse.header.${name}`]).toBe(`'${value}'`)
+    }
+    expect(given[type].ResponseParameters['gatewayresponse.header.X-Correlation-Id']).toBe(
+      'context.requestId',
+    )
+  })
+
+  test.each(['THROTTLED', 'QUOTA_EXCEEDED'])('%s says when to come back', (type) => {
+    const retryAfter = given[type].ResponseParameters['gatewayresponse.header.Retry-After']
+    expect(retryAfter).toBe(`'${limits.retryAfterSeconds}'`)
+  })
+})
+
+/** The path of a resource, put together from its parents. */
+function pathOf(id: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {
+  const resource = template.toJSON().Resources[referenceOf(id)]
+  if (resource.Type !== 'AWS::ApiGateway::Resource') return ''
+  return `${pathOf(resource.Properties.ParentId)}/${resource.Properties.PathPart}`
+}
+
+function handlerOf({ Type, Uri }: { Type: string; Uri: unknown }): string | undefined {
+  expect(Type).toBe('AWS_PROXY')
+  return JSON.stringify(Uri).match(/"Fn::GetAtt":\["([A-Za-z0-9]+)","Arn"\]/)?.[1]
+}

@@ -1,0 +1,181 @@
+import { describe, expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import { functionEntries, preflight } from '#lib/function-entries.ts'
+import type { Right } from '#lib/grants.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template, settings } = await synthesise('prod')
+const local = await synthesise('local')
+
+const functions = [
+  ...routes.map(({ route }) => ({ name: route.operation, uses: route.uses, breaks: route.breaks })),
+  ...subscriptions.map(({ name, uses, breaks }) => ({ name, uses, breaks })),
+  { name: preflight.name, uses: [], breaks: preflight.breaks },
+] as { name: string; uses: Right[]; breaks: string }[]
+
+describe('the table', () => {
+  const [[, table]] = resourcesOf(template, 'AWS::DynamoDB::Table') as [[string, Resource]]
+
+  test('is paid by the request, restorable to any second and protected from deletion', () => {
+    expect(table.DeletionPolicy).toBe('Retain')
+    expect(table.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      DeletionProtectionEnabled: true,
+      SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+    })
+  })
+
+  test('has its keys and a keys-only index by id', () => {
+    expect(table.Properties.KeySchema).toEqual([
+      { AttributeName: 'pk', KeyType: 'HASH' },
+      { AttributeName: 'sk', KeyType: 'RANGE' },
+    ])
+    expect(table.Properties.GlobalSecondaryIndexes).toEqual([
+      {
+        IndexName: 'by-id',
+        KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      },
+    ])
+  })
+
+  test('can be deleted with the local stage', () => {
+    const [[, mine]] = resourcesOf(local.template, 'AWS::DynamoDB::Table') as [[string, Resource]]
+    expect(mine.DeletionPolicy).toBe('Delete')
+    expect(mine.Properties.DeletionProtectionEnabled).toBe(false)
+  })
+})
+
+test('the secret is made by AWS and outlives the stack', () => {
+  const [[, secret]] = resourcesOf(template, 'AWS::SecretsManager::Secret') as [[string, Resource]]
+  expect(secret.DeletionPolicy).toBe('Retain')
+  expect(secret.Properties.GenerateSecretString).toEqual({ ExcludePunctuation: true, PasswordLength: 64 })
+})
+
+test('published events are kept for replay for as long as the settings say', () => {
+  const { archiveDays } = settings['events.replay']
+  template.hasResourceProperties('AWS::Events::Archive', {
+    EventPattern: { source: ['commerce-api'] },
+    RetentionDays: archiveDays,
+  })
+})
+
+test('the local stage has nothing that the local engine refuses', () => {
+  for (const type of ['AWS::Events::Archive', 'AWS::CloudWatch::Alarm', 'AWS::SNS::Topic']) {
+    local.template.resourceCountIs(type, 0)
+  }
+})
+
+describe('functions', () => {
+  test('there is one for each route and subscription, and one for preflight', () => {
+    expect(Object.keys(functionEntries()).sort()).toEqual(functions.map(({ name }) => name).sort())
+    template.resourceCountIs('AWS::Lambda::Function', functions.length)
+  })
+
+  test.each(functions)('$name runs on Node 24 and arm64, traced, with a log that ends', ({ name }) => {
+    const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
+    expect(built).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      TracingConfig: { Mode: 'Active' },
+      Handler: 'index.handler',
+    })
+    expect(built.Timeout).toBeLessThanOrEqual(30)
+    const logs = template.toJSON().Resources[referenceOf(built.LoggingConfig.LogGroup)]
+    expect(logs.Properties.RetentionInDays).toBe(180)
+  })
+
+  test.each(routes)(
+    'a request of $route.operation can spend its budget and still be answered',
+    ({ route }) => {
+      const { Properties: built } = resourceNamed(
+        template,
+        'AWS::Lambda::Function',
+        pascalCase(route.operation),
+      )
+      const { maxMilliseconds } = settings['requests.timeoutHeader']
+      expect(built.Timeout * 1000).toBeGreaterThanOrEqual(maxMilliseconds + 1000)
+      expect(built.Timeout).toBeLessThanOrEqual(29)
+      expect(Object.keys(built.Environment.Variables).includes('SECRET_ARN')).toBe(
+        route.uses.includes('secret.read'),
+      )
+    },
+  )
+
+  test('every log ends', () => {
+    const groups = resourcesOf(template, 'AWS::Logs::LogGroup')
+    expect(groups.filter(([, { Properties }]) => Properties.RetentionInDays !== 180)).toEqual([])
+    // One for each function, the gateway's access log and its execution log.
+    expect(groups).toHaveLength(functions.length + 2)
+  })
+})
+
+describe('rights', () => {
+  const [[tableId]] = resourcesOf(template, 'AWS::DynamoDB::Table') as [[string, Resource]]
+  const [[secretId]] = resourcesOf(template, 'AWS::SecretsManager::Secret') as [[string, Resource]]
+  const [[busId]] = resourcesOf(template, 'AWS::Events::EventBus') as [[string, Resource]]
+  const [[queueId]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
+  const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
+  const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
+  const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
+
+  const expected: Record<Right, [action: string, on: unknown][]> = {
+    'table.read': [
+      ['dynamodb:GetItem', table],
+      ['dynamodb:Query', table],
+    ],
+    'table.find': [['dynamodb:Query', index]],
+    'table.write': [['dynamodb:PutItem', table]],
+    'secret.read': [['secretsmanager:GetSecretValue', { Ref: secretId }]],
+    'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
+  }
+  const ofConsumers: [string, unknown][] = [
+    ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
+      (action) => [`dynamodb:${action}`, stream] as [string, unknown],
+    ),
+    ...['SendMessage', 'GetQueueAttributes', 'GetQueueUrl'].map(
+      (action) => [`sqs:${action}`, { 'Fn::GetAtt': [queueId, 'Arn'] }] as [string, unknown],
+    ),
+  ]
+
+  test.each(functions)('$name may do what it uses, on that, and nothing else', ({ name, uses }) => {
+    const id = pascalCase(name)
+    const [log] = resourcesOf(template, 'AWS::Logs::LogGroup').filter(([key]) => key.startsWith(`${id}Log`))
+    const consumes = subscriptions.some((subscription) => subscription.name === name)
+    const rights = [
+      ['logs:CreateLogStream', { 'Fn::GetAtt': [log?.[0], 'Arn'] }],
+      ['logs:PutLogEvents', { 'Fn::GetAtt': [log?.[0], 'Arn'] }],
+      ['xray:PutTraceSegments', '*'],
+      ['xray:PutTelemetryRecords', '*'],
+      ...uses.flatMap((use) => expected[use]),
+      ...(consumes ? ofConsumers : []),
+    ]
+    const { PolicyDocument: policy } = resourceNamed(template, 'AWS::IAM::Policy', `${id}RoleDefaultPolicy`)
+      .Properties as { PolicyDocument: { Statement: Statement[] } }
+    expect(policy.Statement.flatMap(rightsOf).sort(byText)).toEqual(rights.sort(byText))
+    expect(resourceNamed(template, 'AWS::IAM::Role', `${id}Role`).Properties).not.toHaveProperty(
+      'ManagedPolicyArns',
+    )
+  })
+})
+
+interface Statement {
+  Effect: string
+  Action: string | string[]
+  Resource: unknown
+}
+
+function rightsOf({ Effect, Action, Resource: on }: Statement): [string, unknown][] {
+  expect(Effect).toBe('Allow')
+  const resources = Array.isArray(on) ? on : [on]
+  return [Action].flat().flatMap((action) => resources.map((one) => [action, one] as [string, unknown]))
+}
+
+function byText(one: unknown, other: unknown): number {
+  return JSON.stringify(one) < JSON.stringify(other) ? -1 : 1
+}

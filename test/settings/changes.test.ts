@@ -1,0 +1,311 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import * as v from 'valibot'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { created } from '#shared/platform/http/reply.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { otherSettings } from '#test/support/settings.ts'
+
+/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+const accepted = defineEndpoint(
+  defineRoute({
+    operation: 'tests.accepted',
+    method: 'POST',
+    path: '/tests/accepted',
+    summary: '',
+    description: '',
+    auth: 'bearer',
+    access: 'create',
+    idempotency: 'accepted',
+    body: () => v.strictObject({ a: v.number(), b: v.number() }),
+    reply: { status: () => 201, schema: () => v.strictObject({}) },
+    errors: [],
+    openPoints: [],
+    uses: [],
+    breaks: '',
+  }),
+  { perform: async () => created({}) },
+)
+
+let local: Service
+let other: Service
+beforeAll(async () => {
+  const extra = [accepted as never]
+  local = await startService({ extra })
+  other = await startService({ settings: otherSettings, extra })
+})
+
+const order = { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' }
+const nonce = { 'X-Nonce': 'n' }
+const who = (role: string, tenant = 'acme') => ({
+  tenant,
+  role,
+  scope: 'orders:write',
+  claims: { nonce: 'n', amr: ['otp'] },
+})
+let keys = 0
+const place = (service: Service, body: unknown = order, role = 'Editor', headers = {}, tenant = 'acme') =>
+  service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: service === local ? { role, tenant } : who(role, tenant),
+    headers: { ...nonce, 'Idempotency-Key': `k${keys++}`, ...headers },
+    body,
+  })
+const list = (service: Service, query = '', role = 'Viewer', tenant = 'acme') =>
+  service.call({
+    path: `/v1/orders${query}`,
+    as: service === local ? { role, tenant } : who(role, tenant),
+    headers: nonce,
+  })
+const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
+  `${status} ${json?.error?.code ?? ''}`.trim()
+
+describe('orders', () => {
+  test('orders.createStatus', async () =>
+    expect([(await place(local)).status, (await place(other)).status]).toEqual([201, 200]))
+  test('orders.statuses', async () =>
+    expect([(await place(local)).json.status, (await place(other)).json.status]).toEqual(['active', 'open']))
+  test('orders.fields', async () =>
+    expect(Object.keys((await place(other)).json)).toEqual([
+      'id',
+      'cart_id',
+      'amount_minor',
+      'currency',
+      'status',
+      'created_at',
+    ]))
+  test('orders.limits', async () => {
+    for (const body of [
+      { ...order, cart_id: 'x'.repeat(21) },
+      { ...order, amount_minor: 0 },
+      { ...order, amount_minor: 1001 },
+    ]) {
+      expect([(await place(local, body)).status, (await place(other, body)).status]).toEqual([201, 400])
+    }
+  })
+  test('orders.currencies', async () => {
+    const dollars = { ...order, currency: 'USD' }
+    expect([code(await place(local, dollars)), code(await place(other, dollars))]).toEqual([
+      '201',
+      '400 VALIDATION.field.enum',
+    ])
+  })
+  test('orders.gone', async () => {
+    const erased = async (service: Service) => {
+      const { json } = await place(service)
+      const item = (await service.items('acme', 'order')).find(({ id }) => id === json.id)
+      if (!item) throw new Error('not stored')
+      await service.table.put({ item: { ...item, erased_at: 'x' }, condition: { matches: { version: 1 } } })
+      const as = service === local ? { role: 'Viewer' } : who('Viewer')
+      return service.call({ path: `/v1/orders/${json.id}`, as, headers: nonce })
+    }
+    expect([code(await erased(local)), code(await erased(other))]).toEqual([
+      '410 GONE.order',
+      '404 NOT_FOUND.order',
+    ])
+  })
+})
+
+describe('lists', () => {
+  beforeAll(async () => {
+    for (const service of [local, other]) {
+      for (let n = 0; n < 5; n += 1)
+        await place(service, { ...order, currency: n ? 'EUR' : 'JPY' }, 'Editor', {}, 'listed')
+    }
+  })
+  test('lists.defaultSort', async () => {
+    expect([(await list(local)).json.sort, (await list(other)).json.sort]).toEqual([
+      'created_at.desc,id.desc',
+      'created_at.asc,id.asc',
+    ])
+  })
+  test('lists.offsetPaging', async () => {
+    expect(code(await list(local, '?limit=2'))).toBe('400 VALIDATION.filter.unknown_key')
+    const all = (await list(other, '', 'Viewer', 'listed')).json.data
+    expect((await list(other, '?limit=2&offset=1', 'Viewer', 'listed')).json.data).toEqual(all.slice(1, 3))
+  })
+  test('lists.searchFields', async () => {
+    expect((await list(local, '?q=jpy', 'Viewer', 'listed')).json.data).toHaveLength(0)
+    expect((await list(other, '?q=jpy', 'Viewer', 'listed')).json.data).toHaveLength(1)
+  })
+  test('lists.pageSizeZero', async () => {
+    expect(code(await list(local, '?page_size=0'))).toBe('400 VALIDATION.page_size.min')
+    expect((await list(other, '?page_size=0')).json.page_size).toBe(1)
+  })
+  test('lists.pageSizeAbsurd', async () =>
+    expect([code(await list(local, '?page_size=1001')), code(await list(other, '?page_size=1001'))]).toEqual([
+      '200',
+      '400 VALIDATION.page_size.max',
+    ]))
+  test('lists.count', async () => {
+    expect((await list(local, '', 'Viewer', 'listed')).json.count).toBeNull()
+    expect((await list(other, '', 'Viewer', 'listed')).json).toMatchObject({
+      count: 5,
+      count_strategy: 'exact',
+    })
+  })
+  test('lists.includeDeletedRoles', async () => {
+    expect(code(await list(local, '?include_deleted=true', 'Editor'))).toBe('403 AUTHZ.filter.denied')
+    expect(code(await list(other, '?include_deleted=true', 'Editor'))).toBe('200')
+  })
+  test('lists.readBudget', async () => {
+    for (let n = 0; n < 110; n += 10)
+      await Promise.all(Array.from({ length: 10 }, () => place(other, order, 'Editor', {}, 'many')))
+    const answer = await list(other, '?status=paid', 'Viewer', 'many')
+    expect(answer.json).toMatchObject({ data: [], next_cursor: expect.any(String), count: null })
+  })
+})
+
+describe('callers', () => {
+  const read = (service: Service, as: object, headers = {}) =>
+    service.call({ path: '/v1/orders', as, headers })
+  test('auth.issuers', async () => {
+    const crossed = await other.call({
+      path: '/v1/orders',
+      as: { ...who('Viewer'), claims: { nonce: 'n', iss: 'https://issuer.localhost' } },
+      headers: nonce,
+    })
+    expect(code(crossed)).toBe('401 AUTH.invalid_credentials')
+  })
+  test('auth.clockToleranceSeconds', async () => {
+    const late = { expiresInSeconds: -10 }
+    expect(code(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
+    expect(code(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('200')
+  })
+  test('auth.roleClaim', async () => {
+    const claims = { nonce: 'n', amr: 'otp', 'cognito:groups': null, roles: 'Viewer' }
+    expect(code(await read(other, { claims }, nonce))).toBe('403 AUTHZ.role.denied')
+  })
+  test('auth.scopes and auth.scopeClaim', async () => {
+    const denied = await other.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { ...who('Editor'), scope: 'other', claims: { nonce: 'n', scope: 'orders:write' } },
+      headers: { ...nonce, 'Idempotency-Key': 'k' },
+      body: order,
+    })
+    expect(code(denied)).toBe('403 AUTHZ.scope.token')
+    expect(denied.headers['WWW-Authenticate']).toContain('scope="orders:write"')
+    expect((await place(other)).status).toBe(200)
+  })
+  test('auth.nonce', async () => {
+    expect(code(await read(other, { ...who('Viewer'), claims: { amr: 'otp' } }))).toBe(
+      '401 AUTH.invalid_credentials',
+    )
+    expect(code(await read(local, { role: 'Viewer' }))).toBe('200')
+  })
+  test('auth.mfa', async () => {
+    const denied = await read(other, { ...who('Viewer'), claims: { nonce: 'n', amr: ['pwd'] } }, nonce)
+    expect(code(denied)).toBe('403 POLICY.mfa.required')
+    expect(denied.headers['WWW-Authenticate']).toContain('insufficient_user_authentication')
+    expect(code(await read(local, { role: 'Viewer', claims: { amr: ['pwd'] } }))).toBe('200')
+  })
+  test('auth.crossTenantStatus and auth.adminTenantParameter', async () => {
+    expect(code(await list(local, '?tenant=rival', 'Editor'))).toBe('404 AUTHZ.scope.tenant')
+    expect(code(await list(other, '?shop=rival', 'Editor'))).toBe('403 AUTHZ.scope.tenant')
+    expect(code(await list(other, '?tenant=rival', 'Admin'))).toBe('400 VALIDATION.filter.unknown_key')
+    const { json } = await place(other)
+    const foreign = await other.call({
+      path: `/v1/orders/${json.id}`,
+      as: who('Viewer', 'rival'),
+      headers: nonce,
+    })
+    expect(code(foreign)).toBe('403 AUTHZ.scope.tenant')
+  })
+  test('auth.serviceRole', async () =>
+    expect([
+      (await place(local, order, 'Service')).status,
+      (await place(other, order, 'Service')).status,
+    ]).toEqual([201, 403]))
+  test('cors.allowedOrigins', async () => {
+    const from = async (service: Service) =>
+      (await service.call({ path: '/health', headers: { Origin: 'https://shop.example.com' } })).headers[
+        'Access-Control-Allow-Origin'
+      ]
+    expect([await from(local), await from(other)]).toEqual([undefined, 'https://shop.example.com'])
+  })
+})
+
+describe('requests', () => {
+  test('idempotency.keyMaxLength', async () => {
+    const headers = { 'Idempotency-Key': 'k'.repeat(65) }
+    expect(code(await place(local, order, 'Editor', headers))).toBe('201')
+    expect(code(await place(other, order, 'Editor', headers))).toBe('400 VALIDATION.idempotency_key.length')
+  })
+  test('idempotency.lifetimeHours', async () => {
+    for (const [service, hours] of [
+      [local, 24],
+      [other, 72],
+    ] as const) {
+      const now = Date.now()
+      const short = await startService({
+        settings: service.settings,
+        tableName: service.tableName,
+        clock: {
+          now: () => now + hours * 3_600_000 + 2000,
+          sleep: async () => {},
+          jitter: () => 0,
+          randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
+        },
+      })
+      const headers = { 'Idempotency-Key': `lifetime-${hours}` }
+      await place(service, order, 'Editor', headers)
+      const later = await short.call({
+        method: 'POST',
+        path: '/v1/orders',
+        as: service === local ? { role: 'Editor' } : who('Editor'),
+        headers: { ...nonce, ...headers },
+        body: order,
+      })
+      expect(later.headers['Idempotency-Status']).toBe('stored')
+    }
+  })
+  test('idempotency.requiredOn and idempotency.missingKey', async () => {
+    const call = (service: Service) =>
+      service.call({
+        method: 'POST',
+        path: '/tests/accepted',
+        as: service === local ? {} : who('Editor'),
+        headers: nonce,
+        body: { a: 1, b: 2 },
+      })
+    expect([code(await call(local)), code(await call(other))]).toEqual([
+      '201',
+      '400 VALIDATION.header.invalid',
+    ])
+  })
+  test('errors.multiField', async () => {
+    const call = (service: Service) =>
+      service.call({
+        method: 'POST',
+        path: '/tests/accepted',
+        as: service === local ? {} : who('Editor'),
+        headers: { ...nonce, 'Idempotency-Key': 'k' },
+        body: {},
+      })
+    expect(Object.keys((await call(local)).json.error.details)).toEqual(['fields'])
+    expect(
+      (await call(other)).json.error.details.errors.map(({ field }: { field: string }) => field),
+    ).toEqual(['a', 'b'])
+  })
+  test('requests.timeoutHeader', async () => {
+    const call = (service: Service) =>
+      list(service).then(() =>
+        service.call({
+          path: '/v1/orders',
+          as: service === local ? { role: 'Viewer' } : who('Viewer'),
+          headers: { ...nonce, 'X-Request-Timeout': '1' },
+        }),
+      )
+    expect(code(await call(other))).toBe('200')
+  })
+  test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
+    const call = (service: Service) => service.call({ path: '/health', body: 'x'.repeat(9000) })
+    expect([code(await call(local)), code(await call(other))]).toEqual(['200', '413 VALIDATION.body.invalid'])
+  })
+  test('health.body and health.mediaType', async () => {
+    const { json, headers } = await other.call({ path: '/health' })
+    expect([json, headers['Content-Type']]).toEqual([{ ok: true }, 'application/json'])
+  })
+})

@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
+import { register, type SettingKey } from '#shared/settings/register.ts'
+
+const root = join(import.meta.dirname, '../..')
+const sources = execFileSync(
+  'git',
+  ['ls-files', '-co', '--exclude-standard', 'shared', 'functions', 'lib', 'bin'],
+  { cwd: root, encoding: 'utf8' },
+)
+  .split('\n')
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/settings/'))
+const code = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
+const keys = Object.keys(register) as SettingKey[]
+const valid = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
+valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
+
+/** The parts of the service that exist: those with a route, and what every route stands on. */
+const built = new Set([
+  'platform',
+  'lists',
+  'events',
+  ...routes.map(({ route }) => route.operation.split('.')[0]),
+])
+/** Decided by the structure of the code alone: the setting only names the one way there is. */
+const structural: SettingKey[] = ['audit.read', 'lists.or', 'events.payloads']
+
+describe('the register', () => {
+  test.each(keys)('%s is read by the code of a part that exists', (key) => {
+    const read = code.includes(`'${key}'`)
+    expect(read || structural.includes(key) || !built.has(register[key].feature)).toBe(true)
+  })
+
+  test('says of each setting what is open and where the contract leaves it so', () => {
+    for (const key of keys) {
+      expect(register[key].open.length).toBeGreaterThan(10)
+      expect(register[key].contract.length).toBeGreaterThan(3)
+    }
+  })
+})
+
+describe('a profile', () => {
+  test('that closes every open point is taken', () => {
+    expect(Object.keys(readProfile(valid, 'p.json')).sort()).toEqual([...keys].sort())
+  })
+
+  test.each(keys)('without %s is refused in words, as nothing has a default', (key) => {
+    const { [key]: _, ...rest } = valid
+    expect(() => readProfile(rest, 'p.json')).toThrow(new RegExp(`${key.replaceAll('.', '\\.')}: missing`))
+  })
+
+  test('is told everything that is wrong at once', () => {
+    const { 'auth.roleClaim': _, ...rest } = valid
+    const wrong = { ...rest, 'idempotency.lifetimeHours': 12, 'auth.crossTenantStatus': 200, colour: 'red' }
+    let message = ''
+    try {
+      readProfile(wrong, 'p.json')
+    } catch (thrown) {
+      expect(thrown).toBeInstanceOf(ProfileError)
+      message = (thrown as Error).message
+    }
+    expect(message.split('\n')[0]).toBe('p.json: 4 setting(s) to put right:')
+    for (const key of ['auth.roleClaim', 'idempotency.lifetimeHours', 'auth.crossTenantStatus', 'colour'])
+      expect(message).toContain(`  ${key}`)
+  })
+
+  test.each([null, [], 'text'])('that is %j is refused', (profile) => {
+    expect(() => readProfile(profile, 'p.json')).toThrow(ProfileError)
+  })
+})

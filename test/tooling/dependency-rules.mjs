@@ -1,0 +1,92 @@
+/** Dependencies point one way: bin → lib → registries → shared, and functions → shared. */
+const runtime = '^(functions|shared)/'
+/** The adapters: the only files of the running service that know the AWS SDK. */
+const adapters =
+  '^(shared/platform/(table/dynamodb-(table|client)|events/event-bridge|secrets/deployment-secret)\\.ts|functions/platform/relay-events/handler\\.ts)$'
+
+export default {
+  forbidden: [
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, pathNot: ['^functions/.*/handler\\.ts$', '^test/', '^bin/'] },
+      to: {},
+    },
+    {
+      name: 'shared-stands-alone',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: '^(functions|lib|bin|test)/' },
+    },
+    {
+      name: 'functions-know-shared-only',
+      severity: 'error',
+      from: { path: '^functions/' },
+      to: { path: '^(lib|bin|test)/' },
+    },
+    {
+      name: 'lib-knows-no-handler',
+      severity: 'error',
+      from: { path: '^lib/' },
+      to: { path: '(^functions/.*/handler\\.ts$)|^(bin|test)/' },
+    },
+    {
+      name: 'nothing-knows-the-tests',
+      severity: 'error',
+      from: { path: '^(bin|lib|functions|shared)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'no-infrastructure-at-run-time',
+      severity: 'error',
+      from: { path: runtime },
+      to: { path: 'node_modules/(aws-cdk-lib|constructs|cdk-nag)' },
+    },
+    {
+      name: 'only-adapters-know-the-sdk',
+      severity: 'error',
+      from: { path: runtime, pathNot: adapters },
+      to: { path: 'node_modules/(@aws-sdk|@smithy)/' },
+    },
+    {
+      name: 'middy-in-one-file',
+      severity: 'error',
+      from: { path: runtime, pathNot: '^shared/platform/http/lambda\\.ts$' },
+      to: { path: 'node_modules/@middy/' },
+    },
+    {
+      name: 'no-development-packages-at-run-time',
+      severity: 'error',
+      from: { path: runtime },
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only'],
+        pathNot: 'node_modules/@types/',
+      },
+    },
+    {
+      name: 'the-platform-knows-no-area',
+      severity: 'error',
+      from: { path: '^shared/platform/' },
+      to: { path: '^shared/(?!platform/|settings/)' },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.d.ts'],
+      mainFields: ['module', 'main', 'types'],
+    },
+  },
+}
