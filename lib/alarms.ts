@@ -54,7 +54,8 @@ function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: 
     metric: handler.metricErrors({ period: fiveMinutes }),
     above: 0,
   })
-  raise(`${id}Late`, `${subscription.name} is more than a minute behind the table.`, {
+  // A batch that it reports as failed is no error of the function: its changes wait, and that shows here.
+  raise(`${id}Late`, `${subscription.breaks} Changes have been waiting for more than a minute.`, {
     metric: handler.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: fiveMinutes }),
     above: 60_000,
   })

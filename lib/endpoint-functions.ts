@@ -34,6 +34,7 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
       timeout: requestTimeout(settings),
       environment: {
         TABLE_NAME: resources.table.tableName,
+        ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
         ...(route.uses.includes('secret.read') && { SECRET_ARN: resources.secret.secretArn }),
       },
     })

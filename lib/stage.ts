@@ -14,6 +14,8 @@ export interface Stage {
   raisesAlarms: boolean
   /** A fixed id of the REST API, where whoever runs the stage can choose one. */
   restApiId?: string
+  /** What stands before a route's path in its public address, where the gateway cannot tell. */
+  basePath?: string
 }
 
 /** Every stage that can be deployed, as `commerce-<name>`. */
@@ -29,6 +31,7 @@ const stages: readonly Stage[] = [
     raisesAlarms: false,
     // The engine takes this for the API's id, so that URLs stay the same from start to start.
     restApiId: 'c0ffee01',
+    basePath: '/restapis/c0ffee01/local/_user_request_',
   },
   {
     name: 'dev',

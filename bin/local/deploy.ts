@@ -68,7 +68,8 @@ export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<
   await runStep({
     name: 'Bootstrapping the local AWS',
     command: CDK,
-    args: ['bootstrap', `aws://${ACCOUNT}/${REGION}`, ...QUIET],
+    // Without an app: bootstrapping is about the account, and the app would want to know its stage.
+    args: ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--app', '', ...QUIET],
     env: { ...localAwsEnvironment(endpoint), ...SILENCE },
     signal,
   })

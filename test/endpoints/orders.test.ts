@@ -25,7 +25,7 @@ describe('placing an order', () => {
     })
     expect(answer.headers).toMatchObject({
       'Idempotency-Status': 'stored',
-      Location: `orders/${answer.json.id}`,
+      Location: `/v1/orders/${answer.json.id}`,
       ETag: expect.stringMatching(/^"[\w-]+"$/),
     })
   })

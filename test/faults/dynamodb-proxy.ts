@@ -12,6 +12,8 @@ export type Fault =
   | 'lose-request'
   /** The call takes effect and its answer waits until it is released: the moment to kill a process. */
   | 'hold'
+  /** The call waits until it is released, and never takes effect where its caller is gone by then. */
+  | 'hold-request'
   | Failure
   /** The call takes effect late, also where its caller has given up by then. */
   | { readonly delayMs: number }
@@ -41,9 +43,9 @@ export interface Plan {
 export interface Injection {
   /** How many calls it has struck. */
   readonly hits: number
-  /** Resolves with the first call it struck, once the fault has happened (for 'hold': once DynamoDB answered). */
+  /** Resolves with the first call it struck, once the fault has happened (for 'hold': once DynamoDB answered, for 'hold-request': before it is asked). */
   readonly struck: Promise<RecordedCall>
-  /** Lets go of the answers held by 'hold', now and from now on. */
+  /** Lets go of what is held, now and from now on. */
   readonly release: () => void
 }
 
@@ -88,7 +90,7 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
       return answer
     }
     const injection = active.find(({ plan, hits }) => hits < (plan.times ?? 1) && plan.when(call))
-    const answer = injection ? await strike(injection, call, forward) : await forward()
+    const answer = injection ? await strike(injection, call, forward, () => incoming.socket.destroyed) : await forward()
     if (answer === 'lost') incoming.socket.destroy()
     else outgoing.writeHead(answer.status, answer.headers).end(answer.body)
   }
@@ -135,16 +137,26 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
   }
 }
 
-async function strike(injection: Active, call: Recording, forward: Forward): Promise<Answer | 'lost'> {
+async function strike(
+  injection: Active,
+  call: Recording,
+  forward: Forward,
+  callerIsGone: () => boolean,
+): Promise<Answer | 'lost'> {
   injection.hits += 1
   call.fault = injection.plan.fault
+  if (injection.plan.fault === 'hold-request') {
+    injection.struck.resolve(call)
+    await injection.released.promise
+    return callerIsGone() ? 'lost' : forward()
+  }
   const answer = await happen(injection.plan.fault, call, forward)
   injection.struck.resolve(call)
   if (injection.plan.fault === 'hold') await injection.released.promise
   return answer
 }
 
-async function happen(fault: Fault, call: Call, forward: Forward): Promise<Answer | 'lost'> {
+async function happen(fault: Exclude<Fault, 'hold-request'>, call: Call, forward: Forward): Promise<Answer | 'lost'> {
   if (typeof fault === 'object') {
     await sleep(fault.delayMs)
     return forward()

@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint(route, {
     return created(viewOf(order, settings), {
       status: route.reply.status(settings),
       etag: orderEtag(order),
-      location: `orders/${order.id}`,
+      location: `${route.path}/${order.id}`,
       writes: [newOrder(order)],
       events: orderPlaced(order),
     })

@@ -4,14 +4,16 @@ import { envelope, Failure, fail } from '../errors/failure.ts'
 import type { Answer } from '../idempotency/record.ts'
 import type { Correlation } from './correlation.ts'
 import type { Reply } from './reply.ts'
-import type { Route } from './route.ts'
+import { hasBody, type Route } from './route.ts'
 
 /** A reply that breaks its own schema is a fault, found before anything of it is committed. */
 export function render(reply: Reply, route: Route, settings: Settings): Answer {
   const { status, body, etag, location } = reply
   const { schema, mediaType } = route.reply
+  const cacheable = etag !== undefined && !hasBody(route)
   const headers = {
-    ...(etag !== undefined && { ETag: etag, 'Cache-Control': 'private, no-cache' }),
+    ...(etag !== undefined && { ETag: etag }),
+    ...(cacheable && { 'Cache-Control': 'private, no-cache' }),
     ...(location !== undefined && { Location: location }),
     ...(body !== undefined && { 'Content-Type': mediaType?.(settings) ?? 'application/json' }),
   }

@@ -16,8 +16,19 @@ export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
   }
 }
 
-export function toResult({ status, headers, body }: HttpResponse): APIGatewayProxyResult {
-  return { statusCode: status, headers, body: body ?? '' }
+/** @param basePath what stands before the service's paths in its public address, for Location */
+export function toResult({ status, headers, body }: HttpResponse, basePath = ''): APIGatewayProxyResult {
+  const { Location: location } = headers
+  const placed = location === undefined ? headers : { ...headers, Location: `${basePath}${location}` }
+  return { statusCode: status, headers: placed, body: body ?? '' }
+}
+
+/** The stage of a plain gateway address, the mapping of a custom domain, or what the deployment says it is. */
+export function basePathOf({ path, requestContext }: APIGatewayProxyEvent): string {
+  const { BASE_PATH: known } = process.env
+  if (known !== undefined) return known
+  const full = requestContext.path ?? path
+  return full.endsWith(path) ? full.slice(0, full.length - path.length) : ''
 }
 
 function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {

@@ -12,7 +12,7 @@ import { dynamodbTable } from '../table/dynamodb-table.ts'
 import { errorAnswer } from './answer.ts'
 import { correlationHeaders, correlationOf } from './correlation.ts'
 import type { Endpoint } from './endpoint.ts'
-import { toRequest, toResult } from './gateway-event.ts'
+import { basePathOf, toRequest, toResult } from './gateway-event.ts'
 import { handleRequest, type Runtime } from './handle-request.ts'
 import { securityHeaders } from './headers.ts'
 
@@ -37,7 +37,8 @@ export function lambda<Body extends v.GenericSchema>(endpoint: Endpoint<Body>, o
     },
   }).handler(async (event) => {
     runtime ??= startRuntime(options)
-    return toResult(await handleRequest(endpoint as Endpoint, toRequest(event), runtime))
+    const response = await handleRequest(endpoint as Endpoint, toRequest(event), runtime)
+    return toResult(response, basePathOf(event))
   })
 }
 

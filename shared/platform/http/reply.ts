@@ -16,7 +16,7 @@ export interface Reply extends Effects {
   body?: unknown
   /** A strong entity tag, quoted. */
   etag?: string
-  /** A relative reference to what was made. */
+  /** The path of what was made, as in the route table. */
   location?: string
 }
 

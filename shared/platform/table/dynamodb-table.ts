@@ -49,7 +49,9 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         ExpressionAttributeValues: marshall({ ':id': id }),
       })
       const { Items: found } = await send((abortSignal) => client.send(command, { abortSignal }))
-      const keys = (found ?? []).map((attributes) => unmarshall(attributes) as Key).map(({ pk, sk }) => ({ pk, sk }))
+      const keys = (found ?? [])
+        .map((attributes) => unmarshall(attributes) as Key)
+        .map(({ pk, sk }) => ({ pk, sk }))
       return keys.find(({ pk }) => ownerOf(pk).entity === entity)
     },
 

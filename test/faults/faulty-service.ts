@@ -1,0 +1,77 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { expect } from '@jest/globals'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import type { IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
+import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
+import { type DynamodbProxy, type Fault, type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
+
+export interface FaultyService extends Service {
+  proxy: DynamodbProxy
+  /** Strikes the call that comes this many calls from now (0: the next), and those after it up to `times`. */
+  strike(fault: Fault, afterCalls?: number, times?: number): Injection
+  /** All idempotency records of the table. */
+  records(): Promise<IdempotencyRecord[]>
+  stop(): Promise<void>
+}
+
+/** The time of the machine, without chance in the pauses between attempts: 0 is no pause, near 1 the longest. */
+export function clockWithJitter(jitter: number): Clock {
+  return { ...systemClock, jitter: () => jitter }
+}
+
+/** The service with the very client of production, pointed at a proxy in front of DynamoDB Local. */
+export async function startFaultyService(options: ServiceOptions = {}): Promise<FaultyService> {
+  const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+  })
+  const client = dynamodbClient()
+  const direct = testClient()
+  const service = await startService({ client, ...options })
+  return {
+    ...service,
+    proxy,
+    strike(fault, afterCalls = 0, times = 1) {
+      const from = proxy.calls.length + afterCalls
+      return proxy.inject({ when: ({ index }) => index >= from, times, fault })
+    },
+    async records() {
+      const { Items: items = [] } = await direct.send(
+        new ScanCommand({ TableName: service.tableName, ConsistentRead: true }),
+      )
+      const all = items.map((item) => unmarshall(item) as IdempotencyRecord)
+      return all.filter(({ pk }) => pk.startsWith('idempotency#'))
+    },
+    async stop() {
+      client.destroy()
+      direct.destroy()
+      await proxy.stop()
+    },
+  }
+}
+
+/** A failure that a client may retry, in the envelope and with what its status calls for. */
+export function expectRetryable({ status, headers, json }: Answer): void {
+  const code = status === 503 ? 'DEPENDENCY.unavailable' : 'DEPENDENCY.timeout'
+  expect({ status, body: json }).toEqual({
+    status: status === 503 ? 503 : 504,
+    body: {
+      error: {
+        code,
+        message_id: `error.${code.toLowerCase()}`,
+        http: status,
+        retryable: true,
+        correlation_id: headers['X-Correlation-Id'],
+        details: {},
+      },
+    },
+  })
+  if (status === 503) expect(headers['Retry-After']).toMatch(/^[1-9]\d*$/)
+  expect(headers).not.toHaveProperty('Idempotency-Status')
+}

@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { Answer } from '#test/support/service.ts'
+import type { Call, Fault } from './dynamodb-proxy.ts'
+import { clockWithJitter, expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+
+const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
+const times = { once: 1, 'three times': 3, forever: Number.POSITIVE_INFINITY }
+const delays: [string, Fault][] = [
+  ['a short delay', { delayMs: 40 }],
+  ['a delay beyond the budget', { delayMs: 900 }],
+]
+const anyCall = (['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const).map(
+  (fault): [string, Fault] => [fault, fault],
+)
+const transactions: [string, Fault][] = [
+  ['conflict', 'conflict'],
+  ['in-progress', 'in-progress'],
+]
+const writing = [...anyCall, ...transactions, ...delays].flatMap(([name, fault]) =>
+  Object.entries(times).map(([often, count]) => [name, often, fault, count] as const),
+)
+const budget = { 'X-Request-Timeout': '700' }
+
+let service: FaultyService
+let tenants = 0
+beforeAll(async () => {
+  service = await startFaultyService({ clock: clockWithJitter(0) })
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const newTenant = () => `tenant-${tenants++}`
+const place = (tenant: string, key: string, headers: Record<string, string> = budget) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': key, ...headers },
+    body: order,
+  })
+
+/** With the faults gone, the key leads to one order, whatever came before; returns the answer it has now. */
+async function expectOneOrder(tenant: string, key: string, earlier: Answer[], lateMilliseconds = 0) {
+  service.proxy.reset()
+  const retry = await place(tenant, key)
+  await sleep(lateMilliseconds)
+  const answers = [...earlier, retry, await place(tenant, key)]
+  for (const answer of answers) if (answer.status !== 201) expectRetryable(answer)
+  expect(retry.status).toBe(201)
+  expect(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body)).size).toBe(1)
+  expect(answers.at(-1)?.headers['Idempotency-Status']).toBe('replayed')
+  const orders = await service.items(tenant, 'order')
+  expect(orders.map(({ id }) => id)).toEqual([retry.json.id])
+  return retry
+}
+
+describe('placing an order while the table fails', () => {
+  test.each(writing)(
+    '%s %s ends in the order or a retryable failure, and the retry in one order',
+    async (_, often, fault, count) => {
+      const tenant = newTenant()
+      const before = (await service.records()).length
+      service.strike(fault, 0, count)
+      const answer = await place(tenant, 'key')
+      const late = typeof fault === 'object' ? fault.delayMs + 50 : 0
+      if (often === 'forever' && late === 0) expect(answer.status).not.toBe(201)
+      if (often === 'once' && late < 500) expect(answer.status).toBe(201)
+      await expectOneOrder(tenant, 'key', [answer], late > 500 ? late : 0)
+      expect(await service.records()).toHaveLength(before + 1)
+    },
+  )
+
+  test.each(writing)('%s %s while replaying: the first answer or a retryable failure', async (...row) => {
+    const [, , fault, count] = row
+    const tenant = newTenant()
+    const first = await place(tenant, 'key')
+    service.strike(fault, 0, count)
+    const replay = await place(tenant, 'key')
+    await expectOneOrder(tenant, 'key', [first, replay])
+  })
+
+  test('a table that stays busy is 503 with Retry-After', async () => {
+    service.strike('throttle', 0, times.forever)
+    const answer = await place(newTenant(), 'key', {})
+    expectRetryable(answer)
+    expect(answer.status).toBe(503)
+  })
+
+  test('a late write that lands after the 504 is replayed by the retry', async () => {
+    const tenant = newTenant()
+    const late = service.strike({ delayMs: 600 })
+    const from = performance.now()
+    const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
+    expect(performance.now() - from).toBeLessThan(500)
+    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(await service.items(tenant, 'order')).toEqual([])
+    await late.struck
+    const [landed] = await service.items(tenant, 'order')
+    const retry = await expectOneOrder(tenant, 'key', [answer])
+    expect(retry.json.id).toBe(landed?.id)
+    expect(retry.headers['Idempotency-Status']).toBe('replayed')
+  })
+
+  test('a late write that lands after the retry has placed the order does nothing', async () => {
+    const tenant = newTenant()
+    service.strike({ delayMs: 600 })
+    const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
+    const retry = await expectOneOrder(tenant, 'key', [answer], 650)
+    expect(retry.headers['Idempotency-Status']).toBe('stored')
+  })
+
+  test('a connection that hangs is given up after three seconds, and the next attempt places the order', async () => {
+    const tenant = newTenant()
+    service.strike({ delayMs: 6000 })
+    const from = performance.now()
+    const answer = await place(tenant, 'key', {})
+    expect(performance.now() - from).toBeLessThan(4500)
+    expect(answer.status).toBe(201)
+    await expectOneOrder(tenant, 'key', [answer])
+  })
+
+  test('thirty calls with one key at once under random faults are one order and equal answers', async () => {
+    const sometimes = fc.option(fc.constantFrom<Fault>('conflict', 'throttle', 'lose-answer', 'in-progress'))
+    const schedules = fc.array(sometimes, { minLength: 40, maxLength: 120 })
+    const check = async (schedule: (Fault | null)[]) => {
+      const tenant = newTenant()
+      service.proxy.reset()
+      schedule.forEach((fault, at) => {
+        if (fault) service.proxy.inject({ when: (call) => call.index === at && possible(fault, call), fault })
+      })
+      const answers = await Promise.all(Array.from({ length: 30 }, () => place(tenant, 'key', {})))
+      await expectOneOrder(tenant, 'key', answers)
+    }
+    await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 20, seed: 20_260_101 })
+  })
+})
+
+const possible = (fault: Fault, { operation }: Call) =>
+  operation === 'TransactWriteItems' || (fault !== 'conflict' && fault !== 'in-progress')
+
+const reads = [...anyCall, ...delays].flatMap(([name, fault]) =>
+  Object.entries(times).map(([often, count]) => [name, often, fault, count] as const),
+)
+
+describe('reading while the table fails', () => {
+  const paths = {
+    order: (id: string) => `/v1/orders/${id}`,
+    'first page': () => '/v1/orders?page_size=2',
+    'filtered page': () => '/v1/orders?page_size=2&amount_minor.gte=1',
+    'order of another tenant': () => `/v1/orders/01900000-0000-7000-8000-000000000000`,
+    "branch's order as an Admin": (id: string) => `/v1/orders/${id}`,
+  }
+  let id: string
+  beforeAll(async () => {
+    for (let placed = 0; placed < 3; placed += 1) id = (await place('reader', `read-${placed}`, {})).json.id
+  })
+
+  test.each(reads)('%s %s on any call of a read gives the right answer or a retryable failure', async (...row) => {
+    const [, , fault, count] = row
+    for (const [name, path] of Object.entries(paths)) {
+      const as = name.endsWith('Admin') ? { tenant: 'head', role: 'Admin' } : { tenant: 'reader', role: 'Viewer' }
+      const read = () =>
+        service.call({ path: path(id), as, headers: { ...budget, 'X-Correlation-Id': 'same' } })
+      service.proxy.reset()
+      const expected = await read()
+      expect(expected.status).toBe(name === 'order of another tenant' ? 404 : 200)
+      const calls = service.proxy.calls.length
+      for (let at = 0; at < calls; at += 1) {
+        service.proxy.reset()
+        service.strike(fault, at, count)
+        const answer = await read()
+        if (answer.status >= 500) expectRetryable(answer)
+        else expect([answer.status, answer.body]).toEqual([expected.status, expected.body])
+        service.proxy.reset()
+        expect((await read()).body).toBe(expected.body)
+      }
+    }
+  })
+})
