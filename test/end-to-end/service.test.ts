@@ -1,0 +1,292 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { listen } from './bus-listener.ts'
+import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+
+const root = join(import.meta.dirname, '../..')
+let service: Deployment
+let listener: Awaited<ReturnType<typeof listen>>
+beforeAll(async () => {
+  service = await deploy()
+  listener = await listen(service)
+}, 180_000)
+afterAll(async () => {
+  listener?.close()
+  await service?.stop()
+})
+
+const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
+const place = (key: string, options: Send = {}) =>
+  service.send('/v1/orders', {
+    method: 'POST',
+    body: order,
+    ...options,
+    headers: { 'Idempotency-Key': key, ...options.headers },
+  })
+
+describe('over HTTP on the deployed stack', () => {
+  test('an order is placed, replayed, refused with another payload, read and listed', async () => {
+    const first = await place('first')
+    expect([first.status, first.headers.get('idempotency-status')]).toEqual([201, 'stored'])
+    const location = new URL(first.headers.get('location') ?? '', service.base_url)
+    expect(location.pathname).toMatch(new RegExp(`/v1/orders/${first.json.id}$`))
+    const byLocation = await fetch(location, {
+      headers: { Authorization: `Bearer ${await service.token()}` },
+    })
+    expect(await byLocation.json()).toEqual(first.json)
+
+    const replay = await place('first')
+    expect([replay.status, replay.text, replay.headers.get('idempotency-status')]).toEqual([
+      201,
+      first.text,
+      'replayed',
+    ])
+    const mismatch = await place('first', { body: { ...order, amount_minor: 1 } })
+    expect([mismatch.status, mismatch.json.error.code]).toEqual([
+      409,
+      'CONFLICT.idempotency.payload_mismatch',
+    ])
+
+    const read = await service.send(`/v1/orders/${first.json.id}`, { as: { role: 'Viewer' } })
+    expect([read.status, read.json]).toEqual([200, first.json])
+    const headers = { 'If-None-Match': read.headers.get('etag') ?? '' }
+    const unchanged = await service.send(`/v1/orders/${first.json.id}`, { headers })
+    expect([unchanged.status, unchanged.text]).toEqual([304, ''])
+    const list = await service.send('/v1/orders')
+    expect(list.json.data).toEqual([first.json])
+  })
+
+  test('a hundred calls with one key at once are one order and a hundred equal answers', async () => {
+    const as = { tenant: 'crowd' }
+    const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', { as })))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]?.status).toBe(201)
+    expect((await service.send('/v1/orders', { as })).json.data).toHaveLength(1)
+  })
+
+  test('another tenant’s order is answered like an absent one', async () => {
+    const { json } = await place('foreign', { as: { tenant: 'owner' } })
+    const as = { tenant: 'stranger', sub: 'snoop' }
+    const headers = { 'X-Correlation-Id': 'same' }
+    const foreign = await service.send(`/v1/orders/${json.id}`, { as, headers })
+    const absent = await service.send('/v1/orders/01900000-0000-7000-8000-000000000000', { as, headers })
+    expect([foreign.status, foreign.text, told(foreign)]).toEqual([404, absent.text, told(absent)])
+    const records = await run('audit', '--tenant', 'stranger', '--table', service.table)
+    expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
+  })
+
+  test('order.created and order.placed reach a subscriber within a second of the 201', async () => {
+    const placed = await place('events', {
+      as: { tenant: 'heard' },
+      headers: { 'X-Correlation-Id': 'corr-1' },
+    })
+    const at = Date.now()
+    const ours = () => listener.heard.filter(({ data }) => data.tenant_id === 'heard')
+    await listener.until(() => ours().length >= 2)
+    const circumstances = {
+      version: 1,
+      correlation_id: 'corr-1',
+      source: 'commerce-api',
+      event_id: expect.any(String),
+    }
+    const data = { id: placed.json.id, tenant_id: 'heard' }
+    const { cart_id: _, ...money } = order
+    expect(ours().toSorted((a, b) => (a.type < b.type ? -1 : 1))).toEqual([
+      expect.objectContaining({ type: 'order.created', ...circumstances, data }),
+      expect.objectContaining({
+        type: 'order.placed',
+        ...circumstances,
+        data: { ...data, order_id: data.id, ...money },
+      }),
+    ])
+    for (const { occurred_at, heardAt } of ours()) {
+      expect(heardAt - at).toBeLessThan(1000)
+      expect(occurred_at).toMatch(/Z$/)
+    }
+  })
+
+  test('random walks over the deployed list repeat and skip nothing while orders are placed', async () => {
+    const as = { tenant: 'walked' }
+    const placed: string[] = []
+    for (let batch = 0; batch < 6; batch += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => place(`walk-${batch}-${n}`, { as })),
+      )
+      placed.push(...answers.map(({ json }) => json.id as string))
+    }
+    let extra = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('asc', 'desc'),
+        fc.integer({ min: 7, max: 50 }),
+        async (direction, pageSize) => {
+          const before = (await walk(as, 'desc', 100)).toSorted()
+          expect(before).toEqual(expect.arrayContaining(placed))
+          const expected = direction === 'asc' ? before : before.toReversed()
+          const seen = await walk(as, direction, pageSize, async () => {
+            extra += 1
+            await place(`late-${extra}`, { as })
+          })
+          expect(seen).toEqual(expected)
+        },
+      ),
+      { numRuns: 5 },
+    )
+  }, 60_000)
+
+  test('a process that is killed in the middle loses nothing: the retry gets the one answer', async () => {
+    const as = { tenant: 'killed' }
+    await place('warm-up', { as: { tenant: 'warm' } })
+    const calls = Array.from({ length: 40 }, (_, n) => place(`kill-${n}`, { as }))
+    const workers = execFileSync('pgrep', ['-P', String(service.enginePid), '-f', '_worker.js'], {
+      encoding: 'utf8',
+    })
+    for (const pid of workers.trim().split('\n')) tryKill(Number(pid))
+    const first = await Promise.all(calls)
+    const retried = await Promise.all(Array.from({ length: 40 }, (_, n) => place(`kill-${n}`, { as })))
+    expect(retried.map(({ status }) => status)).toEqual(Array.from({ length: 40 }, () => 201))
+    for (const [n, answer] of first.entries())
+      if (answer.status === 201) expect(retried[n]?.text).toBe(answer.text)
+    expect(await walk(as, 'desc', 100)).toHaveLength(40)
+  }, 60_000)
+})
+
+describe('what the gateway answers by itself', () => {
+  test.each([
+    ['an unknown route', '/v2/orders', 'GET'],
+    ['a wrong method', '/v1/orders', 'DELETE'],
+    ['a wrong method on health', '/health', 'POST'],
+  ])('%s has the envelope, the correlation id and the security headers', async (_, path, method) => {
+    const answer = await service.send(path, { method })
+    expect([answer.status, answer.json.error]).toEqual([
+      404,
+      {
+        code: 'NOT_FOUND.route',
+        message_id: 'error.not_found.route',
+        http: 404,
+        retryable: false,
+        correlation_id: answer.headers.get('x-correlation-id'),
+        details: {},
+      },
+    ])
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'self'; frame-ancestors 'none'")
+    expect(answer.headers.get('strict-transport-security')).toContain('max-age=31536000')
+  })
+
+  test('a preflight request is answered for the allowed origin alone', async () => {
+    const ask = (Origin: string) =>
+      service.send('/v1/orders', { method: 'OPTIONS', as: null, headers: { Origin } })
+    const allowed = await ask('http://localhost:5173')
+    expect([allowed.status, allowed.headers.get('access-control-allow-origin')]).toEqual([
+      204,
+      'http://localhost:5173',
+    ])
+    expect(allowed.headers.get('access-control-allow-methods')).toContain('POST')
+    expect((await ask('http://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  })
+})
+
+describe('the functions answer themselves where the gateway does not', () => {
+  test.each<[string, string, Send, number, string]>([
+    ['no credentials', '/v1/orders', { as: null }, 401, 'AUTH.invalid_credentials'],
+    ['an expired token', '/v1/orders', { as: { expiresInSeconds: -60 } }, 401, 'AUTH.token.expired'],
+    [
+      'a Viewer who places an order',
+      '/v1/orders',
+      { method: 'POST', as: { role: 'Viewer' }, body: order },
+      403,
+      'AUTHZ.role.denied',
+    ],
+    [
+      'a body that is too large',
+      '/v1/orders',
+      { method: 'POST', body: 'x'.repeat(40_000) },
+      413,
+      'VALIDATION.body.too_large',
+    ],
+    [
+      'another content type',
+      '/v1/orders',
+      { method: 'POST', body: order, headers: { 'Content-Type': 'text/plain' } },
+      415,
+      'VALIDATION.content_type.unsupported',
+    ],
+    ['no key', '/v1/orders', { method: 'POST', body: order }, 400, 'VALIDATION.idempotency_key.required'],
+    [
+      'a spent time budget',
+      '/v1/orders',
+      { headers: { 'X-Request-Timeout': '1' } },
+      504,
+      'DEPENDENCY.timeout',
+    ],
+  ])('%s', async (_, path, options, status, code) => {
+    const answer = await service.send(path, options)
+    expect([answer.status, answer.json.error.code]).toEqual([status, code])
+    expect(answer.json.error.correlation_id).toBe(answer.headers.get('x-correlation-id'))
+  })
+
+  test('health answers without credentials, to HEAD too', async () => {
+    const health = await service.send('/health', { as: null })
+    expect([health.status, health.json, health.headers.get('content-type')]).toEqual([
+      200,
+      { status: 'pass' },
+      'application/health+json',
+    ])
+    const head = await service.send('/health', { method: 'HEAD', as: null })
+    expect([head.status, head.text]).toEqual([200, ''])
+  })
+})
+
+/** The headers that tell something of the answer, without those that the engine adds to each. */
+function told({ headers }: HttpAnswer): Record<string, string> {
+  const all = Object.fromEntries(headers.entries())
+  const { date: _1, 'x-amzn-requestid': _2, 'x-amz-request-id': _3, ...rest } = all
+  return rest
+}
+
+async function walk(
+  as: Send['as'],
+  direction: string,
+  pageSize: number,
+  between: () => Promise<void> = async () => {},
+): Promise<string[]> {
+  const seen: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: string = `sort=created_at.${direction}&page_size=${pageSize}${cursor && `&cursor=${cursor}`}`
+    const { json, status, text }: HttpAnswer = await service.send(`/v1/orders?${query}`, as ? { as } : {})
+    if (status !== 200) throw new Error(text)
+    seen.push(...json.data.map(({ id }: { id: string }) => id))
+    cursor = json.next_cursor
+    await between()
+  }
+  return seen
+}
+
+/** A command of the project against this deployment. */
+async function run(command: string, ...args: string[]): Promise<Record<string, unknown>[]> {
+  const { stdout } = await promisify(execFile)('node', [join(root, `bin/${command}.ts`), ...args], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      AWS_ENDPOINT_URL: service.aws_endpoint,
+      AWS_REGION: service.region,
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    },
+  })
+  return stdout
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It ended by itself in the meantime.
+  }
+}

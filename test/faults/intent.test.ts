@@ -1,0 +1,178 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Answer } from '#test/support/service.ts'
+import { type FaultyService, startFaultyService } from './faulty-service.ts'
+import { inMemoryProvider, type MovableClock, movableClock, payEndpoint, type Provider } from './pay-by-intent.ts'
+
+let service: FaultyService
+let provider: Provider
+let clock: MovableClock
+let tenant: string
+let tenants = 0
+
+beforeAll(async () => {
+  clock = movableClock()
+  provider = inMemoryProvider()
+  service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
+})
+beforeEach(() => {
+  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
+  tenant = `payer-${tenants++}`
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const pay = (headers: Record<string, string> = {}, amount = 5) =>
+  service.call({
+    method: 'POST',
+    path: '/tests/pay',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
+    body: { amount },
+  })
+
+const told = ({ status, headers, json }: Answer) => [
+  status,
+  json.error?.code,
+  headers['Idempotency-Status'],
+  headers['Retry-After'],
+]
+const states = async () => (await service.items(tenant, 'order')).map(({ state }) => state)
+/** Resolves once the provider was called this often. */
+async function calledTimes(count: number) {
+  while (provider.calls.length < count) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('an effect outside the table', () => {
+  test('is made once, answered, and replayed byte for byte', async () => {
+    const first = await pay()
+    const replay = await pay()
+    expect(told(first)).toEqual([201, undefined, 'stored', undefined])
+    expect(told(replay)).toEqual([201, undefined, 'replayed', undefined])
+    expect(replay.body).toBe(first.body)
+    expect([provider.calls.length, await states()]).toEqual([1, ['paid']])
+  })
+
+  test.each([
+    ['whose answer was lost', 'lose-answer', 504, 'DEPENDENCY.timeout'],
+    ['that is down', 'down', 503, 'DEPENDENCY.unavailable'],
+  ] as const)('a provider %s leaves it pending, and the next try resumes with its id', async (...row) => {
+    const [, conduct, status, code] = row
+    provider.conducts = [conduct, conduct]
+    const failures = [await pay(), await pay()]
+    for (const failure of failures) {
+      expect([failure.status, failure.json.error.code, failure.json.error.retryable]).toEqual([status, code, true])
+    }
+    expect(await states()).toEqual(['pending'])
+    const answer = await pay()
+    expect(told(answer)).toEqual([201, undefined, 'stored', undefined])
+    expect([new Set(provider.calls).size, provider.payouts.size, await states()]).toEqual([1, 1, ['paid']])
+    expect((await pay()).body).toBe(answer.body)
+  })
+
+  test('a mistake in the code is stored as failed and replayed, and nothing is tried again', async () => {
+    provider.conducts = ['break']
+    const first = await pay()
+    clock.advance(60_000)
+    const replay = await pay()
+    expect(told(first)).toEqual([500, 'INTERNAL.unexpected', 'stored', undefined])
+    expect(told(replay)).toEqual([500, 'INTERNAL.unexpected', 'replayed', undefined])
+    expect(replay.body).toBe(first.body)
+    expect([provider.calls.length, provider.payouts.size]).toEqual([1, 0])
+  })
+
+  test('what is stored as failed is in the log with its code and its cause', async () => {
+    provider.conducts = ['break']
+    service.lines.length = 0
+    await pay()
+    expect(service.lines).toMatchObject([
+      { status: 500, failure: { code: 'INTERNAL.unexpected', cause: { message: 'a mistake in the code' } } },
+    ])
+  })
+
+  test('a refusal for good is stored and replayed, and nothing is tried again', async () => {
+    provider.conducts = ['refuse']
+    const first = await pay()
+    const replay = await pay()
+    expect(told(first)).toEqual([409, 'PROVIDER.duplicate', 'stored', undefined])
+    expect(told(replay)).toEqual([409, 'PROVIDER.duplicate', 'replayed', undefined])
+    expect(replay.body).toBe(first.body)
+    expect(provider.calls).toHaveLength(1)
+  })
+})
+
+describe('a request that finds its key at work', () => {
+  test('waits, and replays what the first one got', async () => {
+    const held = Promise.withResolvers<void>()
+    Object.assign(provider, { conducts: ['slow'], hold: held.promise })
+    const first = pay()
+    await calledTimes(1)
+    const second = pay()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    held.resolve()
+    expect((await second).body).toBe((await first).body)
+    expect(told(await second)).toEqual([201, undefined, 'replayed', undefined])
+    expect(provider.calls).toHaveLength(1)
+  })
+
+  test('is told so after the time that the deployment lets it wait, and may come again', async () => {
+    const held = Promise.withResolvers<void>()
+    Object.assign(provider, { conducts: ['slow'], hold: held.promise })
+    const first = pay()
+    await calledTimes(1)
+    const from = clock.now()
+    const second = await pay()
+    const { waitSeconds, retryAfterSeconds } = service.settings['idempotency.whilePending']
+    expect(clock.now() - from).toBeGreaterThanOrEqual(waitSeconds * 1000)
+    expect(clock.now() - from).toBeLessThan(waitSeconds * 1000 + 500)
+    expect(told(second)).toEqual([409, 'CONFLICT.idempotency.in_progress', undefined, `${retryAfterSeconds}`])
+    expect(second.json.error.retryable).toBe(true)
+    held.resolve()
+    expect((await first).status).toBe(201)
+    expect(told(await pay())).toEqual([201, undefined, 'replayed', undefined])
+  })
+
+  test('with another payload is a mismatch at once', async () => {
+    const held = Promise.withResolvers<void>()
+    Object.assign(provider, { conducts: ['slow'], hold: held.promise })
+    const first = pay()
+    await calledTimes(1)
+    const from = clock.now()
+    expect(told(await pay({}, 6))).toEqual([409, 'CONFLICT.idempotency.payload_mismatch', undefined, undefined])
+    expect(clock.now()).toBe(from)
+    held.resolve()
+    expect((await first).status).toBe(201)
+    expect(provider.payouts.size).toBe(1)
+  })
+
+  test.each(['die-before', 'die-after'] as const)(
+    'of a process that is gone (%s) takes over once the lease ran out: one of many, and all answer the same',
+    async (conduct) => {
+      provider.conducts = [conduct]
+      void pay()
+      await calledTimes(1)
+      expect((await pay()).json.error.code).toBe('CONFLICT.idempotency.in_progress')
+      clock.advance(31_000)
+      const answers = await Promise.all(Array.from({ length: 10 }, () => pay()))
+      expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
+      expect(answers[0]?.status).toBe(201)
+      expect(answers.filter(({ headers }) => headers['Idempotency-Status'] === 'stored')).toHaveLength(1)
+      expect([provider.calls.length, new Set(provider.calls).size, provider.payouts.size]).toEqual([2, 1, 1])
+    },
+  )
+
+  test('a process that comes back after its lease ran out changes nothing and answers what its successor got', async () => {
+    const held = Promise.withResolvers<void>()
+    Object.assign(provider, { conducts: ['slow'], hold: held.promise })
+    const first = pay({ 'X-Request-Timeout': '10000' })
+    await calledTimes(1)
+    clock.advance(31_000)
+    const second = await pay()
+    expect(told(second)).toEqual([201, undefined, 'stored', undefined])
+    held.resolve()
+    const late = await first
+    if (late.status === 201) expect(late.body).toBe(second.body)
+    else expect(told(late)).toEqual([504, 'DEPENDENCY.timeout', undefined, undefined])
+    expect((await pay()).body).toBe(second.body)
+    expect(provider.payouts.size).toBe(1)
+  })
+})

@@ -1,0 +1,138 @@
+import * as v from 'valibot'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Failure, fail } from '#shared/platform/errors/failure.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
+import { created } from '#shared/platform/http/reply.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { create, replace } from '#shared/platform/table/writes.ts'
+
+/** How the provider takes one call. */
+export type Conduct =
+  | 'pay'
+  /** It pays, and the caller never hears of it. */
+  | 'lose-answer'
+  /** It does nothing, and may another time. */
+  | 'down'
+  /** Neither it nor the caller is heard of again: the caller's process died before the payout, or after it. */
+  | 'die-before'
+  | 'die-after'
+  /** The caller's code breaks before the payout. */
+  | 'break'
+  /** It refuses in an orderly way and for good. */
+  | 'refuse'
+  /** It pays after `hold` lets go. */
+  | 'slow'
+
+export interface Provider {
+  /** What the next calls meet, in order; afterwards it pays. */
+  conducts: Conduct[]
+  /** The payouts made, by the caller's key: a key that was paid is found and not paid again. */
+  payouts: Map<string, number>
+  /** The keys of all calls, in order. */
+  calls: string[]
+  /** What 'slow' waits for. */
+  hold: Promise<void>
+  /** Runs after a payout, before its caller hears of it. */
+  afterPay: () => void
+  pay(key: string): Promise<string>
+}
+
+export function inMemoryProvider(): Provider {
+  const provider: Provider = {
+    conducts: [],
+    payouts: new Map(),
+    calls: [],
+    hold: Promise.resolve(),
+    afterPay: () => {},
+    async pay(key) {
+      provider.calls.push(key)
+      const conduct = provider.conducts.shift() ?? 'pay'
+      const paid = provider.payouts.has(key)
+      if (conduct === 'die-before') await forever()
+      if (conduct === 'slow') await provider.hold
+      if (conduct === 'down') throw fail('DEPENDENCY.unavailable')
+      // What is paid stays paid: the provider finds it and has nothing to refuse.
+      if (conduct === 'break' && !paid) throw new TypeError('a mistake in the code')
+      if (conduct === 'refuse' && !paid) throw refusal()
+      if (!paid) provider.payouts.set(key, 1)
+      provider.afterPay()
+      if (conduct === 'lose-answer') throw fail('DEPENDENCY.timeout')
+      if (conduct === 'die-after') await forever()
+      return `payout of ${key}`
+    },
+  }
+  return provider
+}
+
+const refusal = (): Failure => fail('PROVIDER.duplicate')
+const forever = () => new Promise<never>(() => {})
+
+/** An endpoint of the tests that pays outside the table, as refunds do. */
+export function payEndpoint(provider: Provider): Endpoint {
+  const Body = v.strictObject({ amount: v.number() })
+  const route = defineRoute({
+    operation: 'tests.pay',
+    method: 'POST',
+    path: '/tests/pay',
+    summary: 'Pay',
+    description: 'Pays outside the table.',
+    auth: 'bearer',
+    access: 'create',
+    idempotency: 'required',
+    body: () => Body,
+    reply: {
+      status: () => 201,
+      schema: () => v.strictObject({ id: v.string(), amount: v.number(), payout: v.string() }),
+    },
+    errors: [],
+    openPoints: [],
+    uses: ['table.read', 'table.write'],
+    breaks: 'Nothing.',
+  })
+  return defineEndpoint(route, {
+    async perform({ body, scope }, { newId }) {
+      const resume = { id: newId(), tenant: scope.tenant, amount: body.amount }
+      return { resume, writes: [create(paymentItem(resume, 'pending'))] }
+    },
+    async proceed(resume) {
+      const payment = resume as unknown as Payment
+      const payout = await provider.pay(`key-${payment.id}`)
+      const { id, amount } = payment
+      const paid = replace(paymentItem(payment, 'paid'), { state: 'pending' }, 'CONFLICT.soft_deleted')
+      return created({ id, amount, payout }, { writes: [paid] })
+    },
+  }) as unknown as Endpoint
+}
+
+export interface Payment {
+  id: string
+  tenant: string
+  amount: number
+}
+
+export function paymentItem({ id, tenant, amount }: Payment, state: string) {
+  return { ...keyOf(tenant, 'order', id), id, amount, state }
+}
+
+export interface MovableClock extends Clock {
+  /** Lets time pass at once. */
+  advance(milliseconds: number): void
+}
+
+/** A clock that stands still but for what passes by sleeping and by `advance`; sleepers wait for real I/O only. */
+export function movableClock(): MovableClock {
+  let now = Date.now()
+  return {
+    ...systemClock,
+    now: () => now,
+    jitter: () => 0,
+    async sleep(milliseconds) {
+      now += milliseconds
+      await new Promise((resolve) => setImmediate(resolve))
+    },
+    advance(milliseconds) {
+      now += milliseconds
+    },
+  }
+}
