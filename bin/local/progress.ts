@@ -2,7 +2,7 @@
 export async function timed<T>(label: string, work: Promise<T>): Promise<T> {
   const started = performance.now()
   const result = await work
-  console.log(`  ${label.padEnd(34)} ${secondsSince(started)} s`)
+  process.stdout.write(`  ${label.padEnd(34)} ${secondsSince(started)} s\n`)
   return result
 }
 

@@ -90,7 +90,9 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
       return answer
     }
     const injection = active.find(({ plan, hits }) => hits < (plan.times ?? 1) && plan.when(call))
-    const answer = injection ? await strike(injection, call, forward, () => incoming.socket.destroyed) : await forward()
+    const answer = injection
+      ? await strike(injection, call, forward, () => incoming.socket.destroyed)
+      : await forward()
     if (answer === 'lost') incoming.socket.destroy()
     else outgoing.writeHead(answer.status, answer.headers).end(answer.body)
   }
@@ -156,7 +158,11 @@ async function strike(
   return answer
 }
 
-async function happen(fault: Exclude<Fault, 'hold-request'>, call: Call, forward: Forward): Promise<Answer | 'lost'> {
+async function happen(
+  fault: Exclude<Fault, 'hold-request'>,
+  call: Call,
+  forward: Forward,
+): Promise<Answer | 'lost'> {
   if (typeof fault === 'object') {
     await sleep(fault.delayMs)
     return forward()

@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Answer } from '#test/support/service.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import { inMemoryProvider, type MovableClock, movableClock, payEndpoint, type Provider } from './pay-by-intent.ts'
+import {
+  inMemoryProvider,
+  type MovableClock,
+  movableClock,
+  type Provider,
+  payEndpoint,
+} from './pay-by-intent.ts'
 
 let service: FaultyService
 let provider: Provider
@@ -60,7 +66,11 @@ describe('an effect outside the table', () => {
     provider.conducts = [conduct, conduct]
     const failures = [await pay(), await pay()]
     for (const failure of failures) {
-      expect([failure.status, failure.json.error.code, failure.json.error.retryable]).toEqual([status, code, true])
+      expect([failure.status, failure.json.error.code, failure.json.error.retryable]).toEqual([
+        status,
+        code,
+        true,
+      ])
     }
     expect(await states()).toEqual(['pending'])
     const answer = await pay()
@@ -137,7 +147,12 @@ describe('a request that finds its key at work', () => {
     const first = pay()
     await calledTimes(1)
     const from = clock.now()
-    expect(told(await pay({}, 6))).toEqual([409, 'CONFLICT.idempotency.payload_mismatch', undefined, undefined])
+    expect(told(await pay({}, 6))).toEqual([
+      409,
+      'CONFLICT.idempotency.payload_mismatch',
+      undefined,
+      undefined,
+    ])
     expect(clock.now()).toBe(from)
     held.resolve()
     expect((await first).status).toBe(201)

@@ -133,49 +133,9 @@ describe('placing an order while the table fails', () => {
       const answers = await Promise.all(Array.from({ length: 30 }, () => place(tenant, 'key', {})))
       await expectOneOrder(tenant, 'key', answers)
     }
-    await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 20, seed: 20_260_101 })
+    await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 8, seed: 20_260_101 })
   })
 })
 
 const possible = (fault: Fault, { operation }: Call) =>
   operation === 'TransactWriteItems' || (fault !== 'conflict' && fault !== 'in-progress')
-
-const reads = [...anyCall, ...delays].flatMap(([name, fault]) =>
-  Object.entries(times).map(([often, count]) => [name, often, fault, count] as const),
-)
-
-describe('reading while the table fails', () => {
-  const paths = {
-    order: (id: string) => `/v1/orders/${id}`,
-    'first page': () => '/v1/orders?page_size=2',
-    'filtered page': () => '/v1/orders?page_size=2&amount_minor.gte=1',
-    'order of another tenant': () => `/v1/orders/01900000-0000-7000-8000-000000000000`,
-    "branch's order as an Admin": (id: string) => `/v1/orders/${id}`,
-  }
-  let id: string
-  beforeAll(async () => {
-    for (let placed = 0; placed < 3; placed += 1) id = (await place('reader', `read-${placed}`, {})).json.id
-  })
-
-  test.each(reads)('%s %s on any call of a read gives the right answer or a retryable failure', async (...row) => {
-    const [, , fault, count] = row
-    for (const [name, path] of Object.entries(paths)) {
-      const as = name.endsWith('Admin') ? { tenant: 'head', role: 'Admin' } : { tenant: 'reader', role: 'Viewer' }
-      const read = () =>
-        service.call({ path: path(id), as, headers: { ...budget, 'X-Correlation-Id': 'same' } })
-      service.proxy.reset()
-      const expected = await read()
-      expect(expected.status).toBe(name === 'order of another tenant' ? 404 : 200)
-      const calls = service.proxy.calls.length
-      for (let at = 0; at < calls; at += 1) {
-        service.proxy.reset()
-        service.strike(fault, at, count)
-        const answer = await read()
-        if (answer.status >= 500) expectRetryable(answer)
-        else expect([answer.status, answer.body]).toEqual([expected.status, expected.body])
-        service.proxy.reset()
-        expect((await read()).body).toBe(expected.body)
-      }
-    }
-  })
-})

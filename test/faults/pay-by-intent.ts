@@ -31,6 +31,8 @@ export interface Provider {
   payouts: Map<string, number>
   /** The keys of all calls, in order. */
   calls: string[]
+  /** How many of its callers' processes died. */
+  deaths: number
   /** What 'slow' waits for. */
   hold: Promise<void>
   /** Runs after a payout, before its caller hears of it. */
@@ -39,17 +41,22 @@ export interface Provider {
 }
 
 export function inMemoryProvider(): Provider {
+  const die = () => {
+    provider.deaths += 1
+    return new Promise<never>(() => {})
+  }
   const provider: Provider = {
     conducts: [],
     payouts: new Map(),
     calls: [],
+    deaths: 0,
     hold: Promise.resolve(),
     afterPay: () => {},
     async pay(key) {
       provider.calls.push(key)
       const conduct = provider.conducts.shift() ?? 'pay'
       const paid = provider.payouts.has(key)
-      if (conduct === 'die-before') await forever()
+      if (conduct === 'die-before') await die()
       if (conduct === 'slow') await provider.hold
       if (conduct === 'down') throw fail('DEPENDENCY.unavailable')
       // What is paid stays paid: the provider finds it and has nothing to refuse.
@@ -58,7 +65,7 @@ export function inMemoryProvider(): Provider {
       if (!paid) provider.payouts.set(key, 1)
       provider.afterPay()
       if (conduct === 'lose-answer') throw fail('DEPENDENCY.timeout')
-      if (conduct === 'die-after') await forever()
+      if (conduct === 'die-after') await die()
       return `payout of ${key}`
     },
   }
@@ -66,7 +73,6 @@ export function inMemoryProvider(): Provider {
 }
 
 const refusal = (): Failure => fail('PROVIDER.duplicate')
-const forever = () => new Promise<never>(() => {})
 
 /** An endpoint of the tests that pays outside the table, as refunds do. */
 export function payEndpoint(provider: Provider): Endpoint {

@@ -1,0 +1,122 @@
+/** `npm run bench`: what requests cost and how the service compares with the reference, as a Markdown page. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
+import { bundle } from '#bin/bundle.ts'
+import { functionEntries } from '#lib/function-entries.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
+import { profile } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
+import { type Cost, measureCosts } from './costs.ts'
+import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
+import { asMarkdown, compare } from './measure.ts'
+import { benchIssuer, orderEvent } from './order-event.ts'
+import { bundleReference } from './reference/bundle.ts'
+
+const page = join(import.meta.dirname, 'README.md')
+const localProfile = 'shared/settings/profiles/local.json'
+
+const dynamodb = process.env.DYNAMODB_ENDPOINT
+  ? { endpoint: process.env.DYNAMODB_ENDPOINT, stop: async () => {} }
+  : await startDynamodbLocal()
+const folder = await mkdtemp(join(tmpdir(), 'commerce-bench-'))
+try {
+  process.env.DYNAMODB_ENDPOINT = dynamodb.endpoint
+  console.log('measuring what requests cost …')
+  const costs = await measureCosts(dynamodb.endpoint, 25, 400)
+  console.log('comparing with the reference …')
+  const { comparison, sizes } = await compareWithReference()
+  console.log('measuring latencies over HTTP on the local run …')
+  const latencies = await httpLatencies()
+  await writeFile(page, asPage(costs, comparison, sizes, latencies))
+  console.log(`written to ${page}`)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+  await dynamodb.stop()
+}
+
+async function compareWithReference() {
+  const claims = { sub: 'bench', tenant: 'acme', roles: ['Editor'] }
+  const { keys, token } = await benchIssuer(claims, 'https://issuer.localhost', 'commerce-api')
+  const [issuer] = profile(localProfile)['auth.issuers']
+  const settings = JSON.stringify(profile(localProfile, { 'auth.issuers': [{ ...issuer, keys }] }))
+  const bundles = await bundle({ entries: functionEntries(), outdir: join(folder, 'ours'), settings })
+  const reference = await bundleReference(join(folder, 'reference'))
+  const client = testClient(dynamodb.endpoint)
+  const tables = { ours: await createTable(client), reference: await createTable(client), keys: 'bench-keys' }
+  await client.send(
+    new CreateTableCommand({
+      TableName: tables.keys,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [{ AttributeName: 'id', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
+    }),
+  )
+  const comparison = await compare(
+    {
+      file: join(folder, 'ours/orders.create/index.mjs'),
+      environment: { TABLE_NAME: tables.ours },
+      event: () => orderEvent(token),
+    },
+    {
+      file: reference,
+      environment: {
+        TABLE_NAME: tables.reference,
+        IDEMPOTENCY_TABLE_NAME: tables.keys,
+        REFERENCE_KEYS: JSON.stringify(keys),
+      },
+      event: () => orderEvent(token),
+    },
+    dynamodb.endpoint,
+  )
+  return { comparison, sizes: Object.entries(bundles).map(([name, { bytes }]) => [name, bytes] as const) }
+}
+
+function asPage(
+  costs: Cost[],
+  comparison: Parameters<typeof asMarkdown>[0],
+  sizes: (readonly [string, number])[],
+  latencies: RouteLatency[],
+): string {
+  const referenceBytes = comparison.reference.bytes
+  return `# What requests cost
+
+Written by \`npm run bench\`; do not edit. Milliseconds are those of the machine that ran it and travel badly: the
+ratios are of one run, ours and the reference's turn by turn.
+
+## At DynamoDB
+
+Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
+is a unit of its own; DynamoDB Local counts it twice within a transaction. A replay is a cancelled transaction: DynamoDB
+Local charges nothing for it, AWS what the transaction would have cost.
+
+| Request | Status | Requests | Read units | Write units | Index entries |
+|---|---|---|---|---|---|
+${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
+
+## Against the reference
+
+The reference (\`reference/handler.ts\`) places an order the usual way: AWS SDK with lib-dynamodb, Powertools logger and
+idempotency, middy, valibot and jose, bundled with the same options. Ours does more in one transaction.
+
+${asMarkdown(comparison)}
+
+## Bundles
+
+| Function | Bytes | Of the reference |
+|---|---|---|
+${sizes.map(([name, bytes]) => `| ${name} | ${bytes} | ${(bytes / referenceBytes).toFixed(2)} |`).join('\n')}
+
+## Latency over HTTP on the local run
+
+Against the budgets of the contract, through the local gateway and its Lambda workers on one machine, with four
+requests under way. The listed tenant has ${ordersListed} orders: the local engine reads a whole partition for each Query, which
+DynamoDB does not (see page 400 above).
+
+| Route | Requests | p50 ms | p95 ms | Budget | p99 ms | Budget | p99 / p95 |
+|---|---|---|---|---|---|---|---|
+${latencies.map(({ route, requests, p50, p95, p99, budget }) => `| ${route} | ${requests} | ${p50.toFixed(1)} | ${p95.toFixed(1)} | ${budget.p95} | ${p99.toFixed(1)} | ${budget.p99} | ${(p99 / p95).toFixed(2)} |`).join('\n')}
+`
+}

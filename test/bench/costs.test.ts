@@ -1,0 +1,49 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type Cost, measureCosts } from './costs.ts'
+
+let costs: Map<string, Cost>
+beforeAll(async () => {
+  const measured = await measureCosts(process.env.DYNAMODB_ENDPOINT ?? '', 25, 100)
+  costs = new Map(measured.map((cost) => [cost.request, cost]))
+}, 60_000)
+
+function costOf(request: string): Cost {
+  const cost = costs.get(request)
+  if (!cost) throw new Error(`${request} was not measured`)
+  return cost
+}
+
+describe('at DynamoDB', () => {
+  test('an order is one request and at most five write units', () => {
+    const { status, requests, tableWriteUnits, indexEntries, readUnits } = costOf('create an order')
+    expect([status, requests, readUnits]).toEqual([201, 1, 0])
+    expect(tableWriteUnits + indexEntries).toBeLessThanOrEqual(5)
+  })
+  test('a replay is one request', () =>
+    expect(costOf('replay it')).toMatchObject({ status: 201, requests: 1 }))
+  test('a read is one request and one unit', () => {
+    expect(costOf('read it')).toMatchObject({ status: 200, requests: 1, readUnits: 1, tableWriteUnits: 0 })
+  })
+  test('an Admin’s read elsewhere is two requests more', () => {
+    expect(costOf('read it as an Admin of another tenant')).toMatchObject({
+      status: 200,
+      requests: 3,
+      tableWriteUnits: 0,
+    })
+  })
+  test('a denied read is audited in one write', () => {
+    expect(costOf('read another tenant’s')).toMatchObject({ status: 404, requests: 3, tableWriteUnits: 1 })
+  })
+  test('health asks nothing', () => expect(costOf('ask for health').requests).toBe(0))
+  test('a page is one request wherever it lies, and the hundredth costs what the first does', () => {
+    const [first, last] = [costOf('list page 1 of 25'), costOf('list page 100')]
+    expect([first.requests, last.requests]).toEqual([1, 1])
+    expect(last.readUnits).toBeLessThanOrEqual(1.1 * first.readUnits)
+  })
+  test('a filter that finds nothing stops at the read budget', () => {
+    const { requests, readUnits } = costOf('list, filtered to nothing')
+    // 1,000 orders of some 300 bytes, read in pages of a hundred at 4 KB a unit.
+    expect(requests).toBeLessThanOrEqual(10)
+    expect(readUnits).toBeLessThanOrEqual(110)
+  })
+})

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { startService } from '#test/support/service.ts'
+import { type FaultyService, startFaultyService } from './faulty-service.ts'
+import {
+  inMemoryProvider,
+  type MovableClock,
+  movableClock,
+  type Payment,
+  type Provider,
+  payEndpoint,
+  paymentItem,
+} from './pay-by-intent.ts'
+
+let service: FaultyService
+let provider: Provider
+let clock: MovableClock
+let tenant: string
+let tenants = 0
+
+beforeAll(async () => {
+  clock = movableClock()
+  provider = inMemoryProvider()
+  service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
+})
+beforeEach(() => {
+  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
+  tenant = `payer-${tenants++}`
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const pay = (headers: Record<string, string> = {}) =>
+  service.call({
+    method: 'POST',
+    path: '/tests/pay',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
+    body: { amount: 5 },
+  })
+
+const ownPayment = async () => {
+  const [item] = await service.items(tenant, 'order')
+  if (!item) throw new Error('no payment is in the table')
+  return { ...item, tenant } as unknown as Payment
+}
+
+/** The retry goes on with the same payout at once, without waiting for any lease, and all is well. */
+async function expectToResume() {
+  const from = clock.now()
+  const answer = await pay()
+  expect([answer.status, answer.json.error?.code]).toEqual([201, undefined])
+  expect(clock.now() - from).toBeLessThan(1000)
+  expect([new Set(provider.calls).size, provider.payouts.size]).toEqual([1, 1])
+  expect((await pay()).body).toBe(answer.body)
+  expect((await service.items(tenant, 'order')).map(({ state }) => state)).toEqual(['paid'])
+}
+
+describe('after the payout', () => {
+  test.each(['lose-request', 'throttle', 'unavailable'] as const)(
+    'an outcome that cannot be stored (%s) is a retryable failure, and the retry stores it',
+    async (fault) => {
+      // As long as the transaction is tried, and then the table is well again.
+      provider.afterPay = () => service.strike(fault, 0, 12)
+      const answer = await pay()
+      expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
+      service.proxy.reset()
+      provider.afterPay = () => {}
+      await expectToResume()
+    },
+  )
+
+  test('an outcome whose every answer was lost is there all the same, and replayed', async () => {
+    provider.afterPay = () => service.strike('lose-answer', 0, Number.POSITIVE_INFINITY)
+    expect((await pay()).json.error.retryable).toBe(true)
+    service.proxy.reset()
+    const replay = await pay()
+    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+    expect(provider.calls).toHaveLength(1)
+  })
+
+  test('a budget that the provider used up leaves nothing that the retry must wait for', async () => {
+    provider.afterPay = () => clock.advance(2000)
+    const answer = await pay({ 'X-Request-Timeout': '1500' })
+    if (answer.status !== 201) expect(answer.json.error.code).toBe('DEPENDENCY.timeout')
+    provider.afterPay = () => {}
+    await expectToResume()
+  })
+
+  test('a provider that failed when the budget was spent leaves nothing that the retry must wait for', async () => {
+    provider.conducts = ['lose-answer']
+    provider.afterPay = () => clock.advance(2000)
+    const answer = await pay({ 'X-Request-Timeout': '1500' })
+    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    provider.afterPay = () => {}
+    await expectToResume()
+  })
+
+  test('a table that fails while the key is let go hides neither the failure nor that it may be retried', async () => {
+    provider.conducts = ['lose-answer']
+    provider.afterPay = () => service.proxy.inject({ when: () => true, fault: 'in-progress' })
+    const answer = await pay()
+    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+  })
+
+  test('an outcome that the table refuses for good is stored as failed and replayed', async () => {
+    provider.afterPay = () => {}
+    provider.conducts = ['down']
+    await pay()
+    const payment = await ownPayment()
+    await service.table.put({
+      item: paymentItem(payment, 'void'),
+      condition: { matches: { state: 'pending' } },
+    })
+    const first = await pay()
+    const calls = provider.calls.length
+    clock.advance(60_000)
+    const replay = await pay()
+    expect(first.headers['Idempotency-Status']).toBe('stored')
+    expect([replay.status, replay.body]).toEqual([first.status, first.body])
+    expect(replay.headers['Idempotency-Status']).toBe('replayed')
+    expect(provider.calls).toHaveLength(calls)
+  })
+
+  test('an outcome that can never be stored is stored as failed and replayed', async () => {
+    // DynamoDB takes no item above 400 KB: a fault that no retry heals.
+    const big = 'x'.repeat(500_000)
+    const payments = payEndpoint(provider)
+    const proceed = payments.proceed
+    if (!proceed) throw new Error('the endpoint cannot proceed')
+    const broken = await startWith({
+      ...payments,
+      async proceed(resume, context) {
+        const reply = await proceed(resume, context)
+        return {
+          ...reply,
+          writes: reply.writes?.map((write) => ({ ...write, item: { ...write.item, big } })) ?? [],
+        }
+      },
+    })
+    const call = () =>
+      broken.call({
+        method: 'POST',
+        path: '/tests/pay',
+        as: { tenant },
+        headers: { 'Idempotency-Key': 'big' },
+        body: { amount: 5 },
+      })
+    const first = await call()
+    expect([first.status, first.headers['Idempotency-Status']]).toEqual([500, 'stored'])
+    clock.advance(60_000)
+    const replay = await call()
+    expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([first.body, 'replayed'])
+    expect(provider.calls).toHaveLength(1)
+  })
+})
+
+async function startWith(endpoint: ReturnType<typeof payEndpoint>) {
+  return startService({ clock, extra: [endpoint], tableName: service.tableName })
+}
+
+describe('before the payout', () => {
+  test('a take-over whose answer was lost knows that it was its own', async () => {
+    provider.conducts = ['down']
+    await pay()
+    // The calls of the next request: its transaction (refused), then the take-over.
+    service.strike('lose-answer', 1)
+    await expectToResume()
+  })
+
+  test('an intent whose answer was lost is not paid twice', async () => {
+    service.strike('lose-answer')
+    await expectToResume()
+  })
+
+  test('an intent whose every answer was lost is found by the retry, which pays it', async () => {
+    service.strike('lose-answer', 0, 12)
+    expect((await pay()).json.error.code).toBe('DEPENDENCY.unavailable')
+    expect(provider.calls).toEqual([])
+    clock.advance(31_000)
+    expect((await pay()).status).toBe(201)
+    expect([provider.payouts.size, (await service.items(tenant, 'order')).length]).toEqual([1, 1])
+  })
+})

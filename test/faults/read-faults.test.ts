@@ -1,0 +1,80 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Answer } from '#test/support/service.ts'
+import type { Fault } from './dynamodb-proxy.ts'
+import { clockWithJitter, expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+
+const times = { once: 1, 'three times': 3, forever: Number.POSITIVE_INFINITY }
+const named = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
+const kinds: [string, Fault][] = [
+  ...named.map((fault): [string, Fault] => [fault, fault]),
+  ['a short delay', { delayMs: 30 }],
+  ['a delay beyond the budget', { delayMs: 500 }],
+]
+const budget = { 'X-Request-Timeout': '400' }
+
+let service: FaultyService
+beforeAll(async () => {
+  service = await startFaultyService({ clock: clockWithJitter(0) })
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+/** What a caller can tell: a cursor is sealed anew each time. */
+function seen({ status, headers, json }: Answer) {
+  const { next_cursor: cursor, ...rest } = json
+  return { status, etag: headers.ETag, rest, more: Boolean(cursor) }
+}
+
+const faults = kinds.flatMap(([name, fault]) =>
+  Object.entries(times).map(([often, count]) => [name, often, fault, count] as const),
+)
+
+describe('reading while the table fails', () => {
+  const paths = {
+    order: (id: string) => `/v1/orders/${id}`,
+    'first page': () => '/v1/orders?page_size=2',
+    'filtered page': () => '/v1/orders?page_size=2&amount_minor.gte=1',
+    'order of another tenant': () => `/v1/orders/01900000-0000-7000-8000-000000000000`,
+    "branch's order as an Admin": (id: string) => `/v1/orders/${id}`,
+  }
+  let id: string
+  beforeAll(async () => {
+    for (let placed = 0; placed < 3; placed += 1) {
+      const answer = await service.call({
+        method: 'POST',
+        path: '/v1/orders',
+        as: { tenant: 'reader', role: 'Editor' },
+        headers: { 'Idempotency-Key': `key-${placed}` },
+        body: { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' },
+      })
+      id = answer.json.id
+    }
+  })
+
+  test.each(faults)(
+    '%s %s on any call of a read gives the right answer or a retryable failure',
+    async (...row) => {
+      const [, , fault, count] = row
+      for (const [name, path] of Object.entries(paths)) {
+        const as = name.endsWith('Admin')
+          ? { tenant: 'head', role: 'Admin' }
+          : { tenant: 'reader', role: 'Viewer' }
+        const read = () =>
+          service.call({ path: path(id), as, headers: { ...budget, 'X-Correlation-Id': 'same' } })
+        service.proxy.reset()
+        const expected = await read()
+        expect(expected.status).toBe(name === 'order of another tenant' ? 404 : 200)
+        const calls = service.proxy.calls.length
+        for (let at = 0; at < calls; at += 1) {
+          service.proxy.reset()
+          service.strike(fault, at, count)
+          const answer = await read()
+          if (answer.status >= 500) expectRetryable(answer)
+          else expect(seen(answer)).toEqual(seen(expected))
+          service.proxy.reset()
+          expect(seen(await read())).toEqual(seen(expected))
+        }
+      }
+    },
+  )
+})

@@ -1,0 +1,202 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import { type Change, relay } from '#shared/platform/events/relay.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+
+/** A state of an item: each commit lies a second after the one before, unless told otherwise. */
+function stateOf(id: string, version: number, types = ['order.paid'], second = version): Item {
+  const outbox: Outbox & { id: string } = {
+    id: `commit-${id}-${version}`,
+    occurred_at: new Date(second * 1000).toISOString(),
+    correlation_id: 'c',
+    events: types.map((type) => ({ type, version: 1, data: { id, tenant_id: 't', revision: version } })),
+  }
+  return { pk: 'order#t#0', sk: id, version, ...(types.length > 0 && { outbox }) }
+}
+
+const insert = (id: string, sequenceNumber: string, types?: string[]): Change => ({
+  sequenceNumber,
+  before: undefined,
+  after: stateOf(id, 1, types),
+})
+
+/** A bus that keeps what it took; `fails` says which entries of a call it refuses, or throws. */
+function busOf(fails: (call: number, events: readonly PublishedEvent[]) => boolean[] = () => []) {
+  const taken: PublishedEvent[] = []
+  const sizes: number[] = []
+  return {
+    taken,
+    sizes,
+    ids: () => taken.map(({ event_id }) => event_id),
+    publish: async (events: readonly PublishedEvent[]) => {
+      const refused = fails(sizes.push(events.length) - 1, events)
+      const failed = events.map((_, index) => refused[index] ?? false)
+      taken.push(...events.filter((_, index) => !failed[index]))
+      return failed
+    },
+  }
+}
+
+describe('relaying', () => {
+  test('publishes every event of a commit with what the contract asks of it', async () => {
+    const bus = busOf()
+    await relay([insert('a', '1', ['order.created', 'order.placed'])], bus.publish)
+    expect(bus.taken).toEqual(
+      ['order.created', 'order.placed'].map((type) => ({
+        event_id: expect.stringMatching(
+          /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+        ),
+        type,
+        version: 1,
+        occurred_at: '1970-01-01T00:00:01.000Z',
+        correlation_id: 'c',
+        source: 'commerce-api',
+        data: { id: 'a', tenant_id: 't', revision: 1 },
+      })),
+    )
+    expect(new Set(bus.ids()).size).toBe(2)
+  })
+
+  test('tells the first change of which an event failed, and what lies before it is not told again', async () => {
+    const changes = ['a', 'b', 'c'].map((id, index) => insert(id, `${index + 1}`, ['x', 'y']))
+    const bus = busOf(() => [false, false, false, true, true, false])
+    expect(await relay(changes, bus.publish)).toEqual({ published: 4, failedFrom: '2', fault: undefined })
+  })
+
+  test('a bus that throws fails from its first change on, and the fault is told', async () => {
+    const fault = new Error('the bus is away')
+    const changes = Array.from({ length: 15 }, (_, index) => insert(`item-${index}`, `${index + 1}`))
+    const bus = busOf((call) => {
+      if (call === 1) throw fault
+      return []
+    })
+    expect(await relay(changes, bus.publish)).toEqual({ published: 10, failedFrom: '11', fault })
+    expect(bus.sizes).toEqual([10, 5])
+  })
+
+  test('more than ten events go ten at a time, in their order', async () => {
+    const changes = Array.from({ length: 25 }, (_, index) => insert(`item-${index}`, `${index + 1}`))
+    const bus = busOf()
+    expect(await relay(changes, bus.publish)).toMatchObject({ published: 25, failedFrom: undefined })
+    expect(Math.max(...bus.sizes)).toBeLessThanOrEqual(10)
+    expect(bus.taken.map(({ data }) => data.id)).toEqual(changes.map(({ after }) => after?.sk))
+  })
+
+  test('relaying a change twice publishes the same ids', async () => {
+    const [first, second] = [busOf(), busOf()]
+    for (const bus of [first, second]) await relay([insert('a', '1', ['x', 'y'])], bus.publish)
+    expect(second.taken).toEqual(first.taken)
+  })
+
+  test('a change without new events publishes nothing', async () => {
+    const before = stateOf('a', 1)
+    const bus = busOf()
+    const changes: Change[] = [
+      { sequenceNumber: '1', before, after: { ...before, version: 2 } },
+      { sequenceNumber: '2', before, after: { ...stateOf('a', 2, []) } },
+      { sequenceNumber: '3', before, after: undefined },
+    ]
+    expect(await relay(changes, bus.publish)).toEqual({
+      published: 0,
+      failedFrom: undefined,
+      fault: undefined,
+    })
+    expect(bus.sizes).toEqual([])
+  })
+
+  test('two events of one kind in one commit, for two resources, are two events', () => {
+    const item = stateOf('a', 1, ['code.updated', 'code.updated'])
+    const [first, second] = publishedEvents(item)
+    expect(first?.event_id).not.toBe(second?.event_id)
+  })
+
+  test('two commits of an item in the same millisecond are two events', async () => {
+    const bus = busOf()
+    const before = stateOf('a', 1, ['order.paid'], 7)
+    await relay([{ sequenceNumber: '1', before, after: stateOf('a', 2, ['order.paid'], 7) }], bus.publish)
+    expect(bus.taken.map(({ data }) => data.revision)).toEqual([2])
+  })
+})
+
+type Verdict = 'throw' | boolean[]
+
+describe('whatever fails on the way to the bus', () => {
+  const commits = fc.array(
+    fc.record({ item: fc.integer({ min: 0, max: 4 }), types: fc.integer({ min: 0, max: 3 }) }),
+    {
+      minLength: 1,
+      maxLength: 40,
+    },
+  )
+  const verdict: fc.Arbitrary<Verdict> = fc.oneof(
+    fc.constant<Verdict>('throw'),
+    fc.array(fc.boolean(), { maxLength: 10 }),
+  )
+
+  test('what was committed is published, nothing else, and in the order of each item', async () => {
+    const schedule = fc.record({
+      commits,
+      verdicts: fc.array(verdict, { maxLength: 12 }),
+      batch: fc.integer({ min: 1, max: 20 }),
+    })
+    const check = async (one: {
+      commits: { item: number; types: number }[]
+      verdicts: Verdict[]
+      batch: number
+    }) => {
+      const changes = changesOf(one.commits)
+      const bus = busOf((call) => {
+        const said = one.verdicts[call] ?? []
+        if (said === 'throw') throw new Error('away')
+        return said
+      })
+      await deliver(changes, one.batch, bus.publish)
+
+      const committed = changes.flatMap(({ after }) => (after ? publishedEvents(after) : []))
+      const _seen = [
+        ...new Map([...bus.taken].reverse().map((event) => [event.event_id, event])).values(),
+      ].reverse()
+      expect(new Set(bus.ids())).toEqual(new Set(committed.map(({ event_id }) => event_id)))
+      for (const id of new Set(committed.map(({ data }) => data.id))) {
+        const revisions = firstSeen(bus.taken)
+          .filter(({ data }) => data.id === id)
+          .map(({ data }) => Number(data.revision))
+        expect(revisions).toEqual([...revisions].sort((a, b) => a - b))
+      }
+    }
+    await fc.assert(fc.asyncProperty(schedule, check), { numRuns: 1000, seed: 20_260_103 })
+  })
+})
+
+/** As a subscriber with an inbox sees them: each once, when it first came. */
+function firstSeen(events: readonly PublishedEvent[]): PublishedEvent[] {
+  const known = new Set<string>()
+  return events.filter(({ event_id }) => !known.has(event_id) && known.add(event_id))
+}
+
+/** The stream's records of commits, one after the other. */
+function changesOf(commits: { item: number; types: number }[]): Change[] {
+  const states = new Map<number, Item>()
+  return commits.map(({ item, types }, index) => {
+    const before = states.get(item)
+    const kinds = Array.from({ length: types }, (_, kind) => `kind-${kind}`)
+    const after = stateOf(`item-${item}`, Number(before?.version ?? 0) + 1, kinds)
+    states.set(item, after)
+    return { sequenceNumber: `${index + 1}`, before, after }
+  })
+}
+
+/** As the stream does: batches in order, and from the reported record on again until all is well. */
+async function deliver(
+  changes: Change[],
+  batch: number,
+  publish: Parameters<typeof relay>[1],
+): Promise<void> {
+  for (let from = 0; from < changes.length; ) {
+    const records = changes.slice(from, from + batch)
+    const { failedFrom } = await relay(records, publish)
+    if (failedFrom === undefined) from += records.length
+    else from += records.findIndex(({ sequenceNumber }) => sequenceNumber === failedFrom)
+  }
+}
