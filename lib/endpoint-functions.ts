@@ -88,7 +88,7 @@ export function codeOf(codes: FunctionCodes, name: string): FunctionCodes[string
 
 /** Above the largest budget of a request by what the answer to a spent budget needs, and below the gateway's 29 s. */
 function requestTimeout(settings: Settings): Duration {
-  return Duration.seconds(Math.ceil(settings['requests.timeoutHeader'].maxMilliseconds / 1000) + 1)
+  return Duration.seconds(Math.ceil(settings['requests.timeoutHeader'].maxMilliseconds / 1000) + 2)
 }
 
 function acknowledgeSynchronous(handler: LambdaFunction): void {

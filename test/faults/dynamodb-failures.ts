@@ -6,7 +6,13 @@ export interface Answer {
 }
 
 /** The failures that DynamoDB has and DynamoDB Local never makes of its own. */
-export type Failure = 'throttle' | 'conflict' | 'in-progress' | 'internal' | 'unavailable'
+export type Failure =
+  | 'throttle'
+  | 'conflict'
+  | 'conflict-and-refusal'
+  | 'in-progress'
+  | 'internal'
+  | 'unavailable'
 
 interface Failed {
   readonly status: number
@@ -38,7 +44,9 @@ function failed(failure: Failure, operation: string, body: unknown): Failed {
     case 'conflict':
       return singleWrites.includes(operation)
         ? refused('TransactionConflictException', { message: 'Transaction is ongoing for the item' })
-        : cancelled(operation, body)
+        : cancelled(operation, body, 'None')
+    case 'conflict-and-refusal':
+      return cancelled(operation, body, 'ConditionalCheckFailed')
     case 'in-progress':
       if (operation !== 'TransactWriteItems') throw impossible(failure, operation)
       return refused('TransactionInProgressException', {
@@ -57,18 +65,22 @@ function failed(failure: Failure, operation: string, body: unknown): Failed {
 
 const refused = (type: string, content: Failed['content']): Failed => ({ status: 400, type, content })
 
-/** The first item is in conflict and the others are well: a reason for each, in the order of the request. */
-function cancelled(operation: string, body: unknown): Failed {
+const reasons = {
+  None: {},
+  TransactionConflict: { Message: 'Transaction is ongoing for the item' },
+  ConditionalCheckFailed: { Message: 'The conditional request failed' },
+}
+
+/** The first item is in conflict; a reason for each, in the order of the request. */
+function cancelled(operation: string, body: unknown, ofOthers: keyof typeof reasons): Failed {
   const items = transactItems(body)
   if (!items) throw impossible('conflict', operation)
-  const codes = items.map((_, index) => (index === 0 ? 'TransactionConflict' : 'None'))
+  const codes = items.map((_, index) => (index === 0 ? 'TransactionConflict' : ofOthers))
   return refused('TransactionCanceledException', {
     Message:
       'Transaction cancelled, please refer cancellation reasons for specific reasons ' +
       `[${codes.join(', ')}]`,
-    CancellationReasons: codes.map((code) =>
-      code === 'None' ? { Code: code } : { Code: code, Message: 'Transaction is ongoing for the item' },
-    ),
+    CancellationReasons: codes.map((Code) => ({ Code, ...reasons[Code] })),
   })
 }
 

@@ -45,7 +45,11 @@ const told = ({ status, headers, json }: Answer) => [
 const states = async () => (await service.items(tenant, 'order')).map(({ state }) => state)
 /** Resolves once the provider was called this often. */
 async function calledTimes(count: number) {
-  while (provider.calls.length < count) await new Promise((resolve) => setImmediate(resolve))
+  for (const from = performance.now(); provider.calls.length < count; ) {
+    if (performance.now() - from > 5000)
+      throw new Error(`the provider was called ${provider.calls.length} times`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }
 
 describe('an effect outside the table', () => {

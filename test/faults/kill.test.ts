@@ -160,3 +160,12 @@ describe('a function killed in the middle of an order', () => {
     expect(await service.items(tenant, 'order')).toHaveLength(1)
   })
 })
+
+test('a call that hangs is given up by the bundled function after three seconds, and tried again', async () => {
+  const child = await startFunction()
+  proxy.inject({ when: () => true, fault: { delayMs: 6000 } })
+  const from = performance.now()
+  const answer = await send(child, await eventOf(`killed-${tenants++}`))
+  expect(performance.now() - from).toBeLessThan(4500)
+  expect(answer.statusCode).toBe(201)
+})

@@ -180,4 +180,11 @@ describe('before the payout', () => {
     expect((await pay()).status).toBe(201)
     expect([provider.payouts.size, (await service.items(tenant, 'order')).length]).toEqual([1, 1])
   })
+
+  test('a key whose record is in conflict while another of its writes is refused is replayed all the same', async () => {
+    const first = await pay()
+    service.strike('conflict-and-refusal')
+    const replay = await pay()
+    expect([replay.status, replay.body]).toEqual([201, first.body])
+  })
 })

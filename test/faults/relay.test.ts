@@ -154,9 +154,6 @@ describe('whatever fails on the way to the bus', () => {
       await deliver(changes, one.batch, bus.publish)
 
       const committed = changes.flatMap(({ after }) => (after ? publishedEvents(after) : []))
-      const _seen = [
-        ...new Map([...bus.taken].reverse().map((event) => [event.event_id, event])).values(),
-      ].reverse()
       expect(new Set(bus.ids())).toEqual(new Set(committed.map(({ event_id }) => event_id)))
       for (const id of new Set(committed.map(({ data }) => data.id))) {
         const revisions = firstSeen(bus.taken)

@@ -11,6 +11,8 @@ export interface OutgoingEvent {
 
 /** The events of one commit, stored on the item that they speak of. */
 export interface Outbox {
+  /** Of the commit: the ids of its events are derived from it. */
+  id: string
   occurred_at: string
   correlation_id: string
   traceparent?: string
@@ -31,9 +33,9 @@ export interface PublishedEvent extends OutgoingEvent {
 export function publishedEvents(item: Item): PublishedEvent[] {
   const outbox = item.outbox as Outbox | undefined
   if (!outbox) return []
-  const { events, ...circumstances } = outbox
-  return events.map((event) => ({
-    event_id: eventId(`${item.pk}|${item.sk}|${outbox.occurred_at}|${event.type}|${event.version}`),
+  const { id, events, ...circumstances } = outbox
+  return events.map((event, index) => ({
+    event_id: eventId(`${id}|${index}`),
     ...event,
     ...circumstances,
     source: 'commerce-api',

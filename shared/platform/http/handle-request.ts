@@ -32,6 +32,9 @@ export interface Runtime {
   cursorSeal(): Promise<CursorSeal>
 }
 
+/** What writing down an effect may take after the request's own time; below what the function has left then. */
+const graceMilliseconds = 700
+
 /** One request on its way: what is known so far, for whoever answers it. */
 interface Passage {
   endpoint: Endpoint
@@ -40,8 +43,11 @@ interface Passage {
   clock: Clock
   settings: Settings
   correlation: Correlation
+  budget: Budget
   table: Table
   caller: Caller | undefined
+  /** What was stored as failed, for the log. */
+  fault?: Failure
 }
 
 /** Answers one request of one endpoint. It never throws: whatever goes wrong becomes the envelope here. */
@@ -58,16 +64,10 @@ export async function handleRequest(
   try {
     const budget = startBudget(clock, timeBudget(request.headers, settings))
     const table = runtime.openTable(budget)
-    answer = await pass({
-      endpoint,
-      request,
-      runtime,
-      clock,
-      settings,
-      correlation,
-      table,
-      caller: undefined,
-    })
+    const known = { endpoint, request, runtime, clock, settings, correlation, budget, table }
+    const passage: Passage = { ...known, caller: undefined }
+    answer = await pass(passage)
+    failure = passage.fault
   } catch (thrown) {
     failure = toFailure(thrown)
     answer = errorAnswer(failure, correlation)
@@ -145,7 +145,12 @@ async function answerOnce(passage: Passage, checked: Checked<unknown>, key: stri
       return endpoint.proceed(resume, context)
     },
     render: (reply) => render(reply, route, settings),
-    renderFault: (fault) => errorAnswer(toFailure(fault), correlation),
+    renderFault: (fault) => {
+      passage.fault = toFailure(fault)
+      return errorAnswer(passage.fault, correlation)
+    },
+    afterwards: () =>
+      passage.runtime.openTable(startBudget(clock, Math.max(passage.budget.remaining(), graceMilliseconds))),
   })
   return { ...answer, headers: { ...answer.headers, 'Idempotency-Status': status } }
 }

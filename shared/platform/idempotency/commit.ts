@@ -1,7 +1,6 @@
 import { type AuditEntry, auditItem } from '../audit/audit-record.ts'
 import type { Caller } from '../auth/caller.ts'
-import type { Clock } from '../clock.ts'
-import { timestamp } from '../clock.ts'
+import { type Clock, newId, timestamp } from '../clock.ts'
 import { fail } from '../errors/failure.ts'
 import type { Outbox } from '../events/outbox.ts'
 import type { Correlation } from '../http/correlation.ts'
@@ -51,6 +50,7 @@ export async function commit(
 
 function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): Outbox {
   return {
+    id: newId(clock),
     occurred_at: timestamp(clock.now()),
     correlation_id: correlation.id,
     ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),

@@ -9,6 +9,14 @@ export interface Answer {
   body: string | undefined
 }
 
+/** Who works on a pending record, and until when nobody else does. */
+export interface Lease {
+  /** Of one request's try: a writer whose answer was lost knows its own lease by it. */
+  lease_id: string
+  /** Milliseconds since 1970; 0 lets the next request go on at once. */
+  lease_until: number
+}
+
 /** The record of one Idempotency-Key (contract, 'Idempotency record'). */
 export type IdempotencyRecord = Key & {
   payload_hash: string
@@ -16,7 +24,7 @@ export type IdempotencyRecord = Key & {
   expires_at: number
 } & (
     | { state: 'complete' | 'failed'; status: number; headers: Record<string, string>; body?: string }
-    | { state: 'pending'; resume: Record<string, unknown>; lease_until: number }
+    | ({ state: 'pending'; resume: Record<string, unknown> } & Lease)
   )
 
 /** An item that lies under a record's key. */
@@ -50,18 +58,14 @@ export function finishedRecord(keyed: KeyedRequest, answer: Answer, state: 'comp
   }
 }
 
-export function pendingRecord(
-  keyed: KeyedRequest,
-  resume: Record<string, unknown>,
-  leaseUntil: number,
-): Item {
+export function pendingRecord(keyed: KeyedRequest, resume: Record<string, unknown>, lease: Lease): Item {
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
     expires_at: keyed.expiresAt,
     state: 'pending',
     resume,
-    lease_until: leaseUntil,
+    ...lease,
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Settings } from '../../settings/register.ts'
 import { Denial } from '../auth/denial.ts'
+import { newId } from '../clock.ts'
 import { Failure, fail } from '../errors/failure.ts'
 import type { Intent, Reply } from '../http/reply.ts'
 import type { Item } from '../table/keys.ts'
-import type { Condition } from '../table/table.ts'
+import type { Condition, Table } from '../table/table.ts'
 import { type Committer, commit } from './commit.ts'
 import {
   type Answer,
@@ -12,6 +13,7 @@ import {
   finishedRecord,
   type IdempotencyRecord,
   type KeyedRequest,
+  type Lease,
   pendingRecord,
 } from './record.ts'
 
@@ -26,6 +28,8 @@ export interface Once extends Committer {
   render(reply: Reply): Answer
   /** What is stored for a request that can never succeed. */
   renderFault(fault: unknown): Answer
+  /** The table for what must be written after an effect, though the request's time may be spent. */
+  afterwards(): Table
 }
 
 /** The answer of a keyed request, and whether it is this request's own or that of an earlier one. */
@@ -54,19 +58,19 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
   } catch (thrown) {
     return afterRefusal(once, thrown)
   }
-  const leaseUntil = once.clock.now() + leaseMilliseconds
+  const lease = newLease(once)
   const record = answer
     ? finishedRecord(once.keyed, answer, 'complete')
-    : pendingRecord(once.keyed, (decision as Intent).resume, leaseUntil)
+    : pendingRecord(once.keyed, (decision as Intent).resume, lease)
   let existing: Item | undefined
   try {
     existing = await commit(once, decision, { item: record, condition: isNew(once) })
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown
-    return storeFault(once, thrown, isNew(once))
+    return storeFault(once, once.table, thrown, isNew(once))
   }
   if (existing) return replay(once, asRecord(existing))
-  return answer ? { answer, status: 'stored' } : finish(once, (decision as Intent).resume, leaseUntil)
+  return answer ? { answer, status: 'stored' } : finish(once, (decision as Intent).resume, lease)
 }
 
 /**
@@ -78,39 +82,52 @@ async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
   const existing = await recall(once)
   if (existing) return replay(once, existing)
   if (failure instanceof Failure) throw thrown
-  return storeFault(once, thrown, isNew(once))
+  return storeFault(once, once.table, thrown, isNew(once))
 }
 
-/** Makes the effect and commits its outcome, if this request still holds the lease. */
-async function finish(once: Once, resume: Record<string, unknown>, leaseUntil: number): Promise<OnceAnswer> {
-  const held: Condition = { matches: { state: 'pending', lease_until: leaseUntil } }
-  let outcome: Reply
-  let answer: Answer
+/**
+ * Makes the effect and commits its outcome, if this request still holds the lease. An effect that was made is
+ * recorded even if the request's time is spent; what can be tried again is let go, so that the retry need not wait.
+ */
+async function finish(once: Once, resume: Record<string, unknown>, lease: Lease): Promise<OnceAnswer> {
+  const held: Condition = { matches: { state: 'pending', lease_id: lease.lease_id } }
   try {
-    outcome = await once.proceed(resume)
-    answer = once.render(outcome)
+    const outcome = await once.proceed(resume)
+    const answer = once.render(outcome)
+    const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
+    const existing = await commit({ ...once, table: once.afterwards() }, outcome, record)
+    return existing ? replay(once, asRecord(existing)) : { answer, status: 'stored' }
   } catch (thrown) {
-    if (thrown instanceof Failure && thrown.retryable) {
-      await release(once, resume, held)
-      throw thrown
-    }
-    return storeFault(once, thrown, held)
+    if (!(thrown instanceof Failure && thrown.retryable))
+      return storeFault(once, once.afterwards(), thrown, held)
+    await release(once, resume, held)
+    throw thrown
   }
-  const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
-  const existing = await commit(once, outcome, record)
-  return existing ? replay(once, asRecord(existing)) : { answer, status: 'stored' }
 }
 
-/** Lets the next try resume at once instead of waiting for the lease to run out. */
+/** Lets the next try go on at once. If this fails too, the lease runs out by itself: the first failure is what is told. */
 async function release(once: Once, resume: Record<string, unknown>, held: Condition): Promise<void> {
-  await once.table.put({ item: pendingRecord(once.keyed, resume, 0), condition: held })
+  const free = { ...newLease(once), lease_until: 0 }
+  await once
+    .afterwards()
+    .put({ item: pendingRecord(once.keyed, resume, free), condition: held })
+    .catch(() => undefined)
 }
 
-async function storeFault(once: Once, thrown: unknown, condition: Condition): Promise<OnceAnswer> {
+async function storeFault(
+  once: Once,
+  table: Table,
+  thrown: unknown,
+  condition: Condition,
+): Promise<OnceAnswer> {
   const answer = once.renderFault(thrown)
-  const refusal = await once.table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
+  const refusal = await table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
   if (!refusal?.existing) return { answer, status: 'stored' }
   return replay(once, asRecord(refusal.existing))
+}
+
+function newLease({ clock }: Once): Lease {
+  return { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
 }
 
 /** Answers from the record of an earlier request, waiting for it or taking it over as the case may be. */
@@ -132,13 +149,14 @@ async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnsw
 
 /** The request before left its intent unfinished: this one goes on with it and never starts anew. */
 async function takeOver(once: Once, record: IdempotencyRecord & { state: 'pending' }): Promise<OnceAnswer> {
-  const leaseUntil = once.clock.now() + leaseMilliseconds
+  const lease = newLease(once)
   const refusal = await once.table.put({
-    item: pendingRecord({ ...once.keyed, expiresAt: record.expires_at }, record.resume, leaseUntil),
-    condition: { matches: { state: 'pending', lease_until: record.lease_until } },
+    item: pendingRecord({ ...once.keyed, expiresAt: record.expires_at }, record.resume, lease),
+    condition: { matches: { state: 'pending', lease_id: record.lease_id } },
   })
-  if (refusal?.existing) return replay(once, asRecord(refusal.existing))
-  return finish(once, record.resume, leaseUntil)
+  const holder = refusal?.existing && asRecord(refusal.existing)
+  const lostToAnother = holder && !(holder.state === 'pending' && holder.lease_id === lease.lease_id)
+  return lostToAnother ? replay(once, holder) : finish(once, record.resume, lease)
 }
 
 async function recall(once: Once): Promise<IdempotencyRecord | undefined> {

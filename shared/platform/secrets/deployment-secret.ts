@@ -14,7 +14,7 @@ export function deploymentSecret(arn: string): Promise<Uint8Array> {
 
 async function read(arn: string): Promise<Uint8Array> {
   const client = new SecretsManagerClient({
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 2000 },
+    requestHandler: { connectionTimeout: 1000, requestTimeout: 2000, throwOnRequestTimeout: true },
   })
   const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }))
   if (!text || text.length < 32) throw new Error('the deployment secret is missing or too short')

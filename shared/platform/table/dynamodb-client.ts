@@ -6,7 +6,7 @@ let client: DynamoDBClient | undefined
 export function dynamodbClient(): DynamoDBClient {
   client ??= new DynamoDBClient({
     maxAttempts: 1,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
+    requestHandler: { connectionTimeout: 1000 },
   })
   return client
 }

@@ -4,6 +4,8 @@ import type { Budget } from '../limits/budget.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
 const maxAttempts = 12
+/** A connection that hangs is given up, so that another can be tried. */
+const attemptMilliseconds = 3000
 const firstDelayMilliseconds = 25
 const longestDelayMilliseconds = 400
 
@@ -17,6 +19,7 @@ const busy = new Set([
   'ServiceUnavailable',
   'ServiceUnavailableException',
   'TimeoutError',
+  'AbortError',
   'NetworkingError',
 ])
 const brokenConnection = new Set([
@@ -27,6 +30,8 @@ const brokenConnection = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
 ])
+
+const contention = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
 
 interface ServiceError {
   name?: string
@@ -48,11 +53,14 @@ export function isTransient(thrown: unknown): boolean {
   )
 }
 
-/** A cancelled transaction is worth another try only when nothing but contention cancelled it. */
+/**
+ * A cancelled transaction is worth another try when contention had a part in it: the item that was refused may have
+ * been refused only because the request in the way is this one's twin. A refusal of the first item, which is the
+ * idempotency record where there is one, tells all there is to know.
+ */
 function isConflict(error: ServiceError): boolean {
-  const codes = (error.CancellationReasons ?? []).map((reason) => reason.Code ?? 'None')
-  const contention = ['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']
-  return codes.every((code) => code === 'None' || contention.includes(code))
+  const [first, ...others] = (error.CancellationReasons ?? []).map((reason) => reason.Code ?? 'None')
+  return first !== 'ConditionalCheckFailed' && [first, ...others].some((code) => contention.has(code ?? ''))
 }
 
 /**
@@ -67,7 +75,7 @@ export async function retry<T>(
   for (let attempt = 1; ; attempt += 1) {
     budget.check()
     try {
-      return await call(budget.signal)
+      return await call(AbortSignal.any([budget.signal, AbortSignal.timeout(attemptMilliseconds)]))
     } catch (thrown) {
       if (thrown instanceof Failure) throw thrown
       if (budget.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })

@@ -47,7 +47,7 @@ export const requests = {
     feature: 'platform',
     schema: v.strictObject({
       unit: v.picklist(['milliseconds', 'seconds']),
-      maxMilliseconds: v.pipe(count, v.maxValue(28_000)),
+      maxMilliseconds: v.pipe(count, v.maxValue(26_000)),
     }),
   }),
   'limits.tooLarge': setting({
