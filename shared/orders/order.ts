@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { timestamp } from '../platform/clock.ts'
 import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -8,9 +9,21 @@ import type { Settings } from '../settings/register.ts'
 export const NewOrder = perSettings((settings) => {
   const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
   return v.strictObject({
-    cart_id: v.pipe(v.string(), v.minLength(1), v.maxLength(cartIdMaxLength), v.regex(/^[\x21-\x7e]+$/)),
-    amount_minor: v.pipe(v.number(), v.safeInteger(), v.minValue(amountMinorMin), v.maxValue(amountMinorMax)),
-    currency: v.picklist(settings['orders.currencies']),
+    cart_id: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(cartIdMaxLength),
+      v.regex(/^[\x21-\x7e]+$/),
+      openPoint('orders.limits'),
+    ),
+    amount_minor: v.pipe(
+      v.number(),
+      v.safeInteger(),
+      v.minValue(amountMinorMin),
+      v.maxValue(amountMinorMax),
+      openPoint('orders.limits'),
+    ),
+    currency: v.pipe(v.picklist(settings['orders.currencies']), openPoint('orders.currencies')),
   })
 })
 export type NewOrder = v.InferOutput<ReturnType<typeof NewOrder>>
@@ -39,12 +52,15 @@ export const OrderView = perSettings((settings) => {
     cart_id: v.string(),
     amount_minor: v.pipe(v.number(), v.integer()),
     currency: v.string(),
-    status: v.picklist(settings['orders.statuses'].all),
+    status: v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses')),
     created_at: utc,
     updated_at: utc,
   }
   const shown = settings['orders.fields'].map((field) => [field, fields[field]])
-  return v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>)
+  return v.pipe(
+    v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
+    openPoint('orders.fields'),
+  )
 })
 
 export function viewOf(order: Order, settings: Settings): Record<string, unknown> {

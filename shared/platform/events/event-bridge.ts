@@ -6,7 +6,10 @@ let client: EventBridgeClient | undefined
 /** Publishes on an EventBridge bus. */
 export function eventBridge(busName: string): Publish {
   return async (events) => {
-    client ??= new EventBridgeClient({ maxAttempts: 3 })
+    client ??= new EventBridgeClient({
+      maxAttempts: 3,
+      requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
+    })
     const entries = events.map((event) => ({
       EventBusName: busName,
       Source: event.source,
@@ -15,6 +18,6 @@ export function eventBridge(busName: string): Publish {
       Detail: JSON.stringify(event),
     }))
     const { Entries: results = [] } = await client.send(new PutEventsCommand({ Entries: entries }))
-    return events.map((_, index) => results[index]?.ErrorCode !== undefined)
+    return events.map((_, index) => results[index]?.EventId === undefined)
   }
 }

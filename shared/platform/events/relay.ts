@@ -23,12 +23,9 @@ const batchSize = 10
 
 /** Publishes the events of changes in their order, up to the first that fails. Publishing one twice is harmless. */
 export async function relay(changes: readonly Change[], publish: Publish): Promise<Relayed> {
-  const outgoing = changes.flatMap((change) =>
-    newEvents(change).map((event) => ({ event, sequenceNumber: change.sequenceNumber })),
-  )
+  const outgoing = changes.flatMap((change) => newEvents(change).map((event) => ({ event, change })))
   let published = 0
-  for (let start = 0; start < outgoing.length; start += batchSize) {
-    const batch = outgoing.slice(start, start + batchSize)
+  for (const batch of batchesOf(outgoing)) {
     let failed: boolean[]
     let fault: unknown
     try {
@@ -39,9 +36,35 @@ export async function relay(changes: readonly Change[], publish: Publish): Promi
     }
     published += failed.filter((one) => !one).length
     const first = failed.indexOf(true)
-    if (first >= 0) return { published, failedFrom: batch[first]?.sequenceNumber, fault }
+    if (first >= 0) return { published, failedFrom: batch[first]?.change.sequenceNumber, fault }
   }
   return { published, failedFrom: undefined, fault: undefined }
+}
+
+interface Outgoing {
+  event: PublishedEvent
+  change: Change
+}
+
+/**
+ * At most ten events each, and of one item only one change: the entries of a call fail one by one, and a later
+ * change would overtake the one that failed.
+ */
+function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
+  const batches: Outgoing[][] = []
+  let changes = new Map<string, Change>()
+  for (const one of outgoing) {
+    const item = `${one.change.after?.pk}|${one.change.after?.sk}`
+    const batch = batches.at(-1)
+    const fits = batch && batch.length < batchSize && (changes.get(item) ?? one.change) === one.change
+    if (fits) batch.push(one)
+    else {
+      batches.push([one])
+      changes = new Map()
+    }
+    changes.set(item, one.change)
+  }
+  return batches
 }
 
 /** The events of a change that its earlier state did not carry already. */

@@ -67,7 +67,7 @@ export async function handleRequest(
     const known = { endpoint, request, runtime, clock, settings, correlation, budget, table }
     const passage: Passage = { ...known, caller: undefined }
     answer = await pass(passage)
-    failure = passage.fault
+    if (answer.status >= 400) failure = passage.fault
   } catch (thrown) {
     failure = toFailure(thrown)
     answer = errorAnswer(failure, correlation)

@@ -66,8 +66,10 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
   try {
     existing = await commit(once, decision, { item: record, condition: isNew(once) })
   } catch (thrown) {
-    if (thrown instanceof Failure) throw thrown
-    return storeFault(once, once.table, thrown, isNew(once))
+    // The intent may be there all the same, where only the answer was lost.
+    const retryable = thrown instanceof Failure && thrown.retryable
+    if (retryable && 'resume' in decision) await release(once, decision.resume, heldBy(lease))
+    return afterRefusal(once, thrown)
   }
   if (existing) return replay(once, asRecord(existing))
   return answer ? { answer, status: 'stored' } : finish(once, (decision as Intent).resume, lease)
@@ -90,7 +92,7 @@ async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
  * recorded even if the request's time is spent; what can be tried again is let go, so that the retry need not wait.
  */
 async function finish(once: Once, resume: Record<string, unknown>, lease: Lease): Promise<OnceAnswer> {
-  const held: Condition = { matches: { state: 'pending', lease_id: lease.lease_id } }
+  const held = heldBy(lease)
   try {
     const outcome = await once.proceed(resume)
     const answer = once.render(outcome)
@@ -124,6 +126,10 @@ async function storeFault(
   const refusal = await table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
   if (!refusal?.existing) return { answer, status: 'stored' }
   return replay(once, asRecord(refusal.existing))
+}
+
+function heldBy({ lease_id }: Lease): Condition {
+  return { matches: { state: 'pending', lease_id } }
 }
 
 function newLease({ clock }: Once): Lease {
