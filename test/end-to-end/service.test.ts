@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { schemathesis } from './schemathesis.ts'
 
 const root = join(import.meta.dirname, '../..')
 let service: Deployment
@@ -239,6 +240,12 @@ describe('the functions answer themselves where the gateway does not', () => {
     expect([head.status, head.text]).toEqual([200, ''])
   })
 })
+
+test('Schemathesis finds no fault of the server and no answer beyond openapi.json', async () => {
+  const { passed, report } = await schemathesis(service.base_url, await service.token({ tenant: 'fuzzed' }))
+  if (!passed) throw new Error(report)
+  expect(report).toMatch(/Tested: +4/)
+}, 300_000)
 
 /** The headers that tell something of the answer, without those that the engine adds to each. */
 function told({ headers }: HttpAnswer): Record<string, string> {

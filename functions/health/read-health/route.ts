@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { defineRoute } from '#shared/platform/http/route.ts'
+import { openPoint } from '#shared/platform/settings/open-point.ts'
 import { perSettings } from '#shared/platform/settings/per-settings.ts'
 
 export const route = defineRoute({
@@ -12,13 +13,10 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: {
     status: () => 200,
-    schema: perSettings((settings) =>
-      v.strictObject(
-        Object.fromEntries(
-          Object.entries(settings['health.body']).map(([key, value]) => [key, v.literal(value)]),
-        ),
-      ),
-    ),
+    schema: perSettings((settings) => {
+      const entries = Object.entries(settings['health.body']).map(([key, value]) => [key, v.literal(value)])
+      return v.pipe(v.strictObject(Object.fromEntries(entries)), openPoint('health.body'))
+    }),
     mediaType: (settings) => settings['health.mediaType'],
   },
   errors: [],

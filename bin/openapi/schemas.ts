@@ -1,0 +1,28 @@
+import { toJsonSchema } from '@valibot/to-json-schema'
+import type * as v from 'valibot'
+
+export type Json = Record<string, unknown>
+
+/** The integers that a JSON number holds exactly. */
+const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+
+/** A schema of the code as JSON Schema 2020-12; what a profile decides carries `x-open-point` at its very place. */
+export function jsonSchema(schema: v.GenericSchema): Json {
+  const { $schema: _, ...converted } = toJsonSchema(schema as never, {
+    errorMode: 'ignore',
+    typeMode: 'input',
+    overrideAction: ({ valibotAction, jsonSchema: soFar }) => {
+      const action = valibotAction as { type: string }
+      if (action.type === 'safe_integer') return { ...safe, ...soFar, type: 'integer' } as never
+      // The pattern of the library is its own; the format says what callers need.
+      if (action.type === 'iso_timestamp') return { ...soFar, format: 'date-time' } as never
+      if (action.type === 'ends_with') return { ...soFar, pattern: 'Z$' } as never
+      return undefined
+    },
+  }) as Json
+  return converted
+}
+
+export function reference(kind: 'schemas' | 'headers' | 'parameters' | 'responses', name: string): Json {
+  return { $ref: `#/components/${kind}/${name}` }
+}

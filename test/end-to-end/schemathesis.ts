@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const version = '4.32.5'
+const venv = join(root, 'node_modules/.cache', `schemathesis-${version}`)
+
+/**
+ * What must hold of every answer to whatever is sent. The checks on which requests are accepted are left out: JSON
+ * Schema can say neither which cursors are authentic nor which tenants a caller may name, and unknown headers are
+ * for servers to ignore.
+ */
+const checks = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+  'use_after_free',
+  'ignored_auth',
+  'unsupported_method',
+]
+
+/** Sends what openapi.json allows and forbids, the same each time, and returns the report. */
+export async function schemathesis(
+  baseUrl: string,
+  token: string,
+): Promise<{ passed: boolean; report: string }> {
+  const command = join(venv, 'bin/schemathesis')
+  if (!existsSync(command)) {
+    await run('python3', ['-m', 'venv', venv])
+    await run(join(venv, 'bin/pip'), [
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      `schemathesis==${version}`,
+    ])
+  }
+  const options = [
+    ...['--url', baseUrl, '--header', `Authorization: Bearer ${token}`, '--checks', checks.join(',')],
+    ...[
+      '--seed',
+      '1',
+      '--max-examples',
+      '40',
+      '--generation-deterministic',
+      '--suppress-health-check',
+      'all',
+      '--no-color',
+    ],
+  ]
+  try {
+    const { stdout } = await run(command, ['run', join(root, 'openapi.json'), ...options], {
+      cwd: venv,
+      maxBuffer: 1e8,
+    })
+    return { passed: true, report: stdout }
+  } catch (thrown) {
+    const { stdout = '', stderr = '' } = thrown as { stdout?: string; stderr?: string }
+    return { passed: false, report: `${stdout}\n${stderr}` }
+  }
+}

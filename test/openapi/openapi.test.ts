@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { openapiDocument } from '#bin/openapi/document.ts'
+import { loadSettings, localProfile } from '#bin/settings-file.ts'
+import { routes } from '#functions/routes.ts'
+import { register } from '#shared/settings/register.ts'
+import { otherSettings } from '#test/support/settings.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of every shape
+type Any = any
+const kept: Any = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
+
+/** Every object of a document, with the path to it. */
+function* objects(node: unknown, path: string[] = []): Generator<[string[], Record<string, unknown>]> {
+  if (typeof node !== 'object' || node === null) return
+  if (!Array.isArray(node)) yield [path, node as Record<string, unknown>]
+  for (const [key, value] of Object.entries(node)) yield* objects(value, [...path, key])
+}
+
+describe('openapi.json', () => {
+  test('is what the route table says', async () => {
+    expect(kept).toEqual(
+      JSON.parse(JSON.stringify(openapiDocument(await loadSettings(localProfile, 'local')))),
+    )
+  })
+
+  test.each(routes.map(({ route }) => [route.operation, route] as const))(
+    'describes %s',
+    (operation, route) => {
+      const described = kept.paths[route.path][route.method.toLowerCase()]
+      expect(described.operationId).toBe(operation)
+      expect(described.security).toEqual(route.auth === 'bearer' ? [{ bearer: [] }] : [])
+      expect(Object.keys(described.responses)).toEqual(
+        expect.arrayContaining(['400', '413', '500', '503', '504']),
+      )
+      expect(described['x-open-points']).toEqual(route.openPoints)
+      const names = described.parameters.map((one: Any) => one.name ?? one.$ref.split('/').at(-1))
+      expect(names.includes('Idempotency-Key')).toBe(route.idempotency !== 'none')
+    },
+  )
+
+  test('refers to nothing that is not there', () => {
+    for (const [, { $ref: reference }] of objects(kept)) {
+      if (typeof reference !== 'string') continue
+      const found = reference
+        .slice(2)
+        .split('/')
+        .reduce((node: Any, key) => node?.[key], kept)
+      expect([reference, found === undefined]).toEqual([reference, false])
+    }
+  })
+
+  test('marks what a profile decides with the key of the register, where it stands', () => {
+    const marks = [...objects(kept)].flatMap(([path, { 'x-open-point': key }]) =>
+      key === undefined ? [] : [[path.join('.'), String(key)]],
+    )
+    for (const [, key = ''] of marks) expect(Object.keys(register)).toContain(key)
+    const body = 'paths./v1/orders.post.requestBody.content.application/json.schema.properties'
+    expect(marks).toEqual(
+      expect.arrayContaining([
+        [`${body}.currency`, 'orders.currencies'],
+        [`${body}.cart_id`, 'orders.limits'],
+        ['paths./v1/orders.post.responses.201', 'orders.createStatus'],
+        ['components.parameters.Tenant', 'auth.adminTenantParameter'],
+      ]),
+    )
+  })
+
+  test('says other things for another profile, and only where it is marked', () => {
+    const other: Any = openapiDocument(otherSettings)
+    const place = other.paths['/v1/orders'].post
+    expect(Object.keys(place.responses)).toContain('200')
+    const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
+    expect([currency.enum, cart_id.maxLength]).toEqual([['EUR', 'JPY'], 20])
+    expect(place.security).toEqual([{ bearer: ['orders:write'] }])
+    expect(other.components.parameters.Tenant.name).toBe('shop')
+    const names = other.paths['/v1/orders'].get.parameters.map((one: Any) => one.name)
+    expect(names).toEqual(expect.arrayContaining(['limit', 'offset']))
+  })
+})
