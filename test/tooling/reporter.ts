@@ -24,7 +24,8 @@ export default class TotalsReporter {
     const print = () => {
       if (printed) return
       printed = true
-      process.stdout.write(`${totals(results)}\n`)
+      // Whatever was printed last may not have ended its line.
+      process.stdout.write(`\n${totals(results)}\n`)
     }
     // Workers' output, the global teardown and jest's warnings come after this hook, so the line waits for
     // the end of the process. Where an open handle keeps the process alive, it does not wait for ever.
