@@ -75,7 +75,8 @@ function parsed(text: string): unknown {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
