@@ -38,7 +38,7 @@ async function main(): Promise<number> {
   const local = await startLocalService({ port, settings, signal: stopped.signal })
   const service = describeService(local.engine.endpoint, local.outputs)
   try {
-    await printWelcome(service, secondsSince(started).trim())
+    await printWelcome(service, secondsSince(started).trim(), settings)
     return await serve(local, service)
   } finally {
     removeServiceFile(service.aws_endpoint)

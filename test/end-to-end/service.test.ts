@@ -65,6 +65,8 @@ describe('over HTTP on the deployed stack', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', { as })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(answers[0]?.status).toBe(201)
+    const said = answers.map(({ headers }) => headers.get('idempotency-status'))
+    expect(said.toSorted()).toEqual([...Array.from({ length: 99 }, () => 'replayed'), 'stored'])
     expect((await service.send('/v1/orders', { as })).json.data).toHaveLength(1)
   })
 

@@ -133,9 +133,10 @@ describe('a remote key set', () => {
   let fetched = 0
   let keys: JWK[] = keySet.keys
   let status = 200
+  let broken: string | undefined
   const server = createServer((_, answer) => {
     fetched += 1
-    answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }))
+    answer.writeHead(status, { 'content-type': 'application/json' }).end(broken ?? JSON.stringify({ keys }))
   })
   afterAll(() => new Promise((done) => server.close(done)))
 
@@ -162,17 +163,30 @@ describe('a remote key set', () => {
     expect(fetched).toBeLessThanOrEqual(2)
   })
 
-  test('that is out of order makes the service unavailable, not the caller unknown', async () => {
+  test.each([
+    ['answers 500', 500, '{}'],
+    ['is malformed', 200, '{"nokeys":1}'],
+  ])(
+    'that %s makes the service unavailable, not the caller unknown, and is asked once for many tokens',
+    async (_, code, body) => {
+      const tokens = await remote()
+      status = code
+      broken = body
+      for (let n = 0; n < 5; n += 1) {
+        const verified = tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())
+        await expect(verified).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+      }
+      expect(fetched).toBe(1)
+      status = 200
+      broken = undefined
+    },
+  )
+
+  test('without the key of a token refuses the token', async () => {
     const tokens = await remote()
-    status = 500
-    await expect(tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())).rejects.toMatchObject({
-      code: 'DEPENDENCY.unavailable',
-    })
-    status = 200
     keys = []
-    await expect(tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())).rejects.toMatchObject({
-      code: bad,
-    })
+    const verified = tokens.verify(`Bearer ${await tokenFor({})}`, undefined, Date.now())
+    await expect(verified).rejects.toMatchObject({ code: bad })
     keys = keySet.keys
   })
 })

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
+import { systemClock } from '#shared/platform/clock.ts'
 import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
 import { created } from '#shared/platform/http/reply.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
@@ -238,27 +239,23 @@ describe('requests', () => {
       [local, 24],
       [other, 72],
     ] as const) {
-      const now = Date.now()
-      const short = await startService({
-        settings: service.settings,
-        tableName: service.tableName,
-        clock: {
-          now: () => now + hours * 3_600_000 + 2000,
-          sleep: async () => {},
-          jitter: () => 0,
-          randomBytes: (n) => crypto.getRandomValues(new Uint8Array(n)),
-        },
-      })
       const headers = { 'Idempotency-Key': `lifetime-${hours}` }
       await place(service, order, 'Editor', headers)
-      const later = await short.call({
-        method: 'POST',
-        path: '/v1/orders',
-        as: service === local ? { role: 'Editor' } : who('Editor'),
-        headers: { ...nonce, ...headers },
-        body: order,
-      })
-      expect(later.headers['Idempotency-Status']).toBe('stored')
+      const statuses: unknown[] = []
+      for (const minutes of [-1, 1]) {
+        const clock = { ...systemClock, now: () => Date.now() + hours * 3_600_000 + minutes * 60_000 }
+        const later = await startService({ settings: service.settings, tableName: service.tableName, clock })
+        const as = service === local ? { role: 'Editor' } : who('Editor')
+        const call = {
+          method: 'POST',
+          path: '/v1/orders',
+          as,
+          headers: { ...nonce, ...headers },
+          body: order,
+        }
+        statuses.push((await later.call(call)).headers['Idempotency-Status'])
+      }
+      expect(statuses).toEqual(['replayed', 'stored'])
     }
   })
   test('idempotency.requiredOn and idempotency.missingKey', async () => {
@@ -290,15 +287,24 @@ describe('requests', () => {
     ).toEqual(['a', 'b'])
   })
   test('requests.timeoutHeader', async () => {
-    const call = (service: Service) =>
-      list(service).then(() =>
-        service.call({
-          path: '/v1/orders',
-          as: service === local ? { role: 'Viewer' } : who('Viewer'),
-          headers: { ...nonce, 'X-Request-Timeout': '1' },
-        }),
-      )
-    expect(code(await call(other))).toBe('200')
+    const answer = async (service: Service, headers: Record<string, string>, step: number) => {
+      let now = Date.now()
+      // Every look at the clock takes as long as a slow step of the request would.
+      const clock = { ...systemClock, now: () => (now += step) }
+      const slow = await startService({ settings: service.settings, tableName: service.tableName, clock })
+      const as = service === local ? { role: 'Viewer' } : who('Viewer')
+      return code(await slow.call({ path: '/v1/orders', as, headers: { ...nonce, ...headers } }))
+    }
+    const one = { 'X-Request-Timeout': '1' }
+    expect([await answer(local, one, 50), await answer(other, one, 50)]).toEqual([
+      '504 DEPENDENCY.timeout',
+      '200',
+    ])
+    // Without the header the largest budget holds: ten seconds here, five there.
+    expect([await answer(local, {}, 1200), await answer(other, {}, 1200)]).toEqual([
+      '200',
+      '504 DEPENDENCY.timeout',
+    ])
   })
   test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
     const call = (service: Service) => service.call({ path: '/health', body: 'x'.repeat(9000) })

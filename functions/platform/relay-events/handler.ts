@@ -9,8 +9,8 @@ import type { Item } from '#shared/platform/table/keys.ts'
 const log = powertoolsLog('commerce-api')
 
 /**
- * Puts what the table's stream carries on the bus. A failure is reported from its record on, and thrown where the
- * whole batch failed with no record to name, so that the stream retries, bisects and ends in the dead-letter queue.
+ * Puts what the table's stream carries on the bus. A failure is reported from its record on: the stream
+ * delivers again from there, and what never gets through ends in the dead-letter queue.
  */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = event.Records.map(changeOf)

@@ -16,6 +16,7 @@ import { type Caller, highestRole } from './caller.ts'
 const longestHeader = 8192
 const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const longestSubject = 255
+const restMilliseconds = 5000
 
 type Issuer = Settings['auth.issuers'][number]
 
@@ -75,9 +76,29 @@ export function tokenVerifier(settings: Settings): TokenVerifier {
 function keySet({ keys }: Issuer): JWTVerifyGetKey {
   // The remote set is cached, and an unknown kid refreshes it at most once in the cool-down.
   if ('jwks_uri' in keys) {
-    return createRemoteJWKSet(new URL(keys.jwks_uri), { timeoutDuration: 2000, cooldownDuration: 30_000 })
+    const remote = createRemoteJWKSet(new URL(keys.jwks_uri), {
+      timeoutDuration: 2000,
+      cooldownDuration: 30_000,
+    })
+    return restingAfterFailure(remote)
   }
   return createLocalJWKSet(keys as unknown as JSONWebKeySet)
+}
+
+/** A key set that cannot be had is not asked for again at once, or anybody's tokens would make a flood of requests. */
+function restingAfterFailure(keys: JWTVerifyGetKey): JWTVerifyGetKey {
+  let failed: { at: number; thrown: unknown } | undefined
+  return async (header, token) => {
+    if (failed && performance.now() - failed.at < restMilliseconds) throw failed.thrown
+    try {
+      const key = await keys(header, token)
+      failed = undefined
+      return key
+    } catch (thrown) {
+      if (!(thrown instanceof errors.JWKSNoMatchingKey)) failed = { at: performance.now(), thrown }
+      throw thrown
+    }
+  }
 }
 
 function bearerToken(authorization: string | undefined): string {
@@ -120,6 +141,7 @@ function refusalOf(thrown: unknown): unknown {
   if (thrown instanceof errors.JOSEError && thrown.code === 'ERR_JOSE_GENERIC') {
     return fail('DEPENDENCY.unavailable', { cause: thrown })
   }
+  if (thrown instanceof errors.JWKSInvalid) return fail('DEPENDENCY.unavailable', { cause: thrown })
   if (thrown instanceof errors.JOSEError) return invalidToken()
   if (thrown instanceof TypeError && thrown.message === 'fetch failed') {
     return fail('DEPENDENCY.unavailable', { cause: thrown })

@@ -2,7 +2,6 @@ import type { Settings } from '../../settings/register.ts'
 import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { TokenVerifier } from '../auth/verify-token.ts'
-import type { ErrorCode } from '../errors/catalogue.ts'
 import { fail, failField } from '../errors/failure.ts'
 import { parseListQuery } from '../listing/list-query.ts'
 import type { Checked } from './endpoint.ts'
@@ -19,7 +18,7 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
   const details = { fields: { body: { reason: 'too_large', max, actual } } }
-  throw fail(settings['limits.tooLarge'] as ErrorCode, { http: 413, details })
+  throw fail(settings['limits.tooLarge'], { http: 413, details })
 }
 
 /** @throws AUTH.*, when the credential does not say who calls */

@@ -7,7 +7,7 @@ export interface Correlation {
   tracestate: string | undefined
 }
 
-/** Too narrow for an address or a name, so that a caller's id can go into logs as it is. */
+/** No room for an e-mail address or free text, so that a caller's id can go into logs as it is. */
 const idPattern = /^[A-Za-z0-9._-]{1,64}$/
 const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const tracestatePattern = /^[\x20-\x7e]{1,512}$/

@@ -135,7 +135,7 @@ async function answerOnce(passage: Passage, checked: Checked<unknown>, key: stri
   const { answer, status } = await runOnce({
     ...passage,
     keyed: {
-      key: recordKey(caller?.tenant ?? tenant, caller?.sub ?? '', route.operation, key),
+      key: recordKey(caller?.tenant ?? tenant, principalOf(caller), route.operation, key),
       payloadHash: fingerprint([tenant, checked.params, checked.body ?? null]),
       expiresAt: Math.floor(clock.now() / 1000) + settings['idempotency.lifetimeHours'] * 3600,
     },
@@ -153,6 +153,11 @@ async function answerOnce(passage: Passage, checked: Checked<unknown>, key: stri
       passage.runtime.openTable(startBudget(clock, Math.max(passage.budget.remaining(), graceMilliseconds))),
   })
   return { ...answer, headers: { ...answer.headers, 'Idempotency-Status': status } }
+}
+
+/** A subject is unique to its issuer only. */
+function principalOf(caller: Caller | undefined): string {
+  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
 }
 
 function contextOf({ runtime, table, settings, clock }: Passage): Context {

@@ -60,7 +60,10 @@ function startRuntime({ secret }: LambdaOptions): Runtime {
     openTable: (budget) => dynamodbTable(dynamodbClient(), environment('TABLE_NAME'), clock, budget),
     cursorSeal: async () => {
       if (!secret) throw new Error('this function was not given the deployment secret')
-      return cursorSeal(await secret(environment('SECRET_ARN')), clock.randomBytes)
+      const bytes = await secret(environment('SECRET_ARN')).catch((cause: unknown) => {
+        throw fail('DEPENDENCY.unavailable', { cause })
+      })
+      return cursorSeal(bytes, clock.randomBytes)
     },
   }
 }

@@ -1,5 +1,4 @@
 import type { Settings } from '../../settings/register.ts'
-import type { ErrorCode } from '../errors/catalogue.ts'
 import { fail, failField } from '../errors/failure.ts'
 import type { HttpRequest } from './request.ts'
 import type { Route } from './route.ts'
@@ -33,7 +32,7 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
     route.idempotency === 'required' || settings['idempotency.requiredOn'].includes(route.operation)
   if (key === undefined || key === '') {
     if (!required && key === undefined) return undefined
-    throw failField(settings['idempotency.missingKey'] as ErrorCode, field, { reason: 'required' })
+    throw failField(settings['idempotency.missingKey'], field, { reason: 'required' })
   }
   const max = settings['idempotency.keyMaxLength']
   if (key.length > max) {

@@ -67,8 +67,7 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
     existing = await commit(once, decision, { item: record, condition: isNew(once) })
   } catch (thrown) {
     // The intent may be there all the same, where only the answer was lost.
-    const retryable = thrown instanceof Failure && thrown.retryable
-    if (retryable && 'resume' in decision) await release(once, decision.resume, heldBy(lease))
+    if (isRetryable(thrown) && 'resume' in decision) await release(once, decision.resume, heldBy(lease))
     return afterRefusal(once, thrown)
   }
   if (existing) return replay(once, asRecord(existing))
@@ -80,7 +79,7 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
  */
 async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
-  if (failure instanceof Failure && failure.retryable) throw failure
+  if (isRetryable(failure)) throw failure
   const existing = await recall(once)
   if (existing) return replay(once, existing)
   if (failure instanceof Failure) throw thrown
@@ -88,23 +87,33 @@ async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
 }
 
 /**
- * Makes the effect and commits its outcome, if this request still holds the lease. An effect that was made is
- * recorded even if the request's time is spent; what can be tried again is let go, so that the retry need not wait.
+ * Makes the effect and commits its outcome, if this request still holds the lease. Once the effect is made, nothing
+ * is stored as failed any more, and the request's time does not count: only a record that stays pending lets a retry
+ * write the effect down.
  */
 async function finish(once: Once, resume: Record<string, unknown>, lease: Lease): Promise<OnceAnswer> {
   const held = heldBy(lease)
+  let outcome: Reply
   try {
-    const outcome = await once.proceed(resume)
+    outcome = await once.proceed(resume)
+  } catch (thrown) {
+    if (!isRetryable(thrown)) return storeFault(once, once.afterwards(), thrown, held)
+    await release(once, resume, held)
+    throw thrown
+  }
+  try {
     const answer = once.render(outcome)
     const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
     const existing = await commit({ ...once, table: once.afterwards() }, outcome, record)
     return existing ? replay(once, asRecord(existing)) : { answer, status: 'stored' }
   } catch (thrown) {
-    if (!(thrown instanceof Failure && thrown.retryable))
-      return storeFault(once, once.afterwards(), thrown, held)
     await release(once, resume, held)
-    throw thrown
+    throw isRetryable(thrown) ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
+}
+
+function isRetryable(thrown: unknown): boolean {
+  return thrown instanceof Failure && thrown.retryable
 }
 
 /** Lets the next try go on at once. If this fails too, the lease runs out by itself: the first failure is what is told. */
@@ -161,8 +170,9 @@ async function takeOver(once: Once, record: IdempotencyRecord & { state: 'pendin
     condition: { matches: { state: 'pending', lease_id: record.lease_id } },
   })
   const holder = refusal?.existing && asRecord(refusal.existing)
-  const lostToAnother = holder && !(holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return lostToAnother ? replay(once, holder) : finish(once, record.resume, lease)
+  if (refusal && !holder) throw fail('TRANSIENT.error')
+  const mine = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
+  return mine ? finish(once, record.resume, lease) : replay(once, holder)
 }
 
 async function recall(once: Once): Promise<IdempotencyRecord | undefined> {

@@ -12,7 +12,8 @@ export interface Filter {
 const longestValue = 255
 const mostValues = 50
 /** RFC 3339, with the zone made optional so that its lack gets an error of its own. */
-const dateTime = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?$/
+const dateTime =
+  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?$/
 
 /**
  * Reads one query parameter as a filter.

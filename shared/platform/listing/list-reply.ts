@@ -53,7 +53,7 @@ export async function listReply(
   }
   const page = await readPage({ ...request, position })
   // The horizon ends with this millisecond: whoever inserts after our answer must be in a later one.
-  if (!position && context.now() === now) await context.sleep(1)
+  while (!position && context.now() === now) await context.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
   const direction = query.descending ? 'desc' : 'asc'
   const body = {
@@ -65,7 +65,15 @@ export async function listReply(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: `created_at.${direction},id.${direction}`,
   }
-  return ok(body, { etag: etagOf(walk, query.pageSize, page.items, [page.prev, page.next], counted) })
+  return ok(body, {
+    etag: etagOf(
+      walk,
+      query.pageSize,
+      page.items,
+      [page.prev?.start, page.next?.start, page.newest],
+      counted,
+    ),
+  })
 }
 
 function sealed(position: Position | undefined, seal: CursorSeal, walk: string): string | null {
@@ -84,20 +92,14 @@ async function countOf(request: Omit<Parameters<typeof readPage>[0], 'position'>
   return page.next ? null : page.items.length
 }
 
-/** From the parameters, the ids and their versions, and whether there are neighbours. */
+/** From the parameters, the ids and their versions, where the neighbours begin, and the end of the walk. */
 function etagOf(
   walk: string,
   pageSize: number,
   items: readonly Item[],
-  neighbours: readonly unknown[],
+  neighbours: readonly (string | undefined)[],
   counted: number | null,
 ): string {
-  const parts = [
-    walk,
-    pageSize,
-    items.map(({ sk, version }) => [sk, version]),
-    neighbours.map(Boolean),
-    counted,
-  ]
+  const parts = [walk, pageSize, items.map(({ sk, version }) => [sk, version]), neighbours, counted]
   return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}"`
 }

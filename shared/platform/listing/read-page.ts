@@ -30,6 +30,8 @@ export interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined
+  /** The newest item of the walk where that is known: on its first page. */
+  newest: string | undefined
 }
 
 interface Stretch {
@@ -74,6 +76,7 @@ export async function readPage(request: PageRequest): Promise<Page> {
         horizon: position.horizon,
       },
       prev: previous(start, begin, undefined, position.horizon),
+      newest: undefined,
     }
   }
 
@@ -81,7 +84,8 @@ export async function readPage(request: PageRequest): Promise<Page> {
   const from = position?.start ?? (descending ? walk.high : walk.low)
   const to = descending ? walk.low : walk.high
   const reading = await read(request, { from, to, descending }, position ? 0 : query.offset)
-  const horizonNow = horizon ?? (await horizonOf(request, whole, reading))
+  const newest = horizon === undefined ? await newestOf(request, whole, reading) : undefined
+  const horizonNow = horizon ?? larger(lastIdAt(request.now), newest ?? '')
   const known = capped(whole, horizonNow)
   const begin = descending ? known.high : known.low
   const start = position?.start ?? begin
@@ -89,7 +93,7 @@ export async function readPage(request: PageRequest): Promise<Page> {
     reading.end === 'exhausted' || reading.last === undefined
       ? undefined
       : { direction: 'next', start: beside(reading.last, onward), bound: start, horizon: horizonNow }
-  return { items: reading.matches, next, prev: previous(start, begin, position?.bound, horizonNow) }
+  return { items: reading.matches, next, prev: previous(start, begin, position?.bound, horizonNow), newest }
 
   function previous(pageStart: string, walkStart: string, bound: string | undefined, until: string) {
     if (pageStart === walkStart) return undefined
@@ -107,15 +111,17 @@ function capped(range: { low: string; high: string }, horizon: string): { low: s
 }
 
 /**
- * The largest id of the walk: the last of this millisecond, or the newest item's where another machine's clock
- * is ahead. An ascending walk does not see its newest item on the first page, so it asks for it.
+ * The horizon of a walk is the last id of its first page's millisecond, or the newest item where another machine's
+ * clock is ahead. An ascending walk does not see its newest item on the first page, so it asks for it.
  */
-async function horizonOf(request: PageRequest, whole: { low: string; high: string }, reading: Reading) {
-  const { query, now, table, partitions } = request
-  const newest = query.descending
-    ? reading.first
-    : (await readMerged(table, partitions, { ...whole, descending: true, limit: 1 })).items[0]?.sk
-  return larger(lastIdAt(now), newest ?? '')
+async function newestOf(
+  { query, table, partitions }: PageRequest,
+  whole: { low: string; high: string },
+  reading: Reading,
+): Promise<string | undefined> {
+  if (query.descending) return reading.first
+  const { items } = await readMerged(table, partitions, { ...whole, descending: true, limit: 1 })
+  return items[0]?.sk
 }
 
 async function read(request: PageRequest, stretch: Stretch, offset: number): Promise<Reading> {
@@ -153,7 +159,11 @@ async function read(request: PageRequest, stretch: Stretch, offset: number): Pro
 }
 
 function isSelective({ filters, search, deleted }: ListQuery): boolean {
-  return filters.some(({ field }) => field !== 'created_at') || search !== undefined || deleted === 'only'
+  return (
+    filters.some(({ field, operator }) => field !== 'created_at' || operator === 'in') ||
+    search !== undefined ||
+    deleted === 'only'
+  )
 }
 
 function matches(item: Item, { query, listing, searchFields }: PageRequest): boolean {

@@ -14,6 +14,7 @@ export function deploymentSecret(arn: string): Promise<Uint8Array> {
 
 async function read(arn: string): Promise<Uint8Array> {
   const client = new SecretsManagerClient({
+    maxAttempts: 2,
     requestHandler: { connectionTimeout: 1000, requestTimeout: 2000, throwOnRequestTimeout: true },
   })
   const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }))

@@ -56,11 +56,17 @@ export const orders = {
     open: 'the longest cart_id in characters, and the smallest and largest amount in minor units',
     contract: 'Order',
     feature: 'orders',
-    schema: v.strictObject({
-      cartIdMaxLength: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(255)),
-      amountMinorMin: v.pipe(v.number(), v.safeInteger()),
-      amountMinorMax: v.pipe(v.number(), v.safeInteger()),
-    }),
+    schema: v.pipe(
+      v.strictObject({
+        cartIdMaxLength: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(255)),
+        amountMinorMin: v.pipe(v.number(), v.safeInteger()),
+        amountMinorMax: v.pipe(v.number(), v.safeInteger()),
+      }),
+      v.check(
+        ({ amountMinorMin, amountMinorMax }) => amountMinorMin <= amountMinorMax,
+        'the smallest amount must not pass the largest',
+      ),
+    ),
   }),
   'orders.currencies': setting({
     open: 'the currency codes that an order may be in',

@@ -1,6 +1,11 @@
 import * as v from 'valibot'
+import { catalogue, type ErrorCode } from '../../platform/errors/catalogue.ts'
 import { setting } from '../setting.ts'
 
+const validationCode = v.picklist(
+  (Object.keys(catalogue) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
+  'a VALIDATION code of the catalogue',
+)
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 export const requests = {
@@ -39,7 +44,7 @@ export const requests = {
     contract: 'Errors',
     feature: 'platform',
     precedent: 'IETF Idempotency-Key draft: 400',
-    schema: v.pipe(v.string(), v.regex(/^VALIDATION(\.[a-z_]+){1,3}$/, 'a VALIDATION code')),
+    schema: validationCode,
   }),
   'requests.timeoutHeader': setting({
     open: 'the unit of X-Request-Timeout and the largest budget that a request may have, in milliseconds',
@@ -55,7 +60,7 @@ export const requests = {
     contract: 'Errors, Other status rules',
     feature: 'platform',
     precedent: 'RFC 9110 15.5.14',
-    schema: v.pipe(v.string(), v.regex(/^VALIDATION(\.[a-z_]+){1,3}$/, 'a VALIDATION code')),
+    schema: validationCode,
   }),
   'limits.defaultBodyKilobytes': setting({
     open: 'the largest body of a route for which the contract names none, in KB of 1,024 bytes',
