@@ -1,3 +1,4 @@
+import { tenantPattern } from '#shared/platform/auth/tenant.ts'
 import { pathVariables, type Route } from '#shared/platform/http/route.ts'
 import { type FieldKind, type Listing, operatorsOf } from '#shared/platform/listing/listing.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -27,7 +28,7 @@ export function sharedParameters(settings: Settings): Json {
         settings['auth.adminTenantParameter'],
         'The tenant to work in: an Admin may name any, others their own.',
       ),
-      schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' },
+      schema: { type: 'string', pattern: tenantPattern.source },
       'x-open-point': 'auth.adminTenantParameter',
     },
     Nonce: {

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { startLocalService } from '#bin/local/local-service.ts'
 import { describeService, type ServiceFile } from '#bin/local/service-file.ts'
 import { issueToken, type TokenRequest } from '#bin/token.ts'
+import { freePort } from '#test/support/free-port.ts'
 
 export const profile = join(import.meta.dirname, '../../shared/settings/profiles/local.json')
 
@@ -73,15 +72,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** A port of loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
 import { SERVICE_FILE } from '#bin/local/service-file.ts'
-import { freePort } from './deployment.ts'
+import { freePort } from '#test/support/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** That of a service which whoever runs the tests may have running. */

@@ -1,10 +1,11 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, jest, test } from '@jest/globals'
 import * as v from 'valibot'
 import { routes } from '#functions/routes.ts'
 import { matrix } from '#shared/platform/auth/matrix.ts'
 import { catalogue, messageId } from '#shared/platform/errors/catalogue.ts'
 import { securityHeaders } from '#shared/platform/http/headers.ts'
 import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
 import { exampleOf, pathOf } from '#test/support/examples.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
 
@@ -283,8 +284,21 @@ describe.each(
   })
 })
 
-test('no line of the log holds what a caller sent', () => {
-  const text = JSON.stringify(service.lines.map(({ failure, ...line }) => ({ ...line, code: failure?.code })))
-  expect(service.lines.length).toBeGreaterThan(50)
-  for (const secret of ['jane@', 'cart-1', 'Bearer', 'owner-', 'u1']) expect(text).not.toContain(secret)
+test('no line of the log holds what a caller sent, and each is one record with a code', () => {
+  const written: string[] = []
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0)
+  const log = powertoolsLog('test')
+  for (const line of service.lines) log.request(line)
+  write.mockRestore()
+  expect(written.length).toBe(service.lines.length)
+  expect(written.length).toBeGreaterThan(50)
+  for (const record of written) {
+    expect(JSON.parse(record)).toMatchObject({
+      code: expect.stringMatching(/^REQUEST_/),
+      correlation_id: expect.any(String),
+    })
+    for (const secret of ['jane@', 'cart-1', 'Bearer', 'owner-', '"u1"']) expect(record).not.toContain(secret)
+  }
 })

@@ -15,6 +15,12 @@ const sources = execFileSync(
   .split('\n')
   .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/settings/'))
 const code = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
+const tests = ['test/settings/changes.test.ts', 'test/infrastructure', 'test/faults']
+  .flatMap((place) =>
+    execFileSync('git', ['ls-files', place], { cwd: root, encoding: 'utf8' }).trim().split('\n'),
+  )
+  .map((file) => readFileSync(join(root, file), 'utf8'))
+  .join('\n')
 const keys = Object.keys(register) as SettingKey[]
 const valid = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
 valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
@@ -31,8 +37,12 @@ const structural: SettingKey[] = ['audit.read', 'lists.or', 'events.payloads']
 
 describe('the register', () => {
   test.each(keys)('%s is read by the code of a part that exists', (key) => {
-    const read = code.includes(`'${key}'`)
+    const read = code.includes(`['${key}']`)
     expect(read || structural.includes(key) || !built.has(register[key].feature)).toBe(true)
+  })
+
+  test.each(keys)('%s, where it is built, is proven by a test that names it', (key) => {
+    expect(tests.includes(key) || structural.includes(key) || !built.has(register[key].feature)).toBe(true)
   })
 
   test('says of each setting what is open and where the contract leaves it so', () => {

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 
 /** Newer releases need AWS SDK artifacts pinned by hand. */
 const version = '3.1.0'
@@ -176,13 +176,3 @@ async function stop(server: Running): Promise<void> {
 }
 
 const hasEnded = ({ child }: Running) => child.exitCode !== null || child.signalCode !== null
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
-  return address.port
-}

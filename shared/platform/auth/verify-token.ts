@@ -11,10 +11,10 @@ import {
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, fail } from '../errors/failure.ts'
 import { type Caller, highestRole } from './caller.ts'
+import { tenantPattern } from './tenant.ts'
 
 /** Longer than any honest token; checked before anything is parsed, in characters. */
 const longestHeader = 8192
-const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const longestSubject = 255
 const restMilliseconds = 5000
 

@@ -1,6 +1,7 @@
 import type { Settings } from '../../settings/register.ts'
 import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
+import { tenantPattern } from '../auth/tenant.ts'
 import type { TokenVerifier } from '../auth/verify-token.ts'
 import { fail, failField } from '../errors/failure.ts'
 import { parseListQuery } from '../listing/list-query.ts'
@@ -8,8 +9,6 @@ import type { Checked } from './endpoint.ts'
 import { parseBody } from './parse-body.ts'
 import type { HttpRequest } from './request.ts'
 import { hasBody, type Route } from './route.ts'
-
-const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 /** @throws the setting's code with 413 when the body passes the cap of its route (contract, 'Limits') */
 export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { tenantPattern } from '../../platform/auth/tenant.ts'
 import { setting } from '../setting.ts'
 
 const algorithms = [
@@ -105,7 +106,7 @@ export const authentication = {
     open: 'the tenant of callers that no token names',
     contract: 'Authentication',
     feature: 'otp',
-    schema: v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/)),
+    schema: v.pipe(v.string(), v.regex(tenantPattern)),
   }),
   'auth.serviceRole': setting({
     open: 'the role whose rights in its own tenant the role Service has',
