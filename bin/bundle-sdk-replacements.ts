@@ -3,14 +3,55 @@ export interface Replacement {
   module: string
   /** Why a function on Lambda loses nothing by it. */
   why: string
-  /** What stands there instead. It keeps the names that others import, or the build fails. */
-  code: string
+  /** What stands there instead, or is made of it. It keeps the names that others import, or the build fails. */
+  code: string | ((original: string) => string)
+  /** The package that brings the module in, where the module's own package comes with others too. */
+  broughtBy?: string
 }
 
-/** The clients in use and the first label of their hosts. A client added to the runtime code needs a line here. */
-const services = { dynamodb: 'dynamodb', eventbridge: 'events', 'secrets-manager': 'secretsmanager' }
+/** What an endpoint's address ends with, and what is refused, for all clients alike. */
+const regional = `
+  const suffixOf = ({ Region, UseFIPS, UseDualStack, UseGlobalEndpoint, EndpointId }) => {
+    if (UseFIPS || UseDualStack || UseGlobalEndpoint || EndpointId || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
+      throw new Error('This bundle reaches regional endpoints only: ' +
+        'no FIPS, dual stack, global endpoint or isolated region.')
+    }
+    return /^cn-/.test(Region) ? 'amazonaws.com.cn' : 'amazonaws.com'
+  }`
 
-const clients = Object.entries(services).flatMap(([client, host]): Replacement[] => [
+const endpointOf = (host: string) => `${regional}
+  export const defaultEndpointResolver = (parameters) => {
+    const suffix = suffixOf(parameters)
+    const url = new URL(parameters.Endpoint ?? \`https://${host}.\${parameters.Region}.\${suffix}\`)
+    return { url, headers: {}, properties: {} }
+  }`
+
+/** A bucket has a host of its own on AWS. Elsewhere, such as on a local engine, only a path is sure to be found. */
+const bucketEndpoint = `${regional}
+  const plainName = /^(?!.*--(x|xa|op)-s3$)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/
+  export const defaultEndpointResolver = (parameters) => {
+    const { Bucket, Endpoint, ForcePathStyle, Region, Accelerate, UseObjectLambdaEndpoint } = parameters
+    if (Accelerate || UseObjectLambdaEndpoint || (Bucket !== undefined && !plainName.test(Bucket))) {
+      throw new Error('This bundle reaches a bucket of its region by a name without dots only: ' +
+        'no ARN, access point of many regions, directory bucket, Outposts, Object Lambda or acceleration.')
+    }
+    const host = \`s3.\${Region}.\${suffixOf(parameters)}\`
+    const url = new URL(Endpoint ?? \`https://\${host}\`)
+    if (Bucket !== undefined && !Endpoint && !ForcePathStyle) url.hostname = \`\${Bucket}.\${host}\`
+    else if (Bucket !== undefined) url.pathname = \`\${url.pathname.replace(/\\/$/, '')}/\${Bucket}\`
+    const signing = { name: 'sigv4', signingName: 's3', signingRegion: Region, disableDoubleEncoding: true }
+    return { url, headers: {}, properties: { authSchemes: [signing] } }
+  }`
+
+/** The clients in use and how each finds its endpoint. A client added to the runtime code needs a line here. */
+const services = {
+  dynamodb: endpointOf('dynamodb'),
+  eventbridge: endpointOf('events'),
+  s3: bucketEndpoint,
+  'secrets-manager': endpointOf('secretsmanager'),
+}
+
+const clients = Object.entries(services).flatMap(([client, endpoint]): Replacement[] => [
   {
     module: `@aws-sdk/client-${client}/dist-es/runtimeConfig.js`,
     why: `Lambda puts region and credentials into the environment, the credentials outliving the process: profiles,
@@ -44,19 +85,93 @@ const clients = Object.entries(services).flatMap(([client, host]): Replacement[]
     module: `@aws-sdk/client-${client}/dist-es/endpoint/endpointResolver.js`,
     why: `The region is fixed, so the host is known: no rule engine, no table of partitions. What the rules would
       treat otherwise (FIPS, dual stack, isolated regions, global endpoints) is refused, never ignored.`,
-    code: `
-      export const defaultEndpointResolver = ({ Endpoint, Region, UseFIPS, UseDualStack, EndpointId }) => {
-        if (UseFIPS || UseDualStack || EndpointId || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
-          throw new Error('This bundle reaches regional endpoints only: no FIPS, dual stack or isolated region.')
-        }
-        const suffix = /^cn-/.test(Region) ? 'amazonaws.com.cn' : 'amazonaws.com'
-        const url = new URL(Endpoint ?? \`https://${host}.\${Region}.\${suffix}\`)
-        return { url, headers: {}, properties: {} }
-      }`,
+    code: endpoint,
   },
 ])
 
 const refusal = (what: string) => `constructor() { throw new Error('${what} is not in this bundle.') }`
+
+const ofS3: Replacement[] = [
+  {
+    module: '@aws-sdk/client-s3/dist-es/schemas/schemas_0.js',
+    why: `The very schemas, with their keys written out. As names of constants in brackets they could be anything to the
+      bundler, which then keeps the schemas of all operations: three quarters of them, a fifth of the function.`,
+    code: withKeysWrittenOut,
+  },
+  {
+    module: '@aws-sdk/middleware-sdk-s3/dist-es/submodules/s3/index.js',
+    why: `Sessions of directory buckets, redirects to a bucket's region and addresses in place of names serve what the
+      endpoint above refuses, or an option that is refused here.`,
+    code: `
+      export { getCheckContentLengthHeaderPlugin } from './middleware-check-content-length-header/check-content-length-header'
+      export { getAddExpectContinuePlugin } from './middleware-expect-continue/middleware-expect-continue'
+      export { getLocationConstraintPlugin } from './middleware-location-constraint/middleware-location-constraint'
+      export { getS3ExpiresMiddlewarePlugin } from './middleware-s3-expires/s3-expires-middleware'
+      export { getSsecPlugin } from './middleware-ssec/middleware-ssec'
+      export { getThrow200ExceptionsPlugin } from './middleware-throw-200-exceptions/throw-200-exceptions'
+      export { S3RestXmlProtocol } from './protocol/S3RestXmlProtocol'
+      const none = () => ({ applyToStack: () => {} })
+      export const getRegionRedirectMiddlewarePlugin = none
+      export const getS3ExpressHttpSigningPlugin = none
+      export const getS3ExpressPlugin = none
+      export const getValidateBucketNamePlugin = none
+      const refused = ['bucketEndpoint', 'followRegionRedirects', 's3ExpressIdentityProvider']
+      export const resolveS3Config = (config) => {
+        const asked = refused.filter((name) => config[name])
+        if (asked.length > 0) throw new Error(asked + ' of the S3 client is not in this bundle.')
+        const expectContinueHeader = config.expectContinueHeader ?? 2_097_152
+        return Object.assign(config, { expectContinueHeader })
+      }`,
+  },
+  {
+    module: '@aws-sdk/checksums/dist-es/submodules/flexible-checksums/index.js',
+    why: `The signature of a request covers the SHA-256 of its body. Checksums beside it, and those of what is read, are
+      refused, never left out unseen.`,
+    code: `
+      const refuse = () => {
+        throw new Error('Checksums are not in this bundle: the S3 client has to have them WHEN_REQUIRED.')
+      }
+      export const resolveFlexibleChecksumsConfig = (config) => {
+        for (const name of ['requestChecksumCalculation', 'responseChecksumValidation']) {
+          if (config[name] !== 'WHEN_REQUIRED') refuse()
+          config[name] = async () => 'WHEN_REQUIRED'
+        }
+        return config
+      }
+      const isAsked = (input, { requestChecksumRequired, requestAlgorithmMember, requestValidationModeMember }) =>
+        requestChecksumRequired || input[requestAlgorithmMember?.name] || input[requestValidationModeMember]
+      export const getFlexibleChecksumsPlugin = (_, operation) => ({
+        applyToStack: (stack) =>
+          stack.add((next) => async (args) => (isAsked(args.input, operation) ? refuse() : next(args)), {
+            name: 'flexibleChecksumsMiddleware',
+            step: 'initialize',
+            override: true,
+          }),
+      })`,
+  },
+  {
+    module: '@aws-sdk/checksums/dist-es/submodules/sha/sha1/Sha1Js.js',
+    why: 'A fallback for a Node built without crypto, which Lambda has not.',
+    code: `export class Sha1Js { ${refusal('SHA-1 in JavaScript')} }`,
+  },
+  {
+    module: '@smithy/core/dist-es/submodules/checksum/md5/Md5Js.js',
+    broughtBy: '@aws-sdk/client-s3',
+    why: 'A fallback for a Node built without crypto, which Lambda has not.',
+    code: `export class Md5Js { ${refusal('MD5 in JavaScript')} }`,
+  },
+]
+
+function withKeysWrittenOut(schemas: string): string {
+  const constants = new Map(
+    Array.from(schemas.matchAll(/^const (\w+) = ("[^"\\]*");$/gm), ([, name, text]) => [name, text]),
+  )
+  const writtenOut = schemas.replace(/\[(\w+)\]:/g, (key, name) => {
+    return constants.has(name) ? `${constants.get(name)}:` : key
+  })
+  if (writtenOut === schemas) throw new Error('The schemas of S3 are written otherwise than they were.')
+  return writtenOut
+}
 
 export const replacements: Replacement[] = [
   ...clients,
@@ -78,7 +193,7 @@ export const replacements: Replacement[] = [
   },
   {
     module: '@smithy/core/dist-es/submodules/endpoints/middleware-endpoint/service-customizations/index.js',
-    why: 'Only S3 has customisations, and no S3 client is bundled.',
+    why: 'Only S3 has customisations: addressing a bucket by its path when its name needs that, which is refused above.',
     code: 'export const resolveParamsForS3 = async (parameters) => parameters',
   },
   {
@@ -88,9 +203,10 @@ export const replacements: Replacement[] = [
   },
   {
     module: '@smithy/core/dist-es/submodules/event-streams/index.js',
-    why: 'None of the services has an operation that streams events.',
+    why: 'Of all operations only SelectObjectContent of S3 streams events, and it needs a client of its own here.',
     code: `
       export const eventStreamSerdeProvider = undefined
+      export const resolveEventStreamSerdeConfig = (config) => config
       export class EventStreamSerde { ${refusal('Event streaming')} }`,
   },
   {
@@ -100,7 +216,8 @@ export const replacements: Replacement[] = [
   },
   {
     module: '@aws-sdk/signature-v4-multi-region/dist-es/index.js',
-    why: 'SigV4a signs only for EventBridge global endpoints, which the endpoint above refuses.',
+    why: `SigV4a signs only for global endpoints of EventBridge and access points of many regions of S3, which the
+      endpoints above refuse.`,
     code: `
       import { SignatureV4 } from '@smithy/signature-v4'
       export class SignatureV4MultiRegion extends SignatureV4 { static sigv4aDependency() { return 'none' } }`,
@@ -133,4 +250,5 @@ export const replacements: Replacement[] = [
         applyToStack: (stack) => stack.add(userAgentMiddleware(config), getUserAgentMiddlewareOptions),
       })`,
   },
+  ...ofS3,
 ]

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Metafile, PartialMessage, Plugin } from 'esbuild'
 import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
@@ -27,17 +28,20 @@ export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
         const gone = files.filter((file) => !existsSync(file))
         return { errors: gone.map(complaint('is not in the installed AWS SDK')) }
       })
-      onLoad({ filter: sdkModule }, ({ path }) => {
+      onLoad({ filter: sdkModule }, async ({ path }) => {
         const replacement = byFile.get(path)
         if (!replacement) return undefined
         loaded.add(path)
-        return { contents: replacement.code, loader: 'js', resolveDir: join(path, '..') }
+        const { code } = replacement
+        const contents = typeof code === 'string' ? code : code(await readFile(path, 'utf8'))
+        return { contents, loader: 'js', resolveDir: join(path, '..') }
       })
       onEnd(({ metafile }) => {
         const inputs = inputsOf(metafile)
-        const passedBy = files.filter(
-          (file) => !loaded.has(file) && inputs.some((input) => input.startsWith(packageOf(file))),
-        )
+        const expected = (folder: string) => inputs.some((input) => input.startsWith(folder))
+        const passedBy = [...byFile]
+          .filter(([file, replacement]) => !loaded.has(file) && expected(bringerOf(replacement)))
+          .map(([file]) => file)
         const whole = inputs.filter((input) => clientConfiguration.test(input) && !byFile.has(input))
         return {
           errors: [
@@ -54,8 +58,9 @@ function inputsOf(metafile: Metafile | undefined): string[] {
   return Object.keys(metafile?.inputs ?? {}).map((input) => resolve(root, input))
 }
 
-function packageOf(file: string): string {
-  return `${file.slice(0, file.indexOf('/dist-es/'))}/`
+/** The folder of the package that brings a module into a bundle. */
+function bringerOf({ module, broughtBy }: Replacement): string {
+  return `${join(nodeModules, broughtBy ?? module.slice(0, module.indexOf('/dist-es/')))}/`
 }
 
 function complaint(what: string): (file: string) => PartialMessage {

@@ -1,13 +1,26 @@
 import type { Route } from '#shared/platform/http/route.ts'
+import { route as bulkUpdateCodes } from './codes/bulk-update-codes/route.ts'
+import { route as createCode } from './codes/create-code/route.ts'
+import { route as exportCodes } from './codes/export-codes/route.ts'
+import { route as hardDeleteCode } from './codes/hard-delete-code/route.ts'
+import { route as importCodes } from './codes/import-codes/route.ts'
+import { route as listCodes } from './codes/list-codes/route.ts'
+import { route as readCode } from './codes/read-code/route.ts'
+import { route as restoreCode } from './codes/restore-code/route.ts'
+import { route as shareCode } from './codes/share-code/route.ts'
+import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
+import { route as updateCode } from './codes/update-code/route.ts'
 import { route as readHealth } from './health/read-health/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
 
-/** One operation of the service, and the folder of functions/ whose handler.ts answers it. */
+/** One operation of the service, and the folder of functions/ whose handler.ts decides it. */
 export interface RouteEntry {
   route: Route
   folder: string
+  /** The folder whose handler.ts answers it together with others that share its method at the gateway. */
+  sharedFunction?: string
 }
 
 /** Every operation. From this table come the gateway, the rights, the API description, the alarms and the tests. */
@@ -15,5 +28,22 @@ export const routes: readonly RouteEntry[] = [
   { route: createOrder as Route, folder: 'orders/create-order' },
   { route: readOrder as Route, folder: 'orders/read-order' },
   { route: listOrders as Route, folder: 'orders/list-orders' },
+  { route: createCode as Route, folder: 'codes/create-code' },
+  { route: readCode as Route, folder: 'codes/read-code' },
+  { route: listCodes as Route, folder: 'codes/list-codes' },
+  { route: updateCode as Route, folder: 'codes/update-code' },
+  { route: softDeleteCode as Route, folder: 'codes/soft-delete-code', sharedFunction: 'codes/delete-code' },
+  { route: hardDeleteCode as Route, folder: 'codes/hard-delete-code', sharedFunction: 'codes/delete-code' },
+  { route: restoreCode as Route, folder: 'codes/restore-code', sharedFunction: 'codes/act-on-code' },
+  { route: shareCode as Route, folder: 'codes/share-code', sharedFunction: 'codes/act-on-code' },
+  { route: exportCodes as Route, folder: 'codes/export-codes' },
+  { route: importCodes as Route, folder: 'codes/import-codes' },
+  { route: bulkUpdateCodes as Route, folder: 'codes/bulk-update-codes' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
+
+/** The function that answers a route: its name, and the folder of its handler.ts. */
+export function functionOf({ route, folder, sharedFunction }: RouteEntry): { name: string; folder: string } {
+  if (sharedFunction === undefined) return { name: route.operation, folder }
+  return { name: sharedFunction.replace('/', '.'), folder: sharedFunction }
+}

@@ -13,6 +13,8 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import type { StreamConsumer } from './event-relay.ts'
 import { preflight } from './function-entries.ts'
@@ -21,6 +23,7 @@ import type { Stage } from './stage.ts'
 
 export interface AlarmsProps {
   stage: Stage
+  settings: Settings
   api: RestApi
   endpoints: readonly Endpoint[]
   preflightHandler: IFunction
@@ -31,14 +34,15 @@ const fiveMinutes = Duration.minutes(5)
 
 /** Alarms in the words of those who lose something, on a topic to which whoever runs the stage subscribes. */
 export function alarms(scope: Construct, props: AlarmsProps): void {
-  const { stage, api, endpoints, preflightHandler, consumers } = props
+  const { stage, settings, api, endpoints, preflightHandler, consumers } = props
   const raise = alarmMaker(scope, stage)
   for (const { route, handler } of endpoints) {
     const id = pascalCase(route.operation)
-    raise(`${id}Failing`, route.breaks, { metric: failures(route, handler, api, stage), above: 2 })
+    const at = { api, stage, path: gatewayPathOf(route, settings) }
+    raise(`${id}Failing`, route.breaks, { metric: failures(route, handler, at), above: 2 })
     if (route.latency) {
       const { p99 } = route.latency
-      const metric = gatewayMetric(api, stage, 'Latency', route.method, route.path, Stats.percentile(99))
+      const metric = gatewayMetric(at, 'Latency', route.method, Stats.percentile(99))
       const text = `${route.summary}: one request in a hundred takes longer than its budget of ${p99} ms.`
       raise(`${id}Slow`, text, { metric, above: p99, periods: 3 })
     }
@@ -69,15 +73,8 @@ function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: 
  * The failures of a route: those that its function answered with 5xx, which AWS does not count as errors of the
  * function, and those in which it did not come to answer at all.
  */
-function failures(
-  { method, path }: Endpoint['route'],
-  handler: IFunction,
-  api: RestApi,
-  stage: Stage,
-): IMetric {
-  const answered = methodsOf({ method }).map((one) =>
-    gatewayMetric(api, stage, '5XXError', one, path, Stats.SUM),
-  )
+function failures({ method }: Endpoint['route'], handler: IFunction, at: Place): IMetric {
+  const answered = methodsOf({ method }).map((one) => gatewayMetric(at, '5XXError', one, Stats.SUM))
   const usingMetrics = Object.fromEntries(
     [handler.metricErrors({ period: fiveMinutes }), ...answered].map((metric, index) => [
       `m${index}`,
@@ -89,12 +86,17 @@ function failures(
   return new MathExpression({ expression, usingMetrics, period: fiveMinutes, label: 'failed requests' })
 }
 
+/** A path of the gateway. */
+interface Place {
+  api: RestApi
+  stage: Stage
+  path: string
+}
+
 function gatewayMetric(
-  api: RestApi,
-  stage: Stage,
+  { api, stage, path }: Place,
   metricName: string,
   method: string,
-  path: string,
   statistic: string,
 ): Metric {
   const dimensionsMap = { ApiName: api.restApiName, Stage: stage.name, Method: method, Resource: path }

@@ -1,6 +1,6 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
-import { routes as routeEntries } from '#functions/routes.ts'
+import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
@@ -9,7 +9,9 @@ import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { streamConsumers } from './event-relay.ts'
+import { filesBucket } from './files-bucket.ts'
 import type { FunctionCodes } from './function-entries.ts'
+import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
 
@@ -27,12 +29,12 @@ export class CommerceStack extends Stack {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
     })
-    const routes = routeEntries.map(({ route }) => route)
-
     const table = dataTable(this, stage)
     const secret = deploymentSecret(this, stage)
+    const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
-    const resources = { table, secret, bus }
+    const files = filesBucket(this, stage)
+    const resources = { table, secret, partners, bus, files }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
@@ -40,12 +42,14 @@ export class CommerceStack extends Stack {
 
     const consumers = streamConsumers(this, { stage, codes, resources, subscriptions })
 
-    if (stage.raisesAlarms) alarms(this, { stage, api, endpoints, preflightHandler, consumers })
+    if (stage.raisesAlarms) alarms(this, { stage, settings, api, endpoints, preflightHandler, consumers })
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'RestApiId', { value: api.restApiId })
     new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })
     new CfnOutput(this, 'TableName', { value: table.tableName })
     new CfnOutput(this, 'EventBusName', { value: bus.eventBusName })
+    new CfnOutput(this, 'FilesBucketName', { value: files.bucketName })
+    new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
   }
 }

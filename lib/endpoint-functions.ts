@@ -1,10 +1,11 @@
 import { Duration, Validations } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import type { Route } from '#shared/platform/http/route.ts'
+import { functionOf, type RouteEntry } from '#functions/routes.ts'
+import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
-import { grantUses, type Resources } from './grants.ts'
+import { grantUses, type Resources, usesFiles } from './grants.ts'
 import { serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
 
@@ -13,7 +14,7 @@ export interface EndpointFunctionsProps {
   settings: Settings
   codes: FunctionCodes
   resources: Resources
-  routes: readonly Route[]
+  routes: readonly RouteEntry[]
 }
 
 /** A route with the function that answers it. */
@@ -22,25 +23,34 @@ export interface Endpoint {
   handler: LambdaFunction
 }
 
-/** One function for each route, with the rights that the route says it uses. */
+/** One function for each method of the gateway, with the rights that its routes say they use. */
 export function endpointFunctions(scope: Construct, props: EndpointFunctionsProps): Endpoint[] {
   const { stage, settings, codes, resources, routes } = props
-  return routes.map((route) => {
+  const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
+  return [...byFunction].flatMap(([name, entries]) => {
+    const uses = [...new Set(entries.flatMap(({ route }) => route.uses))]
     const handler = serviceFunction(scope, {
       stage,
-      name: route.operation,
-      description: route.summary,
-      code: codeOf(codes, route.operation),
+      name,
+      description: entries.map(({ route }) => route.summary).join('; '),
+      code: codeOf(codes, name),
       timeout: requestTimeout(settings),
       environment: {
         TABLE_NAME: resources.table.tableName,
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
-        ...(route.uses.includes('secret.read') && { SECRET_ARN: resources.secret.secretArn }),
+        ...(uses.includes('secret.read') && { SECRET_ARN: resources.secret.secretArn }),
+        ...(uses.includes('secret.payments') && {
+          PAYMENTS_SECRET_ARN: resources.partners.payments.secretArn,
+        }),
+        ...(uses.includes('secret.webhooks') && {
+          WEBHOOKS_SECRET_ARN: resources.partners.webhooks.secretArn,
+        }),
+        ...(usesFiles(uses) && { FILES_BUCKET: resources.files.bucketName }),
       },
     })
-    grantUses(handler, route.uses, resources)
+    grantUses(handler, uses, resources)
     acknowledgeSynchronous(handler)
-    return { route, handler }
+    return entries.map(({ route }) => ({ route, handler }))
   })
 }
 
@@ -55,7 +65,7 @@ export function preflightFunction(
     description: 'Answer preflight requests',
     code: codeOf(codes, preflight.name),
     timeout: requestTimeout(settings),
-    environment: { METHODS: JSON.stringify(methodsByPath(routes)) },
+    environment: { METHODS: JSON.stringify(methodsByPath(routes, settings)) },
   })
   acknowledgeSynchronous(handler)
   return handler
@@ -67,17 +77,12 @@ export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
 }
 
 /** `{"/v1/orders":["GET","HEAD","POST"]}` */
-export function methodsByPath(routes: readonly Route[]): Record<string, string[]> {
-  const paths = [...new Set(routes.map(({ path }) => path))]
-  return Object.fromEntries(
-    paths.map((path) => [
-      path,
-      routes
-        .filter((route) => route.path === path)
-        .flatMap(methodsOf)
-        .sort(),
-    ]),
-  )
+export function methodsByPath(routes: readonly RouteEntry[], settings: Settings): Record<string, string[]> {
+  const byPath = Map.groupBy(routes, ({ route }) => gatewayPathOf(route, settings))
+  const methods = [...byPath].map(([path, entries]) => {
+    return [path, [...new Set(entries.flatMap(({ route }) => methodsOf(route)))].sort()] as const
+  })
+  return Object.fromEntries(methods)
 }
 
 export function codeOf(codes: FunctionCodes, name: string): FunctionCodes[string] {

@@ -1,16 +1,23 @@
+import { Stack, Validations } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Subscription } from '#functions/subscriptions.ts'
+import { exportFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
+import type { PartnerSecrets } from './partner-secrets.ts'
 
 /** What the functions of one deployment work on. */
 export interface Resources {
   table: Table
   secret: Secret
+  partners: PartnerSecrets
   bus: EventBus
+  files: Bucket
 }
 
 /** Everything that a function can say it uses. */
@@ -19,33 +26,77 @@ export type Right = Use | Subscription['uses'][number]
 /** The actions that each use stands for, and on what: the only rights that functions get to the service's data. */
 const rights = {
   'table.read': {
-    actions: ['dynamodb:GetItem', 'dynamodb:Query'],
+    actions: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query'],
     on: ({ table }) => table.tableArn,
   },
   'table.find': {
     actions: ['dynamodb:Query'],
     on: ({ table }) => `${table.tableArn}/index/${byIdIndex}`,
   },
-  // A transaction asks for the right of each of its writes, and all of them are puts.
+  // A transaction asks for the right of each of its writes.
   'table.write': {
     actions: ['dynamodb:PutItem'],
+    on: ({ table }) => table.tableArn,
+  },
+  'table.update': {
+    actions: ['dynamodb:UpdateItem'],
+    on: ({ table }) => table.tableArn,
+  },
+  'table.delete': {
+    actions: ['dynamodb:DeleteItem'],
     on: ({ table }) => table.tableArn,
   },
   'secret.read': {
     actions: ['secretsmanager:GetSecretValue'],
     on: ({ secret }) => secret.secretArn,
   },
+  'secret.payments': {
+    actions: ['secretsmanager:GetSecretValue'],
+    on: ({ partners }) => partners.payments.secretArn,
+  },
+  'secret.webhooks': {
+    actions: ['secretsmanager:GetSecretValue'],
+    on: ({ partners }) => partners.webhooks.secretArn,
+  },
   'bus.publish': {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,
   },
+  // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
+  'files.write': {
+    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
+    on: exportsOf,
+  },
+  // A link may do what the function that signed it may do.
+  'files.link': {
+    actions: ['s3:GetObject'],
+    on: exportsOf,
+  },
 } satisfies Record<Right, { actions: string[]; on: (resources: Resources) => string }>
 
-export function grantUses(grantee: IGrantable, uses: readonly Right[], resources: Resources): void {
+export function grantUses(grantee: IFunction, uses: readonly Right[], resources: Resources): void {
   for (const use of uses) {
     const { actions, on } = rights[use]
     Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)] })
   }
+  if (usesFiles(uses)) acknowledgeExports(grantee, resources)
+}
+
+export function usesFiles(uses: readonly Right[]): boolean {
+  return uses.includes('files.write') || uses.includes('files.link')
+}
+
+function exportsOf({ files }: Resources): string {
+  return files.arnForObjects(`${exportFolder}*`)
+}
+
+function acknowledgeExports(handler: IFunction, { files }: Resources): void {
+  const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
+  Validations.of(handler.role ?? handler).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${exportFolder}*]`,
+    reason:
+      'An object has its name only when it is written; the exports lie in one folder, and it reaches no other.',
+  })
 }
 
 /** Lets a function's event source mapping read the table's stream, and nothing else of the table. */

@@ -10,6 +10,7 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
@@ -29,6 +30,8 @@ export function restApi(scope: Construct, { stage, settings, endpoints, prefligh
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
     endpointTypes: [EndpointType.REGIONAL],
+    // Taken byte for byte: as text, what is not valid UTF-8 would be replaced before anyone could refuse it.
+    binaryMediaTypes: bodyTypesOf(endpoints),
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
     deployOptions: {
@@ -55,7 +58,7 @@ export function restApi(scope: Construct, { stage, settings, endpoints, prefligh
   }
   keepExecutionLog(scope, api, stage)
   addGatewayResponses(api, settings)
-  addMethods(api, endpoints, preflight)
+  addMethods(api, endpoints, preflight, settings)
   acknowledgeFindings(api)
   return api
 }
@@ -82,6 +85,10 @@ function keepExecutionLog(scope: Construct, api: RestApi, stage: Stage): void {
   api.deploymentStage.node.addDependency(log)
 }
 
+function bodyTypesOf(endpoints: readonly Endpoint[]): string[] {
+  return [...new Set(endpoints.flatMap(({ route }) => route.bodyType ?? []))]
+}
+
 function addGatewayResponses(api: RestApi, settings: Settings): void {
   for (const { type, failure } of gatewayAnswers(settings)) {
     api.addGatewayResponse(`Answer${type.responseType}`, {
@@ -93,15 +100,22 @@ function addGatewayResponses(api: RestApi, settings: Settings): void {
   }
 }
 
-function addMethods(api: RestApi, endpoints: readonly Endpoint[], preflight: IFunction): void {
-  for (const { route, handler } of endpoints) {
-    const resource = api.root.resourceForPath(route.path)
-    const integration = integrationOf(handler)
-    for (const method of methodsOf(route)) resource.addMethod(method, integration)
-  }
+function addMethods(
+  api: RestApi,
+  endpoints: readonly Endpoint[],
+  preflight: IFunction,
+  settings: Settings,
+): void {
   const answersOptions = integrationOf(preflight)
-  for (const path of new Set(endpoints.map(({ route }) => route.path))) {
-    api.root.resourceForPath(path).addMethod('OPTIONS', answersOptions)
+  const byPath = Map.groupBy(endpoints, ({ route }) => gatewayPathOf(route, settings))
+  for (const [path, atPath] of byPath) {
+    const resource = api.root.resourceForPath(path)
+    resource.addMethod('OPTIONS', answersOptions)
+    // Routes that the gateway cannot tell apart have one function, and so one method.
+    const byMethod = new Map(
+      atPath.flatMap(({ route, handler }) => methodsOf(route).map((method) => [method, handler])),
+    )
+    for (const [method, handler] of byMethod) resource.addMethod(method, integrationOf(handler))
   }
 }
 

@@ -1,15 +1,25 @@
 import { routes } from '#functions/routes.ts'
-import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import { pathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { errorResponses, errorSchema } from './errors.ts'
-import { parametersOf, sharedParameters } from './parameters.ts'
-import { type Json, jsonSchema, reference } from './schemas.ts'
+import { errorSchema } from './errors.ts'
+import { operation } from './operation.ts'
+import { sharedParameters } from './parameters.ts'
+import type { Json } from './schemas.ts'
+import { withVariant } from './variants.ts'
 
 /** The description of the service as this profile makes it: OpenAPI 3.1, from the route table alone. */
 export function openapiDocument(settings: Settings): Json {
   const paths: Record<string, Json> = {}
-  for (const { route } of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, settings) }
+  const places = Map.groupBy(routes, ({ route }) => `${route.method} ${pathOf(route, settings)}`)
+  for (const atPlace of places.values()) {
+    const [first, ...others] = atPlace.map(({ route }) => route)
+    if (!first) continue
+    const path = pathOf(first, settings)
+    const whole = others.reduce(
+      (described, other) => withVariant(described, operation(other, settings)),
+      operation(first, settings),
+    )
+    paths[path] = { ...paths[path], [first.method.toLowerCase()]: whole }
   }
   return {
     openapi: '3.1.0',
@@ -44,59 +54,6 @@ export function openapiDocument(settings: Settings): Json {
       },
     },
   }
-}
-
-function operation(route: Route, settings: Settings): Json {
-  const { body, latency, payloadKilobytes } = route
-  return {
-    operationId: route.operation,
-    summary: route.summary,
-    description: route.description,
-    tags: [route.operation.split('.')[0]],
-    security: route.auth === 'bearer' ? [{ bearer: scopesOf(route, settings) }] : [],
-    parameters: parametersOf(route, settings),
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: jsonSchema(body(settings)) } },
-      },
-    }),
-    responses: { ...successes(route, settings), ...errorResponses(route, settings) },
-    ...(latency && { 'x-latency-milliseconds': latency }),
-    ...(payloadKilobytes !== undefined && { 'x-payload-kilobytes': payloadKilobytes }),
-    'x-open-points': route.openPoints,
-  }
-}
-
-function successes(route: Route, settings: Settings): Json {
-  const { reply } = route
-  const status = reply.status(settings)
-  const common = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
-  const headers = {
-    ...common,
-    ...(reply.etag && { ETag: reference('headers', 'ETag') }),
-    ...(reply.location && { Location: reference('headers', 'Location') }),
-    ...(route.idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
-  }
-  const mediaType = reply.mediaType?.(settings) ?? 'application/json'
-  const decided = route.openPoints.find((key) => key.endsWith('Status') && settings[key] === status)
-  const success = {
-    description: 'Success.',
-    headers,
-    content: { [mediaType]: { schema: jsonSchema(reply.schema(settings)) } },
-    ...(decided && { 'x-open-point': decided }),
-  }
-  const unchanged = {
-    description: 'What the caller has is current.',
-    headers: { ...common, ETag: reference('headers', 'ETag') },
-  }
-  const conditional = reply.etag && !hasBody(route)
-  return { [status]: success, ...(conditional && { 304: unchanged }) }
-}
-
-function scopesOf({ scope, operation: name }: Route, settings: Settings): string[] {
-  const needed = scope ?? settings['auth.scopes'][name]
-  return needed === undefined ? [] : [needed]
 }
 
 function textHeader(description: string): Json {

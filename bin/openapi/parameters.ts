@@ -1,15 +1,18 @@
 import { tenantPattern } from '#shared/platform/auth/tenant.ts'
-import { pathVariables, type Route } from '#shared/platform/http/route.ts'
+import { pathOf, pathVariables, type Route } from '#shared/platform/http/route.ts'
 import { type FieldKind, type Listing, operatorsOf } from '#shared/platform/listing/listing.ts'
+import { sortsOf } from '#shared/platform/listing/sort.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type Json, reference } from './schemas.ts'
+import { type Json, jsonSchema, reference } from './schemas.ts'
 
 /** Every parameter that an operation takes. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
   return [
-    ...pathVariables(route.path).map((name) => path(name)),
+    ...pathVariables(pathOf(route, settings)).map((name) => path(name)),
     ...(route.auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
-    ...(route.listing ? listParameters(route, route.listing, settings) : []),
+    ...(route.listing ? listParameters(route, route.listing, settings) : queryParameters(route, settings)),
+    ...(route.ifMatch ? [reference('parameters', 'IfMatch')] : []),
+    ...(route.reason ? [reasonHeader(route.reason(settings))] : []),
     ...(route.idempotency === 'none' ? [] : [idempotencyKey(route, settings)]),
     ...(route.reply.etag && route.method === 'GET' ? [reference('parameters', 'IfNoneMatch')] : []),
     ...(route.auth === 'bearer' ? [reference('parameters', 'Nonce')] : []),
@@ -42,6 +45,14 @@ export function sharedParameters(settings: Settings): Json {
       'If-None-Match',
       'An entity tag that the caller has: answered 304 while it is current.',
     ),
+    IfMatch: {
+      ...header(
+        'If-Match',
+        'The entity tag that the caller has seen: refused once the item has changed since.',
+      ),
+      required: true,
+      'x-open-point': 'codes.missingIfMatch',
+    },
     CorrelationId: {
       ...header(
         'X-Correlation-Id',
@@ -58,6 +69,26 @@ export function sharedParameters(settings: Settings): Json {
     },
     Traceparent: header('traceparent', 'W3C Trace Context.'),
     Tracestate: header('tracestate', 'W3C Trace Context.'),
+  }
+}
+
+function queryParameters(route: Route, settings: Settings): Json[] {
+  if (!route.query) return []
+  const { properties = {}, required = [] } = jsonSchema(route.query(settings)) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, schema]) => {
+    return { name, in: 'query', required: required.includes(name), schema }
+  })
+}
+
+function reasonHeader({ header: name, maxLength }: { header: string; maxLength: number }): Json {
+  return {
+    ...header(name, 'Why, for the audit.'),
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength },
+    'x-open-point': 'codes.hardDeleteReason',
   }
 }
 
@@ -82,22 +113,14 @@ function idempotencyKey(route: Route, settings: Settings): Json {
 
 function listParameters({ operation }: Route, listing: Listing, settings: Settings): Json[] {
   const offset = settings['lists.offsetPaging'].some((one) => one === operation)
-  const sorts = [
-    'created_at.desc',
-    'created_at.asc',
-    'id.desc',
-    'id.asc',
-    'created_at.desc,id.desc',
-    'created_at.asc,id.asc',
-  ]
   const pageSize = { type: 'integer', minimum: 1, maximum: settings['lists.pageSizeAbsurd'], default: 25 }
   const budget = settings['lists.readBudget']
   return [
     {
-      ...query('sort', 'The order; created_at is the time in the id, so both sort alike.'),
+      ...query('sort', meaningOfSort(listing)),
       schema: {
         type: 'string',
-        enum: sorts,
+        enum: sortsOf(listing),
         default: settings['lists.defaultSort'],
         'x-open-point': 'lists.defaultSort',
       },
@@ -127,6 +150,11 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
     ...(offset ? ['limit', 'offset'].map((name) => legacy(name)) : []),
     ...Object.entries(listing.fields).flatMap(([field, kind]) => filters(field, kind, listing, settings)),
   ]
+}
+
+function meaningOfSort({ orders = {} }: Listing): string {
+  const others = Object.keys(orders).map((field) => ` ${field} sorts by its characters, then by id.`)
+  return `The order; created_at is the time in the id, so both sort alike.${others.join('')}`
 }
 
 function legacy(name: string): Json {
@@ -163,6 +191,7 @@ const meanings = {
 
 function schemaOfValue(field: string, kind: FieldKind, listing: Listing, settings: Settings): Json {
   const allowed = listing.allowed(settings)[field]
+  if (kind === 'boolean') return { type: 'boolean' }
   if (kind === 'date-time') return { type: 'string', format: 'date-time' }
   if (kind === 'integer')
     return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }

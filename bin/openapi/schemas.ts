@@ -14,6 +14,11 @@ export function jsonSchema(schema: v.GenericSchema): Json {
     overrideAction: ({ valibotAction, jsonSchema: soFar }) => {
       const action = valibotAction as { type: string }
       if (action.type === 'safe_integer') return { ...safe, ...soFar, type: 'integer' } as never
+      if (action.type === 'characters') {
+        const { min, max } = (valibotAction as unknown as { requirement: { min: number; max: number } })
+          .requirement
+        return { ...soFar, minLength: min, maxLength: max } as never
+      }
       // The pattern of the library is its own; the format says what callers need.
       if (action.type === 'iso_timestamp') return { ...soFar, format: 'date-time' } as never
       if (action.type === 'ends_with') return { ...soFar, pattern: 'Z$' } as never

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { timestamp } from '../platform/clock.ts'
 import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { utc } from '../platform/schemas/date-time.ts'
 import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
@@ -41,8 +42,6 @@ export interface Order {
   /** Counts the changes; entity tags and conditional writes go by it. */
   version: number
 }
-
-const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))
 
 /** An order as callers see it: the fields that the deployment shows. */
 export const OrderView = perSettings((settings) => {

@@ -3,16 +3,21 @@ import { describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
 import { commonOptions } from '#bin/bundle.ts'
 import { smallSdk } from '#bin/bundle-sdk.ts'
+import { type Replacement, replacements } from '#bin/bundle-sdk-replacements.ts'
 
 describe('trimming the SDK', () => {
-  const trimmed = (module?: string) =>
+  const publisher = join(import.meta.dirname, 'sample-publisher.ts')
+  const files = join(import.meta.dirname, '../files/sample-files.ts')
+  const built = (entry: string, list: readonly Replacement[]) =>
     build({
       ...commonOptions,
-      entryPoints: [join(import.meta.dirname, 'sample-publisher.ts')],
+      entryPoints: [entry],
       write: false,
       logLevel: 'silent',
-      plugins: [smallSdk(module ? [{ module, why: '', code: 'export {}' }] : [])],
+      plugins: [smallSdk(list)],
     })
+  const trimmed = (module?: string) =>
+    built(publisher, module ? [{ module, why: '', code: 'export {}' }] : [])
 
   test('fails the build when the SDK lacks a module that is to be replaced', async () => {
     const module = '@smithy/core/dist-es/gone.js'
@@ -22,6 +27,25 @@ describe('trimming the SDK', () => {
   test('fails the build when the SDK does not import such a module', async () => {
     const module = '@smithy/core/dist-es/submodules/serde/index.browser.js'
     await expect(trimmed(module)).rejects.toThrow(`${module} is no longer imported by the AWS SDK`)
+  })
+
+  test('asks for a module that one client brings where that client is', async () => {
+    const module = '@smithy/core/dist-es/submodules/serde/index.browser.js'
+    const ofS3 = { module, why: '', code: 'export {}', broughtBy: '@aws-sdk/client-s3' }
+    await expect(built(publisher, [...replacements, ofS3])).resolves.toBeDefined()
+    await expect(built(files, [...replacements, ofS3])).rejects.toThrow(
+      `${module} is no longer imported by the AWS SDK`,
+    )
+  })
+
+  test('fails the build when a module is not what its replacement is made of', async () => {
+    const schemas = '@aws-sdk/client-s3/dist-es/schemas/schemas_0.js'
+    const without = replacements.filter(({ module }) => module !== schemas)
+    const given = replacements.find(({ module }) => module === schemas) as Replacement
+    const code = () => (typeof given.code === 'string' ? given.code : given.code('export var PutObject$ = 1'))
+    await expect(built(files, [...without, { ...given, code }])).rejects.toThrow(
+      'The schemas of S3 are written otherwise than they were.',
+    )
   })
 
   test('fails the build when a replacement lacks a name that the SDK imports', async () => {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Cost, measureCosts } from './costs.ts'
+import { measureCosts } from './costs.ts'
+import type { Cost } from './meter.ts'
 
 let costs: Map<string, Cost>
 beforeAll(async () => {
@@ -45,5 +46,55 @@ describe('at DynamoDB', () => {
     // 1,000 orders of some 300 bytes, read in pages of a hundred at 4 KB a unit.
     expect(requests).toBeLessThanOrEqual(10)
     expect(readUnits).toBeLessThanOrEqual(110)
+  })
+})
+
+describe('a discount code at DynamoDB', () => {
+  const units = ({ tableWriteUnits, indexEntries }: Cost) => tableWriteUnits + indexEntries
+
+  test('is created in one request and at most eight write units', () => {
+    const cost = costOf('create a code')
+    expect(cost).toMatchObject({ status: 201, requests: 1, readUnits: 0 })
+    expect(units(cost)).toBeLessThanOrEqual(8)
+  })
+  test('is read in one request and one unit', () =>
+    expect(costOf('read a code')).toMatchObject({
+      status: 200,
+      requests: 1,
+      readUnits: 1,
+      tableWriteUnits: 0,
+    }))
+  test('is changed in two requests, and refused in one', () => {
+    expect(costOf('change a code')).toMatchObject({
+      status: 200,
+      requests: 2,
+      tableWriteUnits: 4,
+      indexEntries: 0,
+    })
+    expect(costOf('change a code by a stale tag')).toMatchObject({
+      status: 412,
+      requests: 1,
+      tableWriteUnits: 0,
+    })
+  })
+  test('is deleted softly in one request, and a second time changes nothing', () => {
+    expect(costOf('delete a code softly')).toMatchObject({ status: 204, requests: 1, readUnits: 0 })
+    expect(costOf('delete a code softly again')).toMatchObject({
+      status: 204,
+      requests: 1,
+      tableWriteUnits: 0,
+    })
+  })
+  test('is restored, shared and deleted for good in two requests each', () => {
+    for (const request of ['restore a code', 'share a code', 'delete a code for good']) {
+      expect([request, costOf(request).requests]).toEqual([request, 2])
+    }
+  })
+  test('is found by its text without reading the others', () => {
+    for (const request of ['find a code by its text', 'list codes by their text']) {
+      const { status, requests } = costOf(request)
+      expect([request, status]).toEqual([request, 200])
+      expect(requests).toBeLessThanOrEqual(3)
+    }
   })
 })

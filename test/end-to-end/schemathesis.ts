@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
+const description = join(root, 'openapi.json')
 const version = '4.32.5'
 const venv = join(root, 'node_modules/.cache', `schemathesis-${version}`)
 
@@ -28,7 +30,9 @@ const checks = [
 export async function schemathesis(
   baseUrl: string,
   token: string,
-): Promise<{ passed: boolean; report: string }> {
+): Promise<{ passed: boolean; report: string; operations: number }> {
+  const { paths } = JSON.parse(await readFile(description, 'utf8'))
+  const operations = Object.values(paths as object).flatMap((methods) => Object.keys(methods)).length
   const command = join(venv, 'bin/schemathesis')
   if (!existsSync(command)) {
     await run('python3', ['-m', 'venv', venv])
@@ -53,13 +57,13 @@ export async function schemathesis(
     ],
   ]
   try {
-    const { stdout } = await run(command, ['run', join(root, 'openapi.json'), ...options], {
+    const { stdout } = await run(command, ['run', description, ...options], {
       cwd: venv,
       maxBuffer: 1e8,
     })
-    return { passed: true, report: stdout }
+    return { passed: true, report: stdout, operations }
   } catch (thrown) {
     const { stdout = '', stderr = '' } = thrown as { stdout?: string; stderr?: string }
-    return { passed: false, report: `${stdout}\n${stderr}` }
+    return { passed: false, report: `${stdout}\n${stderr}`, operations }
   }
 }

@@ -126,10 +126,12 @@ describe('after the payout', () => {
     if (!proceed) throw new Error('the endpoint cannot proceed')
     const broken = await startWith({
       ...payments,
-      async proceed(resume, context) {
-        const reply = await proceed(resume, context)
-        const writes = reply.writes?.map((write) => ({ ...write, item: { ...write.item, big } })) ?? []
-        return { ...reply, writes }
+      async proceed(resume, request, context) {
+        const reply = await proceed(resume, request, context)
+        const writes = reply.writes?.map((write) => {
+          return 'item' in write ? { ...write, item: { ...write.item, big } } : write
+        })
+        return { ...reply, ...(writes && { writes }) }
       },
     })
     const call = {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import { routes } from '#functions/routes.ts'
+import { functionOf, routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { preflight } from '#lib/function-entries.ts'
 import { pascalCase } from '#lib/service-function.ts'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template } = await synthesise('prod')
+const { template, settings } = await synthesise('prod')
 
 describe('the relay', () => {
   const [[queueId, queue]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
@@ -49,12 +50,15 @@ describe('the relay', () => {
 describe('alarms', () => {
   const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm')
   const functions = [
-    ...routes.map(({ route }) => ({ name: route.operation, breaks: route.breaks })),
-    ...subscriptions,
-    preflight,
+    ...routes.map((entry) => ({
+      name: entry.route.operation,
+      breaks: entry.route.breaks,
+      answeredBy: functionOf(entry).name,
+    })),
+    ...[...subscriptions, preflight].map(({ name, breaks }) => ({ name, breaks, answeredBy: name })),
   ]
 
-  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks }) => {
+  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks, answeredBy }) => {
     const { Properties: alarm } = resourceNamed(
       template,
       'AWS::CloudWatch::Alarm',
@@ -63,7 +67,9 @@ describe('alarms', () => {
     expect(alarm.AlarmDescription).toBe(breaks)
     const metrics = JSON.stringify(alarm)
     expect(metrics).toContain('"MetricName":"Errors"')
-    expect(metrics).toMatch(new RegExp(`"FunctionName","Value":\\{"Ref":"${pascalCase(name)}[0-9A-F]{8}"`))
+    expect(metrics).toMatch(
+      new RegExp(`"FunctionName","Value":\\{"Ref":"${pascalCase(answeredBy)}[0-9A-F]{8}"`),
+    )
   })
 
   test.each(routes)('$route.operation that answers 5xx without throwing counts as failed', ({ route }) => {
@@ -74,7 +80,7 @@ describe('alarms', () => {
     )
     const metrics = JSON.stringify(alarm.Metrics)
     expect(metrics).toContain('"MetricName":"5XXError"')
-    expect(metrics).toContain(`{"Name":"Resource","Value":"${route.path}"}`)
+    expect(metrics).toContain(`{"Name":"Resource","Value":"${gatewayPathOf(route, settings)}"}`)
     expect(metrics).toContain(`{"Name":"Method","Value":"${route.method}"}`)
   })
 

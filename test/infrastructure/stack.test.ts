@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { routes } from '#functions/routes.ts'
+import { functionOf, routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { functionEntries, preflight } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
@@ -9,11 +9,15 @@ import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } fr
 const { template, settings } = await synthesise('prod')
 const local = await synthesise('local')
 
+const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
+/** Each function and what it may do: all that the routes use which it answers. */
 const functions = [
-  ...routes.map(({ route }) => ({ name: route.operation, uses: route.uses, breaks: route.breaks })),
-  ...subscriptions.map(({ name, uses, breaks }) => ({ name, uses, breaks })),
-  { name: preflight.name, uses: [], breaks: preflight.breaks },
-] as { name: string; uses: Right[]; breaks: string }[]
+  ...[...byFunction].map(([name, entries]) => {
+    return { name, uses: [...new Set(entries.flatMap(({ route }) => route.uses))] }
+  }),
+  ...subscriptions.map(({ name, uses }) => ({ name, uses })),
+  { name: preflight.name, uses: [] },
+] as { name: string; uses: Right[] }[]
 
 describe('the table', () => {
   const [[, table]] = resourcesOf(template, 'AWS::DynamoDB::Table') as [[string, Resource]]
@@ -72,7 +76,7 @@ test('the local stage has nothing that the local engine refuses', () => {
 })
 
 describe('functions', () => {
-  test('there is one for each route and subscription, and one for preflight', () => {
+  test('there is one for each method of a path and each subscription, and one for preflight', () => {
     expect(Object.keys(functionEntries()).sort()).toEqual(functions.map(({ name }) => name).sort())
     template.resourceCountIs('AWS::Lambda::Function', functions.length)
   })
@@ -90,22 +94,23 @@ describe('functions', () => {
     expect(logs.Properties.RetentionInDays).toBe(180)
   })
 
-  test.each(routes)(
-    'a request of $route.operation can spend its budget and still be answered',
-    ({ route }) => {
-      const { Properties: built } = resourceNamed(
-        template,
-        'AWS::Lambda::Function',
-        pascalCase(route.operation),
-      )
-      const { maxMilliseconds } = settings['requests.timeoutHeader']
-      expect(built.Timeout * 1000).toBeGreaterThanOrEqual(maxMilliseconds + 1000)
-      expect(built.Timeout).toBeLessThanOrEqual(29)
-      expect(Object.keys(built.Environment.Variables).includes('SECRET_ARN')).toBe(
-        route.uses.includes('secret.read'),
-      )
-    },
-  )
+  test.each(routes)('a request of $route.operation can spend its budget and still be answered', (entry) => {
+    const { Properties: built } = resourceNamed(
+      template,
+      'AWS::Lambda::Function',
+      pascalCase(functionOf(entry).name),
+    )
+    const { maxMilliseconds } = settings['requests.timeoutHeader']
+    expect(built.Timeout * 1000).toBeGreaterThanOrEqual(maxMilliseconds + 1000)
+    expect(built.Timeout).toBeLessThanOrEqual(29)
+  })
+
+  test.each(functions)('$name is told of the secret and the bucket if it uses them', ({ name, uses }) => {
+    const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
+    const told = Object.keys(built.Environment.Variables)
+    expect(told.includes('SECRET_ARN')).toBe(uses.includes('secret.read'))
+    expect(told.includes('FILES_BUCKET')).toBe(uses.includes('files.write') || uses.includes('files.link'))
+  })
 
   test('every log ends', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup')
@@ -117,22 +122,36 @@ describe('functions', () => {
 
 describe('rights', () => {
   const [[tableId]] = resourcesOf(template, 'AWS::DynamoDB::Table') as [[string, Resource]]
-  const [[secretId]] = resourcesOf(template, 'AWS::SecretsManager::Secret') as [[string, Resource]]
+  const secretOf = (name: string) => ({
+    Ref: resourcesOf(template, 'AWS::SecretsManager::Secret').find(([id]) => id.startsWith(name))?.[0],
+  })
   const [[busId]] = resourcesOf(template, 'AWS::Events::EventBus') as [[string, Resource]]
   const [[queueId]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
+  const [[bucketId]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
+  const exports = { 'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, '/exports/*']] }
 
   const expected: Record<Right, [action: string, on: unknown][]> = {
     'table.read': [
       ['dynamodb:GetItem', table],
+      ['dynamodb:BatchGetItem', table],
       ['dynamodb:Query', table],
     ],
     'table.find': [['dynamodb:Query', index]],
     'table.write': [['dynamodb:PutItem', table]],
-    'secret.read': [['secretsmanager:GetSecretValue', { Ref: secretId }]],
+    'table.update': [['dynamodb:UpdateItem', table]],
+    'table.delete': [['dynamodb:DeleteItem', table]],
+    'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
+    'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
+    'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
     'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
+    'files.write': [
+      ['s3:PutObject', exports],
+      ['s3:AbortMultipartUpload', exports],
+    ],
+    'files.link': [['s3:GetObject', exports]],
   }
   const ofConsumers: [string, unknown][] = [
     ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(

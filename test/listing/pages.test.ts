@@ -5,7 +5,7 @@ import { firstIdAt, timeOf, uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
 import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
-import { keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -51,7 +51,8 @@ function request(
 ): Omit<PageRequest, 'position'> {
   return {
     table: service.table,
-    partitions: partitionsOf(tenant, 'order', shards),
+    tenant,
+    shards,
     listing: orderListing,
     query: parseListQuery(query, orderListing, 'orders.list', false, localSettings),
     searchFields: [],

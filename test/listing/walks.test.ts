@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Clock } from '#shared/platform/clock.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '#test/support/service.ts'
+import { standingClock } from './standing-clock.ts'
 
 interface Listed {
   id: string
@@ -16,21 +16,7 @@ interface Listed {
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 const statuses = ['active', 'paid', 'cancelled']
 
-/** A clock that stands still unless told to move: many inserts fall into one millisecond. */
-function standingClock(): Clock & { at: number } {
-  return {
-    ...systemClock,
-    at: start,
-    now() {
-      return this.at
-    },
-    async sleep(milliseconds) {
-      this.at += Math.ceil(milliseconds)
-    },
-  }
-}
-
-const clock = standingClock()
+const clock = standingClock(start)
 let service: Service
 beforeAll(async () => {
   service = await startService({ clock })

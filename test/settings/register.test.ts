@@ -15,9 +15,16 @@ const sources = execFileSync(
   .split('\n')
   .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/settings/'))
 const code = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
-const tests = ['test/settings/changes.test.ts', 'test/infrastructure', 'test/faults']
+const tests = [
+  'test/settings/changes.test.ts',
+  'test/settings/code-changes.test.ts',
+  'test/infrastructure',
+  'test/faults',
+]
   .flatMap((place) =>
-    execFileSync('git', ['ls-files', place], { cwd: root, encoding: 'utf8' }).trim().split('\n'),
+    execFileSync('git', ['ls-files', '-co', '--exclude-standard', place], { cwd: root, encoding: 'utf8' })
+      .trim()
+      .split('\n'),
   )
   .map((file) => readFileSync(join(root, file), 'utf8'))
   .join('\n')

@@ -1,44 +1,97 @@
-import type { Route } from '#shared/platform/http/route.ts'
+import { type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
 import type { Service } from './service.ts'
 
-/** What the guarantee tests need to know of an operation that its route does not say: one entry an operation. */
-export interface Example {
-  /** A valid body. */
+/** A valid call of an operation, as far as its route does not say it. */
+export interface Valid {
+  /** The path variables. */
+  params?: Record<string, string>
+  query?: Record<string, string>
+  headers?: Record<string, string>
   body?: unknown
-  /** Makes what the path names, in a tenant, and returns the path variables. */
-  given?: (service: Service, tenant: string) => Promise<Record<string, string>>
 }
+
+/**
+ * What the guarantee tests need to know of an operation that its route does not say: one entry an operation. It
+ * makes what the call is about in a tenant.
+ */
+export type Example = (service: Service, tenant: string) => Valid | Promise<Valid>
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
+let codes = 0
+const code = () => ({
+  code: `CODE-${codes++}`,
+  type: 'percent-10',
+  name: 'Ten off',
+  expiry_at: '2099-01-01T00:00:00Z',
+})
+const maker = { role: 'Admin', sub: 'maker', scope: 'codes:read codes:write' }
+
+async function made(service: Service, tenant: string, path: string, body: unknown) {
+  const headers = { 'Idempotency-Key': crypto.randomUUID() }
+  return service.call({ method: 'POST', path, as: { ...maker, tenant }, headers, body })
+}
+
+/** A code, and perhaps more done to it. */
+const madeCode = async (service: Service, tenant: string) => {
+  const { json, headers } = await made(service, tenant, '/codes', code())
+  return { params: { id: json.id as string }, etag: headers.ETag ?? '' }
+}
 
 export const examples: Record<string, Example> = {
-  'orders.create': { body: order },
-  'orders.read': {
-    given: async (service, tenant) => {
-      const answer = await service.call({
-        method: 'POST',
-        path: '/v1/orders',
-        as: { tenant, role: 'Editor', sub: 'maker' },
-        headers: { 'Idempotency-Key': crypto.randomUUID() },
-        body: order,
-      })
-      return { id: answer.json.id }
-    },
+  'orders.create': () => ({ body: order }),
+  'orders.read': async (service, tenant) => {
+    const { json } = await made(service, tenant, '/v1/orders', order)
+    return { params: { id: json.id } }
   },
-  'orders.list': {},
-  'health.read': {},
+  'orders.list': () => ({}),
+  'health.read': () => ({}),
+  'codes.create': () => ({ body: code() }),
+  'codes.read': madeCode,
+  'codes.list': () => ({}),
+  'codes.update': async (service, tenant) => {
+    const { params, etag } = await madeCode(service, tenant)
+    return { params, headers: { 'If-Match': etag }, body: { name: 'Another name' } }
+  },
+  'codes.delete': madeCode,
+  'codes.hard-delete': async (service, tenant) => ({
+    ...(await madeCode(service, tenant)),
+    query: { force: 'true' },
+    headers: { 'X-Audit-Log-Reason': 'made by mistake' },
+  }),
+  'codes.restore': async (service, tenant) => {
+    const { params } = await madeCode(service, tenant)
+    await service.call({ method: 'DELETE', path: `/codes/${params.id}`, as: { ...maker, tenant } })
+    return { params, body: {} }
+  },
+  'codes.share': async (service, tenant) => ({
+    ...(await madeCode(service, tenant)),
+    body: { grantee_tenant: tenant },
+  }),
+  'codes.export': () => ({}),
+  'codes.import': () => {
+    const { code: text, type, name, expiry_at } = code()
+    return { body: `code,type,name,expiry_at\r\n${text},${type},${name},${expiry_at}\r\n` }
+  },
+  'codes.bulk-update': async (service, tenant) => {
+    const { params, etag } = await madeCode(service, tenant)
+    return { body: { items: [{ id: params.id, if_match: etag, name: 'Another name' }] } }
+  },
 }
 
-export function exampleOf(route: Route): Example {
+/** A valid call of a route, made possible in a tenant: its path with the query, headers and body. */
+export async function exampleOf(route: Route, service: Service, tenant: string) {
   const example = examples[route.operation]
-  if (!example) throw new Error(`${route.operation} has no example in test/support/examples.ts`)
-  return example
-}
-
-/** The route's path with the variables of an example in it. */
-export async function pathOf(route: Route, service: Service, tenant: string): Promise<string> {
-  const params = (await exampleOf(route).given?.(service, tenant)) ?? {}
-  return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) =>
+  if (!example) throw new Error(`test/support/examples.ts has no entry for ${route.operation}`)
+  const { params = {}, query = {}, headers = {}, body } = await example(service, tenant)
+  const path = templateOf(route, service.settings).replace(/\{([a-z_]+)\}/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? 'absent'),
   )
+  const type: Record<string, string> = route.bodyType ? { 'Content-Type': route.bodyType } : {}
+  return { path: withQuery(path, query), headers: { ...type, ...headers }, body }
+}
+
+/** A path with more in its query. */
+export function withQuery(path: string, query: Record<string, string>): string {
+  const more = new URLSearchParams(query).toString()
+  return more === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${more}`
 }

@@ -3,16 +3,19 @@ import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
 import { type Clock, systemClock } from '#shared/platform/clock.ts'
 import type { Endpoint } from '#shared/platform/http/endpoint.ts'
-import { handleRequest, type Runtime } from '#shared/platform/http/handle-request.ts'
+import { handleRequest } from '#shared/platform/http/handle-request.ts'
+import type { Runtime } from '#shared/platform/http/passage.ts'
 import type { HttpResponse } from '#shared/platform/http/request.ts'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { cursorSeal } from '#shared/platform/listing/cursor.ts'
 import type { Log, RequestLine } from '#shared/platform/logging/log.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
-import { type Item, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { testClient } from './dynamodb-client.ts'
+import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { createTable } from './tables.ts'
 
@@ -39,7 +42,8 @@ export interface Service {
   lines: RequestLine[]
   call(call: Call): Promise<Answer>
   /** All items of an entity of a tenant, oldest first. */
-  items(tenant: string, entity: 'order' | 'audit'): Promise<Item[]>
+  items(tenant: string, entity: Entity): Promise<Item[]>
+  files: MemoryFiles['files']
 }
 
 export interface ServiceOptions {
@@ -59,11 +63,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const lines: RequestLine[] = []
   const log: Log = { request: (line) => lines.push(line), relayed: () => {} }
   const seal = cursorSeal(new TextEncoder().encode('a secret of the tests, long enough'), clock.randomBytes)
+  const store = memoryFiles()
   const runtime: Runtime = {
     settings,
     clock,
     log,
     tokens: tokenVerifier(settings),
+    openFiles: () => store,
+    secret: async (name) => `secret of ${name}`,
     openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
     cursorSeal: async () => seal,
   }
@@ -75,9 +82,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     table,
     tableName,
     lines,
+    files: store.files,
     async call({ method = 'GET', path, as, headers = {}, body }) {
       const url = new URL(path, 'http://service')
-      const matched = match(endpoints, method, url.pathname)
+      const matched = match(endpoints, method, url.pathname, settings)
       if (!matched) throw new Error(`no route for ${method} ${path}`)
       const token = as && (await tokenFor(as, settings, clock.now()))
       const sent = {
@@ -86,7 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         ...lowerCase(headers),
       }
       const response = await handleRequest(
-        matched.endpoint,
+        matched.endpoints,
         {
           method,
           path: url.pathname,
@@ -97,7 +105,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         },
         runtime,
       )
-      return { ...response, json: response.body ? JSON.parse(response.body) : undefined }
+      const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
+      return { ...response, json: json ? JSON.parse(json) : undefined }
     },
     async items(tenant, entity) {
       const [partition = ''] = partitionsOf(tenant, entity)
@@ -112,17 +121,21 @@ export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
   return endpoint
 }
 
-function match(endpoints: Endpoint[], method: string, path: string) {
-  for (const endpoint of endpoints) {
-    const pattern = endpoint.route.path.replace(/\{([a-z_]+)\}/g, '(?<$1>[^/]+)')
+/** As the gateway does: by its method and path, behind which several endpoints may stand. */
+function match(endpoints: Endpoint[], method: string, path: string, settings: Settings) {
+  const asked = method === 'HEAD' ? 'GET' : method
+  const atMethod = endpoints.filter(({ route }) => route.method === asked)
+  for (const gatewayPath of new Set(atMethod.map(({ route }) => gatewayPathOf(route, settings)))) {
+    const pattern = gatewayPath.replace(/\{([a-z_]+)\}/g, '(?<$1>[^/]+)')
     const found = new RegExp(`^${pattern}$`).exec(path)
-    const asked = method === 'HEAD' ? 'GET' : method
-    if (found && endpoint.route.method === asked) {
-      const params = Object.entries(found.groups ?? {}).map(([name, value]) => [
-        name,
-        decodeURIComponent(value),
-      ])
-      return { endpoint, params: Object.fromEntries(params) as Record<string, string> }
+    if (!found) continue
+    const params = Object.entries(found.groups ?? {}).map(([name, value]) => [
+      name,
+      decodeURIComponent(value),
+    ])
+    return {
+      endpoints: atMethod.filter(({ route }) => gatewayPathOf(route, settings) === gatewayPath),
+      params: Object.fromEntries(params) as Record<string, string>,
     }
   }
   return undefined

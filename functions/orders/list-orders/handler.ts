@@ -12,4 +12,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint, { secret: deploymentSecret })
+export const handler = lambda(endpoint, { deploymentSecret })

@@ -12,7 +12,8 @@ import { auditItem } from './audit-record.ts'
  */
 export async function auditDenial(
   thrown: unknown,
-  operation: string,
+  action: string,
+  area: string,
   caller: Caller | undefined,
   correlationId: string,
   table: Table,
@@ -21,9 +22,8 @@ export async function auditDenial(
   const answer = thrown instanceof Denial ? thrown.failure : thrown
   const reason = thrown instanceof Denial ? thrown.reason : deniedCode(thrown)
   if (!caller || !reason) return answer
-  const [area = ''] = operation.split('.')
   const target = thrown instanceof Denial ? thrown.target : area
-  const entry = { action: operation, target, result: 'deny' as const, reason }
+  const entry = { action, target, result: 'deny' as const, reason }
   await table.put({ item: auditItem(caller, entry, correlationId, clock), condition: { absent: true } })
   return answer
 }

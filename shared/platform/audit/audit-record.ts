@@ -7,12 +7,17 @@ export interface AuditEntry {
   action: string
   /** The kind of resource and, in the caller's reach, its id: `order/…`. */
   target: string
+  /** What changed, without free text and other secrets. */
   before?: Record<string, unknown>
   after?: Record<string, unknown>
+  /** The reason that the caller gave, where one is asked for. */
+  reason?: string
+  /** The tenant that the action worked in; the record lies there. The actor's own unless given. */
+  tenant?: string
 }
 
-/** An audit record (contract, 'Audit record'). It lies in the tenant of the actor. */
-export interface AuditRecord extends AuditEntry {
+/** An audit record (contract, 'Audit record'). Denials lie in the tenant of the actor, and name no other. */
+export interface AuditRecord extends Omit<AuditEntry, 'tenant'> {
   actor_id: string
   role: string
   token_sub: string
@@ -25,7 +30,7 @@ export interface AuditRecord extends AuditEntry {
 
 export function auditItem(
   caller: Caller,
-  entry: AuditEntry & { result: AuditRecord['result']; reason: string },
+  { tenant = caller.tenant, ...entry }: AuditEntry & { result: AuditRecord['result']; reason: string },
   correlationId: string,
   clock: Clock,
 ): Item {
@@ -34,10 +39,10 @@ export function auditItem(
     actor_id: caller.sub,
     role: caller.role ?? 'none',
     token_sub: caller.sub,
-    tenant_id: caller.tenant,
+    tenant_id: tenant,
     correlation_id: correlationId,
     at: timestamp(clock.now()),
     ...entry,
   }
-  return { ...keyOf(caller.tenant, 'audit', id), ...record }
+  return { ...keyOf(tenant, 'audit', id), ...record }
 }

@@ -6,7 +6,7 @@ export class Denial extends Error {
   override name = 'Denial'
   readonly failure: Failure
   readonly reason: ErrorCode
-  /** The kind of resource; never the id, which may be another tenant's. */
+  /** The kind of resource, with its id only where it is the caller's own tenant's: `code/…`. */
   readonly target: string
 
   constructor(failure: Failure, reason: ErrorCode, target: string) {

@@ -7,21 +7,27 @@ import type { Reply } from './reply.ts'
 import { hasBody, type Route } from './route.ts'
 
 /** A reply that breaks its own schema is a fault, found before anything of it is committed. */
-export function render(reply: Reply, route: Route, settings: Settings): Answer {
+export function render(reply: Reply, route: Route, settings: Settings, correlation: Correlation): Answer {
+  if (reply.failure) return errorAnswer(reply.failure, correlation)
   const { status, body, etag, location } = reply
-  const { schema, mediaType } = route.reply
+  const type = route.reply.mediaType?.(settings) ?? 'application/json'
   const cacheable = etag !== undefined && !hasBody(route)
   const headers = {
     ...(etag !== undefined && { ETag: etag }),
     ...(cacheable && { 'Cache-Control': 'private, no-cache' }),
     ...(location !== undefined && { Location: location }),
-    ...(body !== undefined && { 'Content-Type': mediaType?.(settings) ?? 'application/json' }),
+    ...(body !== undefined && { 'Content-Type': type }),
+    ...reply.headers,
   }
   return {
     status,
     headers,
-    body: body === undefined ? undefined : JSON.stringify(v.parse(schema(settings), body)),
+    body: body === undefined ? undefined : textOf(v.parse(route.reply.schema(settings), body), type),
   }
+}
+
+function textOf(body: unknown, mediaType: string): string {
+  return typeof body === 'string' && !/[/+]json\b/.test(mediaType) ? body : JSON.stringify(body)
 }
 
 export function errorAnswer(failure: Failure, correlation: Correlation): Answer {

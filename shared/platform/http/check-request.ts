@@ -7,13 +7,14 @@ import { fail, failField } from '../errors/failure.ts'
 import { parseListQuery } from '../listing/list-query.ts'
 import type { Checked } from './endpoint.ts'
 import { parseBody } from './parse-body.ts'
+import { auditReason, ifMatch } from './parse-headers.ts'
+import { parseQuery } from './parse-query.ts'
 import type { HttpRequest } from './request.ts'
-import { hasBody, type Route } from './route.ts'
+import { bodyLimitOf, type Route } from './route.ts'
 
 /** @throws the setting's code with 413 when the body passes the cap of its route (contract, 'Limits') */
 export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
-  const named = hasBody(route) ? route.payloadKilobytes : undefined
-  const max = (named ?? settings['limits.defaultBodyKilobytes']) * 1024
+  const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
   const details = { fields: { body: { reason: 'too_large', max, actual } } }
@@ -56,7 +57,7 @@ export function scopeOf(
   return scope
 }
 
-/** The query and the body by the route's schemas. @throws VALIDATION.*, AUTHZ.filter.denied */
+/** The query, the headers and the body by what the route says of them. @throws VALIDATION.*, AUTHZ.filter.denied */
 export function parseRequest(
   request: HttpRequest,
   route: Route,
@@ -68,9 +69,14 @@ export function parseRequest(
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   const list =
     route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
-  const unknown = route.listing ? undefined : query[0]?.[0]
-  if (unknown !== undefined)
-    throw failField('VALIDATION.field.unknown', unknown.slice(0, 64), { reason: 'unknown' })
-  const body = route.body && parseBody(request, route.body(settings), settings)
-  return { params: request.params, body, list, caller, scope }
+  return {
+    params: request.params,
+    query: route.listing ? {} : parseQuery(query, route, settings),
+    list,
+    ifMatch: ifMatch(request, route, settings),
+    reason: auditReason(request, route, settings),
+    body: route.body && parseBody(request, route, route.body(settings), settings),
+    caller,
+    scope,
+  }
 }

@@ -2,8 +2,13 @@ import type * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import type { Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
+import type { Clock } from '../clock.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { Committer } from '../idempotency/commit.ts'
+import type { Budget } from '../limits/budget.ts'
 import type { CursorSeal } from '../listing/cursor.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import type { SecretName } from '../secrets/secret.ts'
 import type { Table } from '../table/table.ts'
 import type { Intent, Reply } from './reply.ts'
 import type { Route } from './route.ts'
@@ -12,6 +17,12 @@ import type { Route } from './route.ts'
 export interface Checked<Body> {
   params: Readonly<Record<string, string>>
   body: Body
+  /** The parameters of the route's query schema. */
+  query: Readonly<Record<string, string | undefined>>
+  /** If-Match, of routes that need it. */
+  ifMatch: string | undefined
+  /** The caller's reason, of routes that need one. */
+  reason: string | undefined
   /** Of lists only. */
   list: ListQuery | undefined
   /** Absent on routes without authentication. */
@@ -29,15 +40,37 @@ export interface Context {
   sleep(milliseconds: number): Promise<void>
   /** Made at its first use, as it needs the deployment's secret. */
   cursorSeal(): Promise<CursorSeal>
+  /** Of endpoints whose function was given one. */
+  files(): FileStore
+  /** Of endpoints whose route says that they use it. */
+  secret(name: SecretName): Promise<string>
+  clock: Clock
+  /** What the request may still take, for calls of other services. */
+  budget: Budget
+  /** For effects that are many commits: each row of a batch is one of its own. */
+  committer: Committer
 }
 
 export interface Endpoint<Body extends v.GenericSchema = v.GenericSchema> {
   route: Route<Body>
   /** Decides. It may read and it never writes. */
   perform(request: Checked<v.InferOutput<Body>>, context: Context): Promise<Reply | Intent>
-  /** Makes the effect of an Intent, or finds it made: it may run again after a crash with the same `resume`. */
-  proceed?(resume: Record<string, unknown>, context: Context): Promise<Reply>
+  /**
+   * Makes the effect of an Intent, or finds it made: it may run again after a crash, with the same `resume` and a
+   * request of the same payload.
+   */
+  proceed?(
+    resume: Record<string, unknown>,
+    request: Checked<v.InferOutput<Body>>,
+    context: Context,
+  ): Promise<Reply>
 }
+
+/** What decides the requests of a route, typed by it. */
+export type PerformOf<R extends Route> =
+  R extends Route<infer Body>
+    ? (request: Checked<v.InferOutput<Body>>, context: Context) => Promise<Reply>
+    : never
 
 /** Joins a route with its decision (see `Route` and `Reply`); `lambda` makes it a function on AWS. */
 export function defineEndpoint<Body extends v.GenericSchema>(

@@ -19,7 +19,8 @@ export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
 /** @param basePath what stands before the service's paths in its public address, for Location */
 export function toResult({ status, headers, body }: HttpResponse, basePath = ''): APIGatewayProxyResult {
   const { Location: location } = headers
-  const placed = location === undefined ? headers : { ...headers, Location: `${basePath}${location}` }
+  const within = location?.startsWith('/')
+  const placed = within ? { ...headers, Location: `${basePath}${location}` } : headers
   return { statusCode: status, headers: placed, body: body ?? '' }
 }
 

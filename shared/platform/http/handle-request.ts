@@ -1,70 +1,41 @@
-import type { Settings } from '../../settings/register.ts'
 import { auditDenial } from '../audit/audit-denial.ts'
-import type { Caller } from '../auth/caller.ts'
-import type { TokenVerifier } from '../auth/verify-token.ts'
-import { type Clock, newId } from '../clock.ts'
-import type { Failure } from '../errors/failure.ts'
+import { newId } from '../clock.ts'
+import { type Failure, fail } from '../errors/failure.ts'
 import { commit } from '../idempotency/commit.ts'
-import { fingerprint } from '../idempotency/fingerprint.ts'
-import { type Answer, recordKey } from '../idempotency/record.ts'
-import { runOnce } from '../idempotency/run-once.ts'
-import { type Budget, startBudget } from '../limits/budget.ts'
-import type { CursorSeal } from '../listing/cursor.ts'
-import type { Log } from '../logging/log.ts'
-import type { Table } from '../table/table.ts'
+import type { Answer } from '../idempotency/record.ts'
+import { startBudget } from '../limits/budget.ts'
 import { errorAnswer, render, toFailure } from './answer.ts'
+import { answerOnce, proceed } from './answer-once.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
-import { type Correlation, correlationHeaders, correlationOf } from './correlation.ts'
-import type { Checked, Context, Endpoint } from './endpoint.ts'
+import { correlationHeaders, correlationOf } from './correlation.ts'
+import type { Checked, Endpoint } from './endpoint.ts'
 import { corsHeaders, securityHeaders } from './headers.ts'
 import { checkAccept, idempotencyKey, matchesEtag, timeBudget } from './parse-headers.ts'
-import type { Reply } from './reply.ts'
+import { contextOf, type Passage, type Runtime } from './passage.ts'
+import { pickEndpoint } from './pick-endpoint.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
-/** What a running service gives to every request. */
-export interface Runtime {
-  settings: Settings
-  clock: Clock
-  log: Log
-  tokens: TokenVerifier
-  openTable(budget: Budget): Table
-  /** Made at its first use, as it needs the deployment's secret. */
-  cursorSeal(): Promise<CursorSeal>
-}
-
-/** What writing down an effect may take after the request's own time; below what the function has left then. */
-const graceMilliseconds = 700
-
-/** One request on its way: what is known so far, for whoever answers it. */
-interface Passage {
-  endpoint: Endpoint
-  request: HttpRequest
-  runtime: Runtime
-  clock: Clock
-  settings: Settings
-  correlation: Correlation
-  budget: Budget
-  table: Table
-  caller: Caller | undefined
-  /** What was stored as failed, for the log. */
-  fault?: Failure
-}
-
-/** Answers one request of one endpoint. It never throws: whatever goes wrong becomes the envelope here. */
+/**
+ * Answers one request. It never throws: whatever goes wrong becomes the envelope here.
+ * @param endpoints those that share the gateway's method; a request that is for none of them is answered 404
+ */
 export async function handleRequest(
-  endpoint: Endpoint,
-  request: HttpRequest,
+  endpoints: readonly Endpoint[],
+  gatewayRequest: HttpRequest,
   runtime: Runtime,
 ): Promise<HttpResponse> {
   const { clock, settings, log } = runtime
   const startedAt = clock.now()
+  const picked = pickEndpoint(endpoints, gatewayRequest, settings)
+  const request = picked?.request ?? gatewayRequest
   const correlation = correlationOf(request.headers, () => newId(clock))
   let answer: Answer
   let failure: Failure | undefined
   try {
+    if (!picked) throw fail('NOT_FOUND.route')
     const budget = startBudget(clock, timeBudget(request.headers, settings))
     const table = runtime.openTable(budget)
-    const known = { endpoint, request, runtime, clock, settings, correlation, budget, table }
+    const known = { ...picked, runtime, clock, settings, correlation, budget, table }
     const passage: Passage = { ...known, caller: undefined }
     answer = await pass(passage)
     if (answer.status >= 400) failure = passage.fault
@@ -72,7 +43,7 @@ export async function handleRequest(
     failure = toFailure(thrown)
     answer = errorAnswer(failure, correlation)
   }
-  const { operation } = endpoint.route
+  const operation = picked?.endpoint.route.operation ?? 'platform.unknown-route'
   const durationMilliseconds = clock.now() - startedAt
   log.request({ operation, status: answer.status, failure, correlation, durationMilliseconds })
   return {
@@ -94,7 +65,9 @@ async function pass(passage: Passage): Promise<Answer> {
     return await decide(passage)
   } catch (thrown) {
     const { endpoint, caller, correlation, table, clock } = passage
-    throw await auditDenial(thrown, endpoint.route.operation, caller, correlation.id, table, clock)
+    const { operation, action = operation } = endpoint.route
+    const [area = ''] = operation.split('.')
+    throw await auditDenial(thrown, action, area, caller, correlation.id, table, clock)
   }
 }
 
@@ -113,60 +86,23 @@ async function decide(passage: Passage): Promise<Answer> {
 
 /** Answers a request without a key: what it writes is still one transaction. */
 async function answerDirectly(passage: Passage, checked: Checked<unknown>): Promise<Answer> {
-  const { endpoint, request, settings } = passage
-  const decision = await endpoint.perform(checked as Checked<never>, contextOf(passage))
-  if ('resume' in decision) throw new Error('an effect outside the table needs an Idempotency-Key')
-  const answer = render(decision, endpoint.route, settings)
-  await commit(passage, decision)
-  const { etag } = decision
+  const { endpoint, request, settings, correlation } = passage
+  const context = contextOf(passage)
+  let decision = await endpoint.perform(checked as Checked<never>, context)
+  if ('resume' in decision) {
+    // Without a key there is nothing to resume: the intent is committed, and carried out here and now.
+    await commit(passage, decision, () => ({}))
+    decision = await proceed(endpoint, decision.resume, checked, context)
+  }
+  const committed = await commit(passage, decision, (taken) => ({
+    answer: render(taken, endpoint.route, settings, correlation),
+  }))
+  if ('existing' in committed) throw new Error('nothing stands in the way of a request without a key')
+  const { answer } = committed.prepared
+  const etag = answer.headers.ETag
   const conditional = request.method === 'GET' || request.method === 'HEAD'
   if (!conditional || etag === undefined || !matchesEtag(request.headers['if-none-match'], etag))
     return answer
   const { 'Content-Type': _, ...headers } = answer.headers
   return { status: 304, headers, body: undefined }
-}
-
-/** Answers a request with a key: once, however often it is sent. */
-async function answerOnce(passage: Passage, checked: Checked<unknown>, key: string): Promise<Answer> {
-  const { endpoint, clock, settings, caller, correlation } = passage
-  const { route } = endpoint
-  const { tenant } = checked.scope
-  const context = contextOf(passage)
-  const { answer, status } = await runOnce({
-    ...passage,
-    keyed: {
-      key: recordKey(caller?.tenant ?? tenant, principalOf(caller), route.operation, key),
-      payloadHash: fingerprint([tenant, checked.params, checked.body ?? null]),
-      expiresAt: Math.floor(clock.now() / 1000) + settings['idempotency.lifetimeHours'] * 3600,
-    },
-    perform: async () => endpoint.perform(checked as Checked<never>, context),
-    proceed: async (resume): Promise<Reply> => {
-      if (!endpoint.proceed) throw new Error(`${route.operation} returns intents without a way to proceed`)
-      return endpoint.proceed(resume, context)
-    },
-    render: (reply) => render(reply, route, settings),
-    renderFault: (fault) => {
-      passage.fault = toFailure(fault)
-      return errorAnswer(passage.fault, correlation)
-    },
-    afterwards: () =>
-      passage.runtime.openTable(startBudget(clock, Math.max(passage.budget.remaining(), graceMilliseconds))),
-  })
-  return { ...answer, headers: { ...answer.headers, 'Idempotency-Status': status } }
-}
-
-/** A subject is unique to its issuer only. */
-function principalOf(caller: Caller | undefined): string {
-  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
-}
-
-function contextOf({ runtime, table, settings, clock }: Passage): Context {
-  return {
-    settings,
-    table,
-    now: () => clock.now(),
-    newId: () => newId(clock),
-    sleep: (milliseconds) => clock.sleep(milliseconds),
-    cursorSeal: () => runtime.cursorSeal(),
-  }
 }

@@ -4,6 +4,8 @@ import type * as v from 'valibot'
 import { tokenVerifier } from '../auth/verify-token.ts'
 import { newId, systemClock } from '../clock.ts'
 import { fail } from '../errors/failure.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { Budget } from '../limits/budget.ts'
 import { cursorSeal } from '../listing/cursor.ts'
 import { powertoolsLog } from '../logging/log.ts'
 import { deployedSettings } from '../settings/deployed.ts'
@@ -13,19 +15,26 @@ import { errorAnswer } from './answer.ts'
 import { correlationHeaders, correlationOf } from './correlation.ts'
 import type { Endpoint } from './endpoint.ts'
 import { basePathOf, toRequest, toResult } from './gateway-event.ts'
-import { handleRequest, type Runtime } from './handle-request.ts'
+import { handleRequest } from './handle-request.ts'
 import { securityHeaders } from './headers.ts'
+import type { Runtime } from './passage.ts'
 
 /** How a secret is read, where an endpoint needs one: passed in, so that the others do not carry its client. */
 export interface LambdaOptions {
-  secret?: (arn: string) => Promise<Uint8Array>
+  deploymentSecret?: (arn: string) => Promise<Uint8Array>
+  secret?: (arn: string) => Promise<string>
+  files?: (bucket: string, budget: Budget) => FileStore
 }
 
 /** Stops before the function is killed, so that the caller gets an envelope and not a gateway's bare 502. */
 const earlyMilliseconds = 300
 
-/** Makes an endpoint a function on AWS. The only file that knows middy. */
-export function lambda<Body extends v.GenericSchema>(endpoint: Endpoint<Body>, options: LambdaOptions = {}) {
+/** Makes the endpoints of one method of the gateway a function on AWS. The only file that knows middy. */
+export function lambda<Body extends v.GenericSchema>(
+  endpoints: Endpoint<Body> | readonly Endpoint[],
+  options: LambdaOptions = {},
+) {
+  const served = (Array.isArray(endpoints) ? endpoints : [endpoints]) as readonly Endpoint[]
   let runtime: Runtime | undefined
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context>({
     timeoutEarlyInMillis: earlyMilliseconds,
@@ -37,13 +46,13 @@ export function lambda<Body extends v.GenericSchema>(endpoint: Endpoint<Body>, o
     },
   }).handler(async (event) => {
     runtime ??= startRuntime(options)
-    const response = await handleRequest(endpoint as Endpoint, toRequest(event), runtime)
+    const response = await handleRequest(served, toRequest(event), runtime)
     return toResult(response, basePathOf(event))
   })
 }
 
 /** Everything here is made at its first use: a function that does not list never asks for the secret. */
-function startRuntime({ secret }: LambdaOptions): Runtime {
+function startRuntime({ deploymentSecret, secret, files }: LambdaOptions): Runtime {
   const settings = deployedSettings()
   const clock = systemClock
   let tokens: Runtime['tokens'] | undefined
@@ -58,14 +67,24 @@ function startRuntime({ secret }: LambdaOptions): Runtime {
       },
     },
     openTable: (budget) => dynamodbTable(dynamodbClient(), environment('TABLE_NAME'), clock, budget),
+    openFiles: (budget) => {
+      if (!files) throw new Error('this function was not given the files')
+      return files(environment('FILES_BUCKET'), budget)
+    },
+    secret: (name) => {
+      if (!secret) throw new Error(`this function was not given the secret ${name}`)
+      return secret(environment(`${name.toUpperCase()}_SECRET_ARN`)).catch(unavailable)
+    },
     cursorSeal: async () => {
-      if (!secret) throw new Error('this function was not given the deployment secret')
-      const bytes = await secret(environment('SECRET_ARN')).catch((cause: unknown) => {
-        throw fail('DEPENDENCY.unavailable', { cause })
-      })
+      if (!deploymentSecret) throw new Error('this function was not given the deployment secret')
+      const bytes = await deploymentSecret(environment('SECRET_ARN')).catch(unavailable)
       return cursorSeal(bytes, clock.randomBytes)
     },
   }
+}
+
+function unavailable(cause: unknown): never {
+  throw fail('DEPENDENCY.unavailable', { cause })
 }
 
 function environment(name: string): string {

@@ -51,16 +51,50 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
   return key
 }
 
-/** @throws VALIDATION.accept.unsupported when the caller takes no JSON at all (RFC 9110 12.5.1) */
+/**
+ * What the caller has seen of the item to be changed.
+ * @throws VALIDATION.if_match.required with the status that the deployment chose
+ */
+export function ifMatch({ headers }: HttpRequest, route: Route, settings: Settings): string | undefined {
+  if (!route.ifMatch) return undefined
+  const given = headers['if-match']?.trim()
+  if (given) return given
+  const details = { fields: { 'If-Match': { reason: 'required' } } }
+  throw fail('VALIDATION.if_match.required', { http: settings['codes.missingIfMatch'], details })
+}
+
+/** @throws VALIDATION.reason.required, VALIDATION.header.invalid when it is too long or not plain text */
+export function auditReason({ headers }: HttpRequest, route: Route, settings: Settings): string | undefined {
+  if (!route.reason) return undefined
+  const { header, maxLength: max } = route.reason(settings)
+  const given = headers[header.toLowerCase()]?.trim()
+  if (!given) throw failField('VALIDATION.reason.required', header, { reason: 'required', min: 1, max })
+  if (given.length > max) {
+    throw failField('VALIDATION.header.invalid', header, { reason: 'too_long', max, actual: given.length })
+  }
+  if (/[\p{Cc}\p{Cs}]/u.test(given)) {
+    throw failField('VALIDATION.header.invalid', header, { reason: 'charset' })
+  }
+  return given
+}
+
+/** @throws VALIDATION.accept.unsupported when the caller takes neither the reply's type nor JSON (RFC 9110 12.5.1) */
 export function checkAccept(headers: HttpRequest['headers'], mediaType: string): void {
   const accept = headers.accept
   if (accept === undefined || accept.trim() === '') return
-  const taken = ['*/*', 'application/*', 'application/json', mediaType]
+  const [kind] = mediaType.split('/')
+  const taken = ['*/*', 'application/*', 'application/json', mediaType, `${kind}/*`]
   const accepted = accept.split(',').some((part) => {
     const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
     return taken.includes(range) && !parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
   })
   if (!accepted) throw fail('VALIDATION.accept.unsupported', { details: { supported: [mediaType] } })
+}
+
+/** True when If-Match names this entity tag (RFC 9110 13.1.1: strong comparison, which no weak tag passes). */
+export function holdsEtag(given: string | undefined, etag: string): boolean {
+  if (given === undefined) return false
+  return given === '*' || given.split(',').some((one) => one.trim() === etag)
 }
 
 /** True when If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */

@@ -5,15 +5,29 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import type { Listing } from '../listing/listing.ts'
 
 /** What a function may do; its rights on AWS come from these and from nothing else. */
-export type Use = 'table.read' | 'table.find' | 'table.write' | 'secret.read'
+export type Use =
+  | 'table.read'
+  | 'table.find'
+  | 'table.write'
+  | 'table.update'
+  | 'table.delete'
+  | 'secret.read'
+  | 'secret.payments'
+  | 'secret.webhooks'
+  | 'files.write'
+  | 'files.link'
 
 /** One operation of the service as data: read by its handler, the infrastructure, the API description and the tests. */
 export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
-  /** `<area>.<verb>`: its name in settings, logs and audit records. */
+  /** `<area>.<verb>`: its name in settings and logs. */
   operation: string
+  /** What the audit calls it; its operation unless the contract has a word for it. */
+  action?: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Path variables are whole segments: `/v1/orders/{id}`. */
-  path: string
+  /** Variables are whole segments, the last with a verb after it perhaps: `/codes/{id}:restore`. */
+  path: string | ((settings: Settings) => string)
+  /** Tells it from a route of the same method and path: this query parameter has this value. */
+  when?: { parameter: string; value: string }
   summary: string
   description: string
   auth: 'bearer' | 'none'
@@ -23,16 +37,31 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   scope?: string
   /** `required` where the contract's section names the key; `accepted` elsewhere unless a deployment requires it. */
   idempotency: 'required' | 'accepted' | 'none'
+  /** Needs If-Match: an update goes by what the caller has seen. */
+  ifMatch?: true
+  /** The header that carries the reason for the audit, and its longest value in characters. */
+  reason?: (settings: Settings) => { header: string; maxLength: number }
   /** Largest body in KB of 1,024 bytes (contract, 'Limits'): of the request where it has one, else of the reply. */
   payloadKilobytes?: number
+  /** Largest body of the request in bytes, where a deployment decides it. */
+  bodyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
   body?: (settings: Settings) => Body
+  /** Of the body; JSON unless it says otherwise. A text body comes as a string. */
+  bodyType?: 'text/csv'
+  /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */
+  query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
   listing?: Listing
   reply: {
     status: (settings: Settings) => number
+    /** The status of a replay, where a deployment wants another than that of the first answer. */
+    replayStatus?: (settings: Settings) => number | undefined
+    /** Further statuses that it may answer with on success, without a body. */
+    others?: readonly number[]
     schema: (settings: Settings) => v.GenericSchema
+    /** JSON unless it says otherwise; a body that is not JSON is a string. */
     mediaType?: (settings: Settings) => string
     etag?: boolean
     location?: boolean
@@ -50,6 +79,23 @@ export function defineRoute<const Body extends v.GenericSchema = never>(route: R
   return route
 }
 
+/** Its path in this deployment, as callers and the API description write it. */
+export function pathOf({ path }: Pick<Route, 'path'>, settings: Settings): string {
+  return typeof path === 'string' ? path : path(settings)
+}
+
+const verbAfterVariable = /(?<=\}):([A-Za-z]+)$/
+
+/** Its path as the gateway knows it: there a variable takes a whole segment, its verb included. */
+export function gatewayPathOf(route: Pick<Route, 'path'>, settings: Settings): string {
+  return pathOf(route, settings).replace(verbAfterVariable, '')
+}
+
+/** The verb that follows the last variable of a path. */
+export function verbOf(path: string): string | undefined {
+  return verbAfterVariable.exec(path)?.[1]
+}
+
 /** The names of the variables in a path. */
 export function pathVariables(path: string): string[] {
   return Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] as string)
@@ -57,4 +103,11 @@ export function pathVariables(path: string): string[] {
 
 export function hasBody(route: Pick<Route, 'method'>): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
+}
+
+/** The largest body that a request of this route may have, in bytes. */
+export function bodyLimitOf(route: Route, settings: Settings): number {
+  if (route.bodyBytes) return route.bodyBytes(settings)
+  const named = hasBody(route) ? route.payloadKilobytes : undefined
+  return (named ?? settings['limits.defaultBodyKilobytes']) * 1024
 }

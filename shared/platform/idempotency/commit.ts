@@ -6,7 +6,7 @@ import type { Outbox } from '../events/outbox.ts'
 import type { Correlation } from '../http/correlation.ts'
 import type { Effects } from '../http/reply.ts'
 import type { Item } from '../table/keys.ts'
-import type { Put, Table } from '../table/table.ts'
+import type { Change, Put, Table } from '../table/table.ts'
 
 /** The circumstances of a commit. */
 export interface Committer {
@@ -16,36 +16,55 @@ export interface Committer {
   correlation: Correlation
 }
 
+/** How often a decision may be taken anew before the request counts as unlucky. */
+const mostDecisions = 4
+
 /**
  * Commits the effects of a decision and, with a key, its idempotency record: all in one transaction.
- * @returns the record that stood in the way, when another request with this key was first
- * @throws the error of the first write whose condition did not hold
+ * @param prepare makes a decision ready, whenever one is taken: its answer must be right before anything is written,
+ * and the platform's own changes go along with it
+ * @returns what was prepared for the decision that was committed; or the record that stood in the way, when another
+ * request with this key was first
+ * @throws the error of the first write whose condition did not hold, unless the decision knows what to do then
  */
-export async function commit(
+export async function commit<Decision extends Effects, Ready extends object>(
+  committer: Committer,
+  decision: Decision,
+  prepare: (decision: Decision) => Ready & { record?: Put; along?: readonly Change[] },
+): Promise<{ prepared: Ready } | { existing: Item }> {
+  let current = decision
+  for (let taken = 1; ; taken += 1) {
+    const prepared = prepare(current)
+    const { record, along = [] } = prepared
+    const changes = [...changesOf(committer, current, record), ...along]
+    const refusal = changes.length > 0 ? await committer.table.transact(changes) : undefined
+    if (!refusal) return { prepared }
+    if (record && refusal.index === 0) {
+      if (!refusal.existing) throw fail('TRANSIENT.error')
+      return { existing: refusal.existing }
+    }
+    const write = current.writes?.[refusal.index - (record ? 1 : 0)]
+    if (!write || !current.refused || taken === mostDecisions) {
+      throw fail(write?.otherwise ?? 'INTERNAL.unexpected')
+    }
+    current = (await current.refused(refusal.existing)) as Effects as Decision
+  }
+}
+
+/** The record comes first, so that its refusal is told before any other. */
+function changesOf(
   committer: Committer,
   { writes = [], events = [], audit }: Effects,
-  record?: Put,
-): Promise<Item | undefined> {
-  const carried = events.length > 0 ? { outbox: outboxOf(committer, events) } : {}
-  const puts: Put[] = [
-    // The record comes first, so that its refusal is told before any other.
-    ...(record ? [record] : []),
-    ...writes.map(({ item, condition }, index) => ({
-      item: index === 0 ? { ...item, ...carried } : item,
-      condition,
-    })),
-    ...(audit ? [auditPut(committer, audit)] : []),
-  ]
-  if (puts.length === 0) return undefined
-  if (events.length > 0 && writes.length === 0) throw new Error('events are carried by a write')
-  const refusal = await committer.table.transact(puts)
-  if (!refusal) return undefined
-  if (record && refusal.index === 0) {
-    if (!refusal.existing) throw fail('TRANSIENT.error')
-    return refusal.existing
+  record: Put | undefined,
+): Change[] {
+  const changes: Change[] = writes.map(({ otherwise: _, ...change }) => change)
+  if (events.length > 0) {
+    const first = writes[0]
+    if (!first || !('item' in first)) throw new Error('events are carried by a put, the first of the writes')
+    const outbox = outboxOf(committer, events)
+    changes[0] = { item: { ...first.item, outbox }, condition: first.condition }
   }
-  const refused = writes[refusal.index - (record ? 1 : 0)]
-  throw fail(refused?.otherwise ?? 'INTERNAL.unexpected')
+  return [...(record ? [record] : []), ...changes, ...(audit ? [auditPut(committer, audit)] : [])]
 }
 
 function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): Outbox {
@@ -60,6 +79,6 @@ function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): 
 
 function auditPut({ caller, correlation, clock }: Committer, entry: AuditEntry): Put {
   if (!caller) throw new Error('an audited action has a caller')
-  const item = auditItem(caller, { ...entry, result: 'allow', reason: 'allowed' }, correlation.id, clock)
+  const item = auditItem(caller, { reason: 'allowed', ...entry, result: 'allow' }, correlation.id, clock)
   return { item, condition: { absent: true } }
 }

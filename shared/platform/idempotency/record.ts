@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { fail } from '../errors/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
 
@@ -17,15 +18,31 @@ export interface Lease {
   lease_until: number
 }
 
+/** What a pending record keeps of its intent. */
+export interface Unfinished {
+  resume: Record<string, unknown>
+  /** The id of its marker, where the service finishes it by itself. */
+  marker?: string
+}
+
 /** The record of one Idempotency-Key (contract, 'Idempotency record'). */
 export type IdempotencyRecord = Key & {
   payload_hash: string
   /** Seconds since 1970; also the table's TTL attribute. */
   expires_at: number
 } & (
-    | { state: 'complete' | 'failed'; status: number; headers: Record<string, string>; body?: string }
-    | ({ state: 'pending'; resume: Record<string, unknown> } & Lease)
+    | ({ state: 'complete' | 'failed'; status: number; headers: Record<string, string> } & StoredBody)
+    | ({ state: 'pending' } & Unfinished & Lease)
   )
+
+/** The answer to a batch can be larger than an item of the table, and says nearly the same of every row. */
+type StoredBody = { body?: string; packed_body?: Uint8Array }
+
+/** How much longer the record of an intent is kept that the service finishes by itself: 30 days. */
+const unfinishedSeconds = 30 * 24 * 3600
+
+/** From this many characters a body is stored packed. */
+const longBody = 4096
 
 /** An item that lies under a record's key. */
 export function asRecord(item: Item): IdempotencyRecord {
@@ -54,17 +71,30 @@ export function finishedRecord(keyed: KeyedRequest, answer: Answer, state: 'comp
     state,
     status: answer.status,
     headers: answer.headers,
-    body: answer.body,
+    ...stored(answer.body),
   }
 }
 
-export function pendingRecord(keyed: KeyedRequest, resume: Record<string, unknown>, lease: Lease): Item {
+function stored(body: string | undefined): StoredBody {
+  if (body === undefined) return {}
+  return body.length < longBody ? { body } : { packed_body: gzipSync(body) }
+}
+
+/** The answer that a record holds, byte for byte. */
+export function storedAnswer(record: IdempotencyRecord & { state: 'complete' | 'failed' }): Answer {
+  const { status, headers, body, packed_body } = record
+  return { status, headers, body: packed_body ? gunzipSync(packed_body).toString() : body }
+}
+
+export function pendingRecord(keyed: KeyedRequest, { resume, marker }: Unfinished, lease: Lease): Item {
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
-    expires_at: keyed.expiresAt,
+    // Money that may have moved is not forgotten before it is known what became of it.
+    expires_at: keyed.expiresAt + (marker === undefined ? 0 : unfinishedSeconds),
     state: 'pending',
     resume,
+    ...(marker !== undefined && { marker }),
     ...lease,
   }
 }

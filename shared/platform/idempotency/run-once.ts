@@ -3,9 +3,9 @@ import { Denial } from '../auth/denial.ts'
 import { newId } from '../clock.ts'
 import { Failure, fail } from '../errors/failure.ts'
 import type { Intent, Reply } from '../http/reply.ts'
-import type { Item } from '../table/keys.ts'
-import type { Condition, Table } from '../table/table.ts'
+import type { Change, Condition, Put, Table } from '../table/table.ts'
 import { type Committer, commit } from './commit.ts'
+import { marking, unmarking } from './marker.ts'
 import {
   type Answer,
   asRecord,
@@ -15,10 +15,13 @@ import {
   type KeyedRequest,
   type Lease,
   pendingRecord,
+  storedAnswer,
+  type Unfinished,
 } from './record.ts'
 
 /** What a keyed request is made of. */
 export interface Once extends Committer {
+  operation: string
   settings: Settings
   keyed: KeyedRequest
   perform(): Promise<Reply | Intent>
@@ -51,27 +54,47 @@ const pollMilliseconds = 50
  */
 export async function runOnce(once: Once): Promise<OnceAnswer> {
   let decision: Reply | Intent
-  let answer: Answer | undefined
   try {
     decision = await once.perform()
-    answer = 'resume' in decision ? undefined : once.render(decision)
   } catch (thrown) {
     return afterRefusal(once, thrown)
   }
   const lease = newLease(once)
-  const record = answer
-    ? finishedRecord(once.keyed, answer, 'complete')
-    : pendingRecord(once.keyed, (decision as Intent).resume, lease)
-  let existing: Item | undefined
+  const ready = (taken: Reply | Intent) => readyOf(once, taken, lease)
+  let committed: Awaited<ReturnType<typeof commit<Reply | Intent, Ready>>>
   try {
-    existing = await commit(once, decision, { item: record, condition: isNew(once) })
+    committed = await commit(once, decision, ready)
   } catch (thrown) {
     // The intent may be there all the same, where only the answer was lost.
-    if (isRetryable(thrown) && 'resume' in decision) await release(once, decision.resume, heldBy(lease))
+    if (isRetryable(thrown) && 'resume' in decision)
+      await release(once, unfinishedOf(decision, lease), heldBy(lease))
     return afterRefusal(once, thrown)
   }
-  if (existing) return replay(once, asRecord(existing))
-  return answer ? { answer, status: 'stored' } : finish(once, (decision as Intent).resume, lease)
+  if ('existing' in committed) return replay(once, asRecord(committed.existing))
+  const { answer, unfinished } = committed.prepared
+  return answer ? { answer, status: 'stored' } : finish(once, unfinished, lease)
+}
+
+/** A decision that is ready to be committed: its answer, or what a retry of its intent resumes with. */
+type Ready = { record: Put } & (
+  | { answer: Answer; unfinished?: undefined }
+  | { answer?: undefined; unfinished: Unfinished; along: readonly Change[] }
+)
+
+function readyOf(once: Once, decision: Reply | Intent, lease: Lease): Ready {
+  const condition = isNew(once)
+  if ('resume' in decision) {
+    const unfinished = unfinishedOf(decision, lease)
+    const record = { item: pendingRecord(once.keyed, unfinished, lease), condition }
+    return { unfinished, record, along: marking(once, unfinished) }
+  }
+  const answer = once.render(decision)
+  return { answer, record: { item: finishedRecord(once.keyed, answer, 'complete'), condition } }
+}
+
+/** Its marker is called like the lease under which it was made. */
+function unfinishedOf({ resume, finished }: Intent, { lease_id }: Lease): Unfinished {
+  return { resume, ...(finished === 'by_itself' && { marker: lease_id }) }
 }
 
 /**
@@ -91,23 +114,26 @@ async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
  * is stored as failed any more, and the request's time does not count: only a record that stays pending lets a retry
  * write the effect down.
  */
-async function finish(once: Once, resume: Record<string, unknown>, lease: Lease): Promise<OnceAnswer> {
+async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise<OnceAnswer> {
   const held = heldBy(lease)
   let outcome: Reply
   try {
-    outcome = await once.proceed(resume)
+    outcome = await once.proceed(unfinished.resume)
   } catch (thrown) {
     if (!isRetryable(thrown)) return storeFault(once, once.afterwards(), thrown, held)
-    await release(once, resume, held)
+    await release(once, unfinished, held)
     throw thrown
   }
   try {
-    const answer = once.render(outcome)
-    const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
-    const existing = await commit({ ...once, table: once.afterwards() }, outcome, record)
-    return existing ? replay(once, asRecord(existing)) : { answer, status: 'stored' }
+    const committed = await commit({ ...once, table: once.afterwards() }, outcome, (taken) => {
+      const answer = once.render(taken)
+      const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
+      return { answer, record, along: unmarking(unfinished) }
+    })
+    if ('existing' in committed) return replay(once, asRecord(committed.existing))
+    return { answer: committed.prepared.answer, status: 'stored' }
   } catch (thrown) {
-    await release(once, resume, held)
+    await release(once, unfinished, held)
     throw isRetryable(thrown) ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
 }
@@ -117,11 +143,11 @@ function isRetryable(thrown: unknown): boolean {
 }
 
 /** Lets the next try go on at once. If this fails too, the lease runs out by itself: the first failure is what is told. */
-async function release(once: Once, resume: Record<string, unknown>, held: Condition): Promise<void> {
+async function release(once: Once, unfinished: Unfinished, held: Condition): Promise<void> {
   const free = { ...newLease(once), lease_until: 0 }
   await once
     .afterwards()
-    .put({ item: pendingRecord(once.keyed, resume, free), condition: held })
+    .put({ item: pendingRecord(once.keyed, unfinished, free), condition: held })
     .catch(() => undefined)
 }
 
@@ -152,8 +178,7 @@ async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnsw
   for (let record: IdempotencyRecord | undefined = existing; record; record = await recall(once)) {
     checkPayload(record, once.keyed)
     if (record.state !== 'pending') {
-      const { status, headers, body } = record
-      return { answer: { status, headers, body }, status: 'replayed' }
+      return { answer: storedAnswer(record), status: 'replayed' }
     }
     if (record.lease_until <= once.clock.now()) return takeOver(once, record)
     if (once.clock.now() >= patience) break
@@ -163,19 +188,22 @@ async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnsw
 }
 
 /** The request before left its intent unfinished: this one goes on with it and never starts anew. */
-async function takeOver(once: Once, record: IdempotencyRecord & { state: 'pending' }): Promise<OnceAnswer> {
+export async function takeOver(
+  once: Once,
+  record: IdempotencyRecord & { state: 'pending' },
+): Promise<OnceAnswer> {
   const lease = newLease(once)
   const refusal = await once.table.put({
-    item: pendingRecord({ ...once.keyed, expiresAt: record.expires_at }, record.resume, lease),
+    item: pendingRecord(once.keyed, record, lease),
     condition: { matches: { state: 'pending', lease_id: record.lease_id } },
   })
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const mine = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return mine ? finish(once, record.resume, lease) : replay(once, holder)
+  return mine ? finish(once, record, lease) : replay(once, holder)
 }
 
-async function recall(once: Once): Promise<IdempotencyRecord | undefined> {
+export async function recall(once: Once): Promise<IdempotencyRecord | undefined> {
   const item = await once.table.get(once.keyed.key)
   const record = item && asRecord(item)
   return record && record.expires_at > once.clock.now() / 1000 ? record : undefined

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:cry
 import { failField } from '../errors/failure.ts'
 import type { ListQuery } from './list-query.ts'
 
-/** Where a page begins, as an id that belongs to it if an item has it, and in which direction it is read. */
+/** Where a page begins, as a place that belongs to it if an item has it, and in which direction it is read. */
 export interface Position {
   direction: 'next' | 'prev'
   start: string
@@ -10,6 +10,8 @@ export interface Position {
   bound: string | undefined
   /** The largest id that belongs to the walk: what was inserted after its first page has a larger one. */
   horizon: string
+  /** How many matches are still to be passed over: what is left of an offset. */
+  skip: number
 }
 
 /** Makes cursors opaque and authentic: one that was changed, or made for another list or tenant, does not open. */
@@ -21,9 +23,9 @@ export interface CursorSeal {
 
 /** What a cursor belongs to: the operation, the tenant, the filters and the sort, but not the page size. */
 export function walkOf(operation: string, tenant: string, query: ListQuery): string {
-  const { filters, search, deleted, descending } = query
+  const { filters, search, deleted, sortedBy = null, descending } = query
   const sorted = filters.map(({ field, operator, values }) => [field, operator, ...values]).sort()
-  const text = JSON.stringify([operation, tenant, sorted, search ?? null, deleted, descending])
+  const text = JSON.stringify([operation, tenant, sorted, search ?? null, deleted, sortedBy, descending])
   return createHash('sha256').update(text).digest('base64url')
 }
 
@@ -38,12 +40,12 @@ const tagBytes = 16
 export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', 'list cursors v1', 32))
   return {
-    seal({ direction, start, bound, horizon }, walk) {
+    seal({ direction, start, bound, horizon, skip }, walk) {
       const nonce = randomBytes(nonceBytes)
       const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(
         Buffer.from(walk),
       )
-      const text = JSON.stringify([direction, start, bound ?? null, horizon])
+      const text = JSON.stringify([direction, start, bound ?? null, horizon, skip])
       const sealed = Buffer.concat([sealing.update(text), sealing.final()])
       return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url')
     },
@@ -56,8 +58,8 @@ export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => 
         })
         opening.setAAD(Buffer.from(walk)).setAuthTag(bytes.subarray(-tagBytes))
         const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()])
-        const [direction, start, bound, horizon] = JSON.parse(text.toString())
-        return { direction, start, bound: bound ?? undefined, horizon }
+        const [direction, start, bound, horizon, skip] = JSON.parse(text.toString())
+        return { direction, start, bound: bound ?? undefined, horizon, skip }
       } catch {
         throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' })
       }

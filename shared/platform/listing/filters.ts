@@ -1,13 +1,13 @@
 import type { Settings } from '../../settings/register.ts'
 import { failField } from '../errors/failure.ts'
-import { type FieldKind, type Listing, type Operator, operatorsOf, rangeOperators } from './listing.ts'
-
-/** One condition of a list request. Date-times are milliseconds since 1970 and may have a fraction. */
-export interface Filter {
-  field: string
-  operator: Operator
-  values: readonly (string | number)[]
-}
+import {
+  type Filter,
+  type FilterValue,
+  type Listing,
+  type Operator,
+  operatorsOf,
+  rangeOperators,
+} from './listing.ts'
 
 const longestValue = 255
 const mostValues = 50
@@ -34,16 +34,21 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
       actual: texts.length,
     })
   }
-  const allowed = listing.allowed(settings)[field]
-  return { field, operator, values: texts.map((text) => parseValue(name, text, kind, allowed)) }
+  return { field, operator, values: texts.map((text) => parseValue(name, text, field, listing, settings)) }
+}
+
+/** The parameter that stands for a filter. */
+export function parameterOf({ field, operator }: Filter): string {
+  return operator === 'eq' ? field : `${field}.${operator}`
 }
 
 function parseValue(
   name: string,
   text: string,
-  kind: FieldKind,
-  allowed: readonly string[] | undefined,
-): string | number {
+  field: string,
+  listing: Listing,
+  settings: Settings,
+): FilterValue {
   if (text === '' || text.length > longestValue) {
     throw failField('VALIDATION.filter.value_invalid', name, {
       reason: 'length',
@@ -52,18 +57,30 @@ function parseValue(
       actual: text.length,
     })
   }
+  const kind = listing.fields[field]
   if (kind === 'date-time') return parseDateTime(name, text)
-  if (kind === 'integer') {
-    const number = Number(text)
-    if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(number)) {
-      throw failField('VALIDATION.filter.value_invalid', name, { reason: 'integer' })
-    }
-    return number
-  }
-  if (allowed && !allowed.includes(text)) {
+  if (kind === 'integer') return parseInteger(name, text)
+  if (kind === 'boolean') return parseBoolean(name, text)
+  const normalise = listing.normalise?.[field]
+  const stored = normalise ? normalise(text) : text
+  if (stored === undefined) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format' })
+  const allowed = listing.allowed(settings)[field]
+  if (allowed && !allowed.includes(stored)) {
     throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed })
   }
-  return text
+  return stored
+}
+
+function parseInteger(name: string, text: string): number {
+  const number = Number(text)
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'integer' })
+}
+
+/** @throws VALIDATION.filter.value_invalid */
+export function parseBoolean(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'boolean', allowed: ['true', 'false'] })
 }
 
 function parseDateTime(name: string, text: string): number {
@@ -110,28 +127,4 @@ function isRange(operator: Operator): boolean {
 
 function valuesOf(filters: readonly Filter[], operators: readonly Operator[]): number[] {
   return filters.filter(({ operator }) => operators.includes(operator)).map(({ values }) => Number(values[0]))
-}
-
-/** Whether an item passes every filter. */
-export function passes(
-  item: Readonly<Record<string, unknown>>,
-  filters: readonly Filter[],
-  listing: Listing,
-): boolean {
-  return filters.every(({ field, operator, values }) => {
-    const stored = item[field]
-    const actual =
-      listing.fields[field] === 'date-time' ? Date.parse(String(stored)) : (stored as string | number)
-    return comparisons[operator](actual, values)
-  })
-}
-
-type Value = string | number
-const comparisons: Record<Operator, (actual: Value, values: readonly Value[]) => boolean> = {
-  eq: (actual, [value]) => actual === value,
-  in: (actual, values) => values.includes(actual),
-  gte: (actual, [value]) => value !== undefined && actual >= value,
-  gt: (actual, [value]) => value !== undefined && actual > value,
-  lte: (actual, [value]) => value !== undefined && actual <= value,
-  lt: (actual, [value]) => value !== undefined && actual < value,
 }

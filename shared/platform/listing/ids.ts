@@ -1,7 +1,13 @@
-/** Ids as 128-bit numbers: every bound of a page is an id that is included, so the one beside it is needed. */
+/** Ids as 128-bit numbers: every bound of a page is included in it, so the id beside one is needed. */
 
 export const smallestId = '00000000-0000-0000-0000-000000000000'
 export const largestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** A range of texts, both ends included; empty when `low` is above `high`. */
+export interface Bounds {
+  low: string
+  high: string
+}
 
 /** The id next to this one in a list's order. There is always one: ids of our time are far from both ends. */
 export function beside(id: string, steps: 1 | -1): string {

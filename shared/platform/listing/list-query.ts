@@ -1,16 +1,16 @@
 import type { Settings } from '../../settings/register.ts'
 import { failField } from '../errors/failure.ts'
-import { checkRanges, type Filter, parseFilter } from './filters.ts'
-import type { Listing } from './listing.ts'
+import { checkRanges, parameterOf, parseBoolean, parseFilter } from './filters.ts'
+import type { Filter, Listing } from './listing.ts'
+import { parseSort, type Sort } from './sort.ts'
 
 /** A list request that was understood. */
-export interface ListQuery {
+export interface ListQuery extends Sort {
   filters: readonly Filter[]
   /** Lower case; an item passes when one of the search fields holds it. */
   search: string | undefined
   /** Soft-deleted items: left out, shown too, or shown alone. */
   deleted: 'excluded' | 'included' | 'only'
-  descending: boolean
   pageSize: number
   cursor: string | undefined
   /** Legacy paging: matches to pass over. */
@@ -25,7 +25,7 @@ const longestCursor = 1024
 
 /**
  * Reads the query of a list (contract, 'GET /v1/orders and GET /codes').
- * @param mayAskForDeleted whether the caller's role may use include_deleted and deleted
+ * @param mayAskForDeleted whether the caller's role may ask for soft-deleted items
  * @throws VALIDATION.filter.*, VALIDATION.sort.field, VALIDATION.page_size.*, VALIDATION.date.range,
  * VALIDATION.datetime.timezone_required, AUTHZ.filter.denied
  */
@@ -49,7 +49,7 @@ export function parseListQuery(
   }
   const offsetAllowed = settings['lists.offsetPaging'].some((one) => one === operation)
   const parsed = {
-    descending: parseSort(take('sort') ?? settings['lists.defaultSort']),
+    ...parseSort(take('sort') ?? settings['lists.defaultSort'], listing),
     cursor: parseCursor(take('cursor')),
     search: parseSearch(take('q')),
     deleted: parseDeleted(take('include_deleted'), take('deleted'), mayAskForDeleted),
@@ -62,23 +62,7 @@ export function parseListQuery(
   }
   const filters = Array.from(values, ([name, value]) => parseFilter(name, value, listing, settings))
   checkRanges(filters, listing)
-  return { ...parsed, filters }
-}
-
-/**
- * created_at is the id's own time, so both sort alike and in one direction. Any other order would have to be
- * sorted in memory or by a field that can change under a walk, and is refused.
- * @returns whether the order is descending
- */
-function parseSort(sort: string): boolean {
-  const terms = sort.split(',').map((term) => /^(created_at|id)\.(asc|desc)$/.exec(term))
-  const fields = terms.map((term) => term?.[1]).join(',')
-  const directions = new Set(terms.map((term) => term?.[2]))
-  if (terms.some((term) => !term) || !['created_at', 'id', 'created_at,id'].includes(fields)) {
-    throw failField('VALIDATION.sort.field', 'sort', { reason: 'unknown', allowed: ['created_at', 'id'] })
-  }
-  if (directions.size > 1) throw failField('VALIDATION.sort.field', 'sort', { reason: 'mixed_directions' })
-  return directions.has('desc')
+  return { ...parsed, filters, deleted: revealed(parsed.deleted, filters, listing, mayAskForDeleted) }
 }
 
 function parseCursor(cursor: string | undefined): string | undefined {
@@ -107,8 +91,8 @@ function parseDeleted(
   only: string | undefined,
   allowed: boolean,
 ): ListQuery['deleted'] {
-  const included = parseBoolean('include_deleted', include)
-  const alone = parseBoolean('deleted', only)
+  const included = parseBoolean('include_deleted', include ?? 'false')
+  const alone = parseBoolean('deleted', only ?? 'false')
   for (const [name, asked] of [
     ['include_deleted', included],
     ['deleted', alone],
@@ -119,10 +103,17 @@ function parseDeleted(
   return included ? 'included' : 'excluded'
 }
 
-function parseBoolean(name: string, value: string | undefined): boolean {
-  if (value === undefined || value === 'false') return false
-  if (value === 'true') return true
-  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'boolean', allowed: ['true', 'false'] })
+/** A filter that asks for deleted items could find none of them while they are left out. */
+function revealed(
+  deleted: ListQuery['deleted'],
+  filters: readonly Filter[],
+  { reveals }: Listing,
+  allowed: boolean,
+): ListQuery['deleted'] {
+  const revealing = filters.find((filter) => reveals?.(filter))
+  if (!revealing) return deleted
+  if (!allowed) throw failField('AUTHZ.filter.denied', parameterOf(revealing), { reason: 'role' })
+  return deleted === 'excluded' ? 'included' : deleted
 }
 
 function parsePageSize(name: string, value: string | undefined, settings: Settings): number {

@@ -1,19 +1,13 @@
 import { lastIdAt } from '../ids/uuid-v7.ts'
 import type { Item } from '../table/keys.ts'
-import type { Table } from '../table/table.ts'
 import type { Position } from './cursor.ts'
-import { passes } from './filters.ts'
-import { idRange } from './id-range.ts'
-import { beside, larger, smaller } from './ids.ts'
-import type { ListQuery } from './list-query.ts'
-import type { Listing } from './listing.ts'
-import { readMerged } from './merged-read.ts'
+import { idOrder } from './id-order.ts'
+import { larger } from './ids.ts'
+import { indexOrder } from './index-order.ts'
+import { matches } from './matches.ts'
+import type { Order, TenantList } from './order.ts'
 
-export interface PageRequest {
-  table: Table
-  partitions: readonly string[]
-  listing: Listing
-  query: ListQuery
+export interface PageRequest extends TenantList {
   /** The opened cursor; absent on the first page of a walk. */
   position: Position | undefined
   searchFields: readonly string[]
@@ -34,149 +28,157 @@ export interface Page {
   newest: string | undefined
 }
 
-interface Stretch {
+/** From where to where to read, and what is not to be shown of it. */
+interface Task {
   from: string
   to: string
   descending: boolean
+  horizon: string | undefined
+  /** Matches to pass over first. */
+  skip: number
 }
 
 interface Reading {
   matches: Item[]
   /** Why it stopped: the stretch ended, the page was full with more to come, or the read budget was spent. */
   end: 'exhausted' | 'full' | 'budget'
-  /** The last id that was read and belongs to this page. */
-  last: string | undefined
+  /** The first place that was read. */
   first: string | undefined
+  /** The last place that was read and belongs to this page. */
+  last: string | undefined
+  /** The last match that was passed over. */
+  skipped: string | undefined
+  /** Matches still to be passed over. */
+  toSkip: number
 }
 
 /**
  * Reads one page of a walk (contract, 'GET /v1/orders and GET /codes', rules 6 to 8 and the invariants).
- * A page is a stretch of ids, ends included, fixed by where its neighbours end; so no page repeats or skips an
+ * A page is a stretch of places, ends included, fixed by where its neighbours end; so no page repeats or skips an
  * item, and going back returns the very stretch. The walk's horizon keeps out what was inserted since it began.
  */
 export async function readPage(request: PageRequest): Promise<Page> {
-  const { query, position } = request
+  const order = await orderOf(request)
+  const { position } = request
+  return position?.direction === 'prev'
+    ? readBack(request, order, position)
+    : readOn(request, order, position)
+}
+
+async function orderOf(request: PageRequest): Promise<Order> {
+  const { sortedBy } = request.query
+  const index = sortedBy === undefined ? undefined : request.listing.orders?.[sortedBy]
+  return index ? indexOrder(request, index) : idOrder(request)
+}
+
+/** The first page of a walk, or the one that a next_cursor names. */
+async function readOn(request: PageRequest, order: Order, position: Position | undefined): Promise<Page> {
+  const { query, now } = request
   const { descending } = query
-  const whole = idRange(query.filters)
-  const onward = descending ? -1 : 1
-  const horizon = position?.horizon
-
-  if (position?.direction === 'prev') {
-    const walk = capped(whole, position.horizon)
-    const begin = descending ? walk.high : walk.low
-    const to = position.bound ?? begin
-    const reading = await read(request, { from: position.start, to, descending: !descending }, 0)
-    const start = reading.end === 'exhausted' ? to : (reading.last ?? to)
-    return {
-      items: reading.matches.reverse(),
-      next: {
-        direction: 'next',
-        start: beside(position.start, onward),
-        bound: start,
-        horizon: position.horizon,
-      },
-      prev: previous(start, begin, undefined, position.horizon),
-      newest: undefined,
-    }
-  }
-
-  const walk = horizon === undefined ? whole : capped(whole, horizon)
-  const from = position?.start ?? (descending ? walk.high : walk.low)
-  const to = descending ? walk.low : walk.high
-  const reading = await read(request, { from, to, descending }, position ? 0 : query.offset)
-  const newest = horizon === undefined ? await newestOf(request, whole, reading) : undefined
-  const horizonNow = horizon ?? larger(lastIdAt(request.now), newest ?? '')
-  const known = capped(whole, horizonNow)
-  const begin = descending ? known.high : known.low
-  const start = position?.start ?? begin
+  const [first, last] = endsOf(order, descending, position?.horizon)
+  const { horizon, skip = query.offset } = position ?? {}
+  const reading = await read(request, order, {
+    from: position?.start ?? first,
+    to: last,
+    descending,
+    horizon,
+    skip,
+  })
+  // The last id of the first page's millisecond, or the newest item where another machine's clock is ahead.
+  const newest = position ? undefined : await order.newest(reading.first)
+  const until = horizon ?? larger(lastIdAt(now), newest ?? '')
+  const [begin] = endsOf(order, descending, until)
+  // What was passed over belongs to the pages before.
+  const start = reading.skipped === undefined ? (position?.start ?? begin) : after(reading.skipped)
   const next: Position | undefined =
     reading.end === 'exhausted' || reading.last === undefined
       ? undefined
-      : { direction: 'next', start: beside(reading.last, onward), bound: start, horizon: horizonNow }
-  return { items: reading.matches, next, prev: previous(start, begin, position?.bound, horizonNow), newest }
+      : { direction: 'next', start: after(reading.last), bound: start, horizon: until, skip: reading.toSkip }
+  const prev = start === begin ? undefined : pageBefore(order, descending, start, position?.bound, until)
+  return { items: reading.matches, next, prev, newest }
 
-  function previous(pageStart: string, walkStart: string, bound: string | undefined, until: string) {
-    if (pageStart === walkStart) return undefined
-    return {
-      direction: 'prev' as const,
-      start: beside(pageStart, descending ? 1 : -1),
-      bound,
-      horizon: until,
-    }
+  function after(place: string): string {
+    return order.beside(place, descending ? -1 : 1)
   }
 }
 
-function capped(range: { low: string; high: string }, horizon: string): { low: string; high: string } {
-  return { low: range.low, high: smaller(range.high, horizon) }
+/** The page that a prev_cursor names: read backwards. */
+async function readBack(request: PageRequest, order: Order, position: Position): Promise<Page> {
+  const { descending } = request.query
+  const { horizon, start: from, bound } = position
+  const [begin] = endsOf(order, descending, horizon)
+  const to = bound ?? begin
+  const reading = await read(request, order, { from, to, descending: !descending, horizon, skip: 0 })
+  const start = reading.end === 'exhausted' ? to : (reading.last ?? to)
+  const after = order.beside(from, descending ? -1 : 1)
+  return {
+    items: reading.matches.reverse(),
+    next: { direction: 'next', start: after, bound: start, horizon, skip: 0 },
+    prev: start === begin ? undefined : pageBefore(order, descending, start, undefined, horizon),
+    newest: undefined,
+  }
 }
 
-/**
- * The horizon of a walk is the last id of its first page's millisecond, or the newest item where another machine's
- * clock is ahead. An ascending walk does not see its newest item on the first page, so it asks for it.
- */
-async function newestOf(
-  { query, table, partitions }: PageRequest,
-  whole: { low: string; high: string },
-  reading: Reading,
-): Promise<string | undefined> {
-  if (query.descending) return reading.first
-  const { items } = await readMerged(table, partitions, { ...whole, descending: true, limit: 1 })
-  return items[0]?.sk
+/** Where a walk begins and where it ends. */
+function endsOf(order: Order, descending: boolean, horizon: string | undefined): [string, string] {
+  const { low, high } = order.whole(horizon)
+  return descending ? [high, low] : [low, high]
 }
 
-async function read(request: PageRequest, stretch: Stretch, offset: number): Promise<Reading> {
-  const { table, partitions, query, readBudget, byteBudget, sizeOf } = request
-  const { descending } = stretch
-  const reading: Reading = { matches: [], end: 'exhausted', last: undefined, first: undefined }
-  let { from } = stretch
+function pageBefore(
+  order: Order,
+  descending: boolean,
+  start: string,
+  bound: string | undefined,
+  horizon: string,
+): Position {
+  return { direction: 'prev', start: order.beside(start, descending ? 1 : -1), bound, horizon, skip: 0 }
+}
+
+async function read(request: PageRequest, order: Order, task: Task): Promise<Reading> {
+  const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = request
+  const { to, descending, horizon, skip: toSkip } = task
+  const reading: Reading = {
+    matches: [],
+    end: 'exhausted',
+    first: undefined,
+    last: undefined,
+    skipped: undefined,
+    toSkip,
+  }
+  let { from } = task
   let left = readBudget
   let bytes = 0
-  let toSkip = offset
   while (left > 0) {
     // One item more than the page holds tells whether there is a next page.
-    const wanted = toSkip + query.pageSize + 1 - reading.matches.length
-    const limit = Math.min(left, isSelective(query) ? Math.max(wanted, 100) : wanted)
-    const [low, high] = descending ? [stretch.to, from] : [from, stretch.to]
-    const { items, exhausted } = await readMerged(table, partitions, { low, high, descending, limit })
-    for (const item of items) {
-      reading.first ??= item.sk
-      if (matches(item, request)) {
-        if (toSkip > 0) toSkip -= 1
-        else {
+    const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
+    const limit = Math.min(left, isSelective(request, order) ? Math.max(wanted, 100) : wanted)
+    const [low, high] = descending ? [to, from] : [from, to]
+    const { entries, exhausted } = await order.read({ low, high, descending, limit }, horizon)
+    for (const { place, item } of entries) {
+      reading.first ??= place
+      if (item && matches(item, query, listing, searchFields)) {
+        if (reading.toSkip > 0) {
+          reading.toSkip -= 1
+          reading.skipped = place
+        } else {
           bytes += sizeOf(item)
           const full = reading.matches.length === query.pageSize
           if (full || (bytes > byteBudget && reading.matches.length > 0)) return { ...reading, end: 'full' }
           reading.matches.push(item)
         }
       }
-      reading.last = item.sk
+      reading.last = place
     }
     if (exhausted) return reading
-    left -= items.length
-    if (reading.last !== undefined) from = beside(reading.last, descending ? -1 : 1)
+    left -= entries.length
+    if (reading.last !== undefined) from = order.beside(reading.last, descending ? -1 : 1)
   }
   return { ...reading, end: 'budget' }
 }
 
-function isSelective({ filters, search, deleted }: ListQuery): boolean {
-  return (
-    filters.some(({ field, operator }) => field !== 'created_at' || operator === 'in') ||
-    search !== undefined ||
-    deleted === 'only'
-  )
-}
-
-function matches(item: Item, { query, listing, searchFields }: PageRequest): boolean {
-  if (item.erased_at !== undefined) return false
-  const deleted = item.soft_deleted === true
-  if (query.deleted === 'excluded' && deleted) return false
-  if (query.deleted === 'only' && !deleted) return false
-  const { search } = query
-  if (
-    search !== undefined &&
-    !searchFields.some((field) => String(item[field]).toLowerCase().includes(search))
-  ) {
-    return false
-  }
-  return passes(item, query.filters, listing)
+/** Whether much may have to be read for little to be shown. */
+function isSelective({ query }: PageRequest, order: Order): boolean {
+  const { filters, search, deleted } = query
+  return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'
 }

@@ -1,18 +1,20 @@
 import {
   type AttributeValue,
+  BatchGetItemCommand,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   type TransactionCanceledException,
+  type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Clock, newId } from '../clock.ts'
 import type { Budget } from '../limits/budget.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from './keys.ts'
-import { retry } from './retry.ts'
-import type { Condition, Put, Refusal, Table } from './table.ts'
+import { pause, retry } from './retry.ts'
+import type { Change, Condition, Put, Refusal, Table, Update } from './table.ts'
 
 type Attributes = Record<string, AttributeValue>
 
@@ -55,9 +57,27 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
       return keys.find(({ pk }) => ownerOf(pk).entity === entity)
     },
 
-    async transact(puts) {
+    async getMany(keys) {
+      const found: Item[] = []
+      let left: Attributes[] = keys.map((key) => marshall(key))
+      // What the table did not come to is asked for again, a little later each time.
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const command = new BatchGetItemCommand({
+          RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
+        })
+        const { Responses, UnprocessedKeys } = await send((abortSignal) =>
+          client.send(command, { abortSignal }),
+        )
+        found.push(...(Responses?.[name] ?? []).map(toItem))
+        left = UnprocessedKeys?.[name]?.Keys ?? []
+      }
+      return found
+    },
+
+    async transact(changes) {
       const command = new TransactWriteItemsCommand({
-        TransactItems: puts.map((put) => ({ Put: conditionalPut(name, put) })),
+        TransactItems: changes.map((change) => transactItem(name, change)),
         // The same token on every attempt: a retry after a lost answer is told of its own success.
         ClientRequestToken: newId(clock),
       })
@@ -83,6 +103,27 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
   }
 }
 
+function transactItem(name: string, change: Change): TransactWriteItem {
+  if ('item' in change) return { Put: conditionalPut(name, change) }
+  const refusal = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
+  if ('remove' in change) {
+    const condition = change.condition === 'none' ? {} : expressionOf(change.condition)
+    return { Delete: { ...refusal, Key: marshall(change.remove), ...condition } }
+  }
+  const { ConditionExpression, ...condition } = expressionOf(change.condition)
+  const update = updateOf(change)
+  return {
+    Update: {
+      ...refusal,
+      Key: marshall(change.update),
+      ConditionExpression,
+      UpdateExpression: update.expression,
+      ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...update.names },
+      ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...update.values },
+    },
+  }
+}
+
 function conditionalPut(name: string, { item, condition }: Put) {
   return {
     TableName: name,
@@ -92,7 +133,36 @@ function conditionalPut(name: string, { item, condition }: Put) {
   }
 }
 
-function expressionOf(condition: Condition) {
+/** The names and values of an expression as it is being written. */
+class Terms {
+  readonly names: Record<string, string> = {}
+  readonly values: Record<string, unknown> = {}
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  name(attribute: string): string {
+    const placeholder = `#${this.#prefix}${Object.keys(this.names).length}`
+    this.names[placeholder] = attribute
+    return placeholder
+  }
+
+  value(value: unknown): string {
+    const placeholder = `:${this.#prefix}${Object.keys(this.values).length}`
+    this.values[placeholder] = value
+    return placeholder
+  }
+}
+
+interface ConditionInput {
+  ConditionExpression: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues?: Attributes
+}
+
+function expressionOf(condition: Condition): ConditionInput {
   if ('absent' in condition) return { ConditionExpression: 'attribute_not_exists(pk)' }
   if ('absentOrExpiredBy' in condition) {
     return {
@@ -100,13 +170,35 @@ function expressionOf(condition: Condition) {
       ExpressionAttributeValues: marshall({ ':expired': condition.absentOrExpiredBy }),
     }
   }
-  const expected = Object.entries(condition.matches)
-  return {
-    ConditionExpression: expected.map((_, index) => `#a${index} = :v${index}`).join(' AND '),
-    ExpressionAttributeNames: Object.fromEntries(expected.map(([name], index) => [`#a${index}`, name])),
-    ExpressionAttributeValues: marshall(
-      Object.fromEntries(expected.map(([, value], index) => [`:v${index}`, value])),
+  const terms = new Terms('c')
+  const { matches, oneOf = {} } = condition
+  const clauses = [
+    ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
+    ...Object.entries(oneOf).map(
+      ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
     ),
+  ]
+  return {
+    ConditionExpression: clauses.join(' AND '),
+    ExpressionAttributeNames: terms.names,
+    ExpressionAttributeValues: marshall(terms.values),
+  }
+}
+
+function updateOf({ set, copy = {}, increment = [] }: Update) {
+  const terms = new Terms('u')
+  const clauses = [
+    ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
+    ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
+    ...increment.map((name) => {
+      const attribute = terms.name(name)
+      return `${attribute} = ${attribute} + ${terms.value(1)}`
+    }),
+  ]
+  return {
+    expression: `SET ${clauses.join(', ')}`,
+    names: terms.names,
+    values: marshall(terms.values),
   }
 }
 

@@ -16,6 +16,14 @@ export type Item = Key & Record<string, unknown>
 export const entities = {
   order: { shards: 1 },
   audit: { shards: 1 },
+  code: { shards: 1 },
+  /** Who holds a code's text in its tenant, sorted by that text: makes it unique, and finds and sorts codes by it. */
+  code_claim: { shards: 1 },
+  refund: { shards: 1 },
+  /** The charges that may not be refunded again, by their id. */
+  refund_hold: { shards: 1 },
+  /** One entry for each refund that succeeded. */
+  ledger: { shards: 1 },
 } as const satisfies Record<string, { shards: number }>
 
 export type Entity = keyof typeof entities

@@ -64,7 +64,7 @@ function isConflict(error: ServiceError): boolean {
 }
 
 /**
- * Calls until it succeeds, fails for good or the budget is spent: exponential backoff with full jitter.
+ * Calls until it succeeds, fails for good or the budget is spent.
  * @throws DEPENDENCY.timeout when the budget ended it, DEPENDENCY.unavailable when the table stayed busy
  */
 export async function retry<T>(
@@ -81,10 +81,18 @@ export async function retry<T>(
       if (budget.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })
       if (!isTransient(thrown)) throw thrown
       if (attempt === maxAttempts) throw fail('DEPENDENCY.unavailable', { cause: thrown })
-      const ceiling = Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
-      const delay = clock.jitter() * ceiling
-      if (delay >= budget.remaining()) throw fail('DEPENDENCY.timeout', { cause: thrown })
-      await clock.sleep(delay)
+      await pause(clock, budget, attempt, thrown)
     }
   }
+}
+
+/**
+ * Waits before the next attempt: exponential backoff with full jitter.
+ * @throws DEPENDENCY.timeout when nothing of the budget would be left
+ */
+export async function pause(clock: Clock, budget: Budget, attempt: number, cause?: unknown): Promise<void> {
+  const ceiling = Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
+  const delay = clock.jitter() * ceiling
+  if (delay >= budget.remaining()) throw fail('DEPENDENCY.timeout', { cause })
+  await clock.sleep(delay)
 }

@@ -16,20 +16,42 @@ export interface RangeRead {
   exhausted: boolean
 }
 
-/** What must hold for a put: the item is absent; absent or expired by then; or there with these very values. */
+/**
+ * What must hold of an item for it to be written: it is absent; absent or expired by then; or there with these very
+ * values, and of each attribute of `oneOf` with one of those named.
+ */
 export type Condition =
   | { absent: true }
   /** Seconds since 1970. The clock decides, as TTL deletes late. */
   | { absentOrExpiredBy: number }
-  | { matches: Record<string, string | number> }
+  | { matches: Record<string, string | number>; oneOf?: Record<string, readonly string[]> }
 
-/** One put of a transaction, refused when its condition does not hold. */
+/** The whole of an item, new or anew. */
 export interface Put {
   item: Item
   condition: Condition
 }
 
-/** Why a transaction was refused: the first put whose condition did not hold, and the item that stood in its way. */
+/** Some attributes of an item that was not read. All of it works on the values from before. */
+export interface Update {
+  update: Key
+  set: Record<string, unknown>
+  /** Attributes that take over the value of another: target to source. */
+  copy?: Record<string, string>
+  increment?: readonly string[]
+  condition: Condition
+}
+
+/** The end of an item; `none` where it is as good that it has ended already. */
+export interface Remove {
+  remove: Key
+  condition: Condition | 'none'
+}
+
+/** One change of a transaction, refused when its condition does not hold. */
+export type Change = Put | Update | Remove
+
+/** Why a transaction was refused: the first change whose condition did not hold, and the item that stood in its way. */
 export interface Refusal {
   index: number
   existing: Item | undefined
@@ -41,11 +63,13 @@ export interface Refusal {
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>
+  /** Items by their keys, at most 100, in no order; those that are absent are left out. */
+  getMany(keys: readonly Key[]): Promise<Item[]>
   readRange(range: Range): Promise<RangeRead>
   /** The keys of an entity by its id in whatever tenant it lies: an index, so it may lag by moments. */
   findById(entity: Entity, id: string): Promise<Key | undefined>
-  /** All puts or none. */
-  transact(puts: Put[]): Promise<Refusal | undefined>
+  /** All changes or none. */
+  transact(changes: readonly Change[]): Promise<Refusal | undefined>
   /** One put on its own, under the same condition. */
   put(put: Put): Promise<Refusal | undefined>
 }

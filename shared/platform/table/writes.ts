@@ -1,11 +1,9 @@
 import type { ErrorCode } from '../errors/catalogue.ts'
-import type { Item } from './keys.ts'
-import type { Condition } from './table.ts'
+import type { Item, Key } from './keys.ts'
+import type { Change, Condition } from './table.ts'
 
 /** One write of an endpoint, as data: only the platform performs it, with all others of the request or not at all. */
-export interface Write {
-  item: Item
-  condition: Condition
+export type Write = Change & {
   /** The error of the request when the condition does not hold. */
   otherwise: ErrorCode
 }
@@ -18,4 +16,14 @@ export function create(item: Item, otherwise: ErrorCode = 'INTERNAL.unexpected')
 /** The whole of an item anew, if it still has these values. */
 export function replace(item: Item, matches: Record<string, string | number>, otherwise: ErrorCode): Write {
   return { item, condition: { matches }, otherwise }
+}
+
+/** The end of an item, if it still has these values. */
+export function remove(key: Key, matches: Record<string, string | number>, otherwise: ErrorCode): Write {
+  return { remove: key, condition: { matches }, otherwise }
+}
+
+/** A condition that holds for what is there in one of these states, with these values. */
+export function inState(states: readonly string[], matches: Record<string, string | number> = {}): Condition {
+  return { matches, oneOf: { state: states } }
 }

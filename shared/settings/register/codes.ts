@@ -18,6 +18,21 @@ const pricing = v.variant('kind', [
     combinable_with_gift_card: v.boolean(),
   }),
 ])
+/** What an export may show: nothing of persons. */
+const exportable = [
+  'id',
+  'tenant_id',
+  'code',
+  'type',
+  'name',
+  'expiry_at',
+  'state',
+  'soft_deleted',
+  'created_at',
+  'updated_at',
+] as const
+const importable = ['code', 'type', 'name', 'expiry_at'] as const
+const fieldName = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/))
 const path = v.pipe(v.string(), v.regex(/^\/codes[:/][A-Za-z]+$/))
 
 export const codes = {
@@ -41,10 +56,10 @@ export const codes = {
     schema: state,
   }),
   'codes.transitions': setting({
-    open: 'the transitions among draft, active and archived',
+    open: 'the transitions among draft, active and archived that an Admin’s update may make',
     contract: 'States and transitions, Discount code',
     feature: 'codes',
-    schema: v.array(v.strictObject({ from: state, to: state, trigger: v.string() })),
+    schema: v.array(v.strictObject({ from: state, to: state, trigger: v.literal('update') })),
   }),
   'codes.stateAfterRestore': setting({
     open: 'the state after a restore: the one before the delete, or the first one',
@@ -126,7 +141,7 @@ export const codes = {
     feature: 'codes',
     precedent: 'RFC 4180, OWASP CSV injection',
     schema: v.strictObject({
-      columns: v.pipe(v.array(v.string()), v.minLength(1)),
+      columns: v.pipe(v.array(v.picklist(exportable)), v.minLength(1)),
       maxRows: count,
       inlineMaxBytes: count,
       linkSeconds: count,
@@ -137,21 +152,35 @@ export const codes = {
     contract: 'Code CSV import and bulk update',
     feature: 'codes',
     precedent: 'AIP-136',
-    schema: v.strictObject({ path, columns: v.array(v.string()), maxRows: count, maxBytes: count }),
+    schema: v.strictObject({
+      path,
+      columns: v.pipe(
+        v.array(v.picklist(importable)),
+        v.check(
+          (columns) => importable.every((field) => columns.includes(field)),
+          `every field that is set at create: ${importable.join(', ')}`,
+        ),
+      ),
+      maxRows: v.pipe(count, v.maxValue(1000)),
+      maxBytes: count,
+    }),
   }),
   'codes.bulkUpdate': setting({
     open: 'path and limits of the bulk update',
     contract: 'Code CSV import and bulk update',
     feature: 'codes',
     precedent: 'AIP-136, AIP-234',
-    schema: v.strictObject({ path, maxItems: count }),
+    schema: v.strictObject({ path, maxItems: v.pipe(count, v.maxValue(1000)) }),
   }),
   'bulk.layout': setting({
     open: 'the body of a 207: its list, its counts, and what row counts from',
     contract: 'Errors, Other status rules',
     feature: 'codes',
     precedent: 'Zalando rule 152',
-    schema: v.strictObject({ items: v.string(), counts: v.string(), firstRow: v.picklist([0, 1]) }),
+    schema: v.pipe(
+      v.strictObject({ items: fieldName, counts: fieldName, firstRow: v.picklist([0, 1]) }),
+      v.check(({ items, counts }) => items !== counts, 'items and counts must have names of their own'),
+    ),
   }),
 }
 

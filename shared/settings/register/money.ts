@@ -5,19 +5,22 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 export const money = {
   'refunds.provider': setting({
-    open: 'the payment provider and its endpoint',
+    open: 'the payment provider, its endpoint, and how long one attempt may take in milliseconds',
     contract: 'POST /v1/refunds',
     feature: 'refunds',
     precedent: 'Stripe API',
-    schema: v.strictObject({ name: v.picklist(['stripe']), endpoint: v.pipe(v.string(), v.url()) }),
+    schema: v.strictObject({
+      name: v.picklist(['stripe']),
+      endpoint: v.pipe(v.string(), v.url()),
+      attemptMilliseconds: v.pipe(count, v.maxValue(10_000)),
+    }),
   }),
   'refunds.account': setting({
-    open: 'which provider account the charges of a tenant lie in',
+    open: 'which connected account of the provider the charges of a tenant lie in: named, or a prefix and the tenant',
     contract: 'POST /v1/refunds',
     feature: 'refunds',
     precedent: 'Stripe Connect',
     schema: v.strictObject({
-      header: v.string(),
       accounts: v.record(v.string(), v.string()),
       prefix: v.string(),
     }),

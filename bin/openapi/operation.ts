@@ -1,0 +1,73 @@
+import * as v from 'valibot'
+import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { errorResponses } from './errors.ts'
+import { parametersOf } from './parameters.ts'
+import { type Json, jsonSchema, reference } from './schemas.ts'
+
+/** One operation as the route table has it. */
+export function operation(route: Route, settings: Settings) {
+  const { body, latency, payloadKilobytes } = route
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    description: route.description,
+    tags: [route.operation.split('.')[0]],
+    security: route.auth === 'bearer' ? [{ bearer: scopesOf(route, settings) }] : [],
+    parameters: parametersOf(route, settings),
+    ...(body && {
+      requestBody: {
+        required: !acceptsNothing(body(settings)),
+        content: { [route.bodyType ?? 'application/json']: { schema: jsonSchema(body(settings)) } },
+      },
+    }),
+    responses: { ...successes(route, settings), ...errorResponses(route, settings) },
+    ...(latency && { 'x-latency-milliseconds': latency }),
+    ...(payloadKilobytes !== undefined && { 'x-payload-kilobytes': payloadKilobytes }),
+    'x-open-points': route.openPoints,
+  }
+}
+
+function successes(route: Route, settings: Settings): Json {
+  const { reply } = route
+  const status = reply.status(settings)
+  const common = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
+  const headers = {
+    ...common,
+    ...(reply.etag && { ETag: reference('headers', 'ETag') }),
+    ...(reply.location && { Location: reference('headers', 'Location') }),
+    ...(route.idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
+  }
+  const mediaType = reply.mediaType?.(settings) ?? 'application/json'
+  const schema = reply.schema(settings)
+  const decided = route.openPoints.find((key) => key.endsWith('Status') && settings[key] === status)
+  const success = {
+    description: 'Success.',
+    headers,
+    ...(schema.type !== 'undefined' && { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
+    ...(decided && { 'x-open-point': decided }),
+  }
+  const unchanged = {
+    description: 'What the caller has is current.',
+    headers: { ...common, ETag: reference('headers', 'ETag') },
+  }
+  const conditional = reply.etag && !hasBody(route)
+  const others = (reply.others ?? []).map((other) => [
+    other,
+    {
+      description: 'What was asked for lies elsewhere.',
+      headers: { ...common, Location: reference('headers', 'Location') },
+    },
+  ])
+  return { [status]: success, ...(conditional && { 304: unchanged }), ...Object.fromEntries(others) }
+}
+
+/** Whether a request without a body is a valid one. */
+function acceptsNothing(schema: v.GenericSchema): boolean {
+  return v.safeParse(schema, {}).success
+}
+
+function scopesOf({ scope, operation: name }: Route, settings: Settings): string[] {
+  const needed = scope ?? settings['auth.scopes'][name]
+  return needed === undefined ? [] : [needed]
+}

@@ -1,0 +1,35 @@
+import { codeUpdateOf } from '#shared/codes/code-bulk-update.ts'
+import { updateCode } from '#shared/codes/update-code.ts'
+import { multiStatus } from '#shared/platform/bulk/bulk-reply.ts'
+import { runRows } from '#shared/platform/bulk/run-rows.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform(_, { newId }) {
+    return { resume: { batch: newId() } }
+  },
+
+  async proceed({ batch }, request, context) {
+    const { settings, committer } = context
+    const results = await runRows(
+      {
+        id: String(batch),
+        rows: request.body.items,
+        keyOf: ({ id }) => (typeof id === 'string' ? id : ''),
+        decide: async (item) => {
+          const { code, ...effects } = await updateCode(codeUpdateOf(item, settings), request, context)
+          return { status: 200, id: code.id, ...effects }
+        },
+        action: 'update',
+        area: 'codes',
+        resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
+      },
+      committer,
+    )
+    return multiStatus(results, settings)
+  },
+})
+
+export const handler = lambda(endpoint)

@@ -1,0 +1,49 @@
+import * as v from 'valibot'
+import { BulkView } from '#shared/platform/bulk/bulk-reply.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { openPoint } from '#shared/platform/settings/open-point.ts'
+import { perSettings } from '#shared/platform/settings/per-settings.ts'
+
+/** Any object. A record of the library would drop what is named `constructor` or `__proto__`, and let an array by. */
+const Item = v.pipe(
+  v.custom<Record<string, unknown>>(
+    (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
+  ),
+  v.metadata({ type: 'object' }),
+)
+
+/** Of each item only the shape is checked here: what is wrong with one item must not stop the others. */
+const Body = perSettings((settings) =>
+  v.strictObject({
+    items: v.pipe(
+      v.array(Item),
+      v.minLength(1),
+      v.maxLength(settings['codes.bulkUpdate'].maxItems),
+      v.description(
+        'Each {id, if_match, name?, expiry_at?}: the fields of an update, the id of its code, and the entity tag that the caller has seen.',
+      ),
+      openPoint('codes.bulkUpdate'),
+    ),
+  }),
+)
+
+export const route = defineRoute({
+  operation: 'codes.bulk-update',
+  action: 'update',
+  method: 'POST',
+  path: (settings) => settings['codes.bulkUpdate'].path,
+  summary: 'Update many discount codes',
+  description:
+    'Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood.',
+  auth: 'bearer',
+  access: 'transfer',
+  scope: 'codes:write',
+  idempotency: 'accepted',
+  payloadKilobytes: 128,
+  body: Body,
+  reply: { status: () => 207, schema: BulkView },
+  errors: [],
+  openPoints: ['codes.bulkUpdate', 'codes.missingIfMatch', 'codes.adminUpdateOfSoftDeleted', 'bulk.layout'],
+  uses: ['table.read', 'table.find', 'table.write'],
+  breaks: 'Discount codes cannot be updated in bulk.',
+})

@@ -1,0 +1,20 @@
+import { makeCode, viewOf } from '#shared/codes/code.ts'
+import { codeEtag, newCode } from '#shared/codes/code-store.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { created } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform({ body, scope, caller }, { settings, newId }) {
+    const made = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
+    const code = makeCode(body, made, settings)
+    return created(viewOf(code, settings), {
+      etag: codeEtag(code),
+      location: `${route.path}/${code.id}`,
+      writes: newCode(code),
+    })
+  },
+})
+
+export const handler = lambda(endpoint)

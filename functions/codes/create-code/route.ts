@@ -1,0 +1,45 @@
+import { CodeView, NewCode } from '#shared/codes/code.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'codes.create',
+  method: 'POST',
+  path: '/codes',
+  summary: 'Create a discount code',
+  description:
+    'Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points.',
+  auth: 'bearer',
+  access: 'create',
+  scope: 'codes:write',
+  idempotency: 'required',
+  body: NewCode,
+  reply: {
+    status: () => 201,
+    replayStatus: (settings) => {
+      const status = settings['codes.replayStatus']
+      return status === 'original' ? undefined : status
+    },
+    schema: CodeView,
+    etag: true,
+    location: true,
+  },
+  errors: [
+    'VALIDATION.code.length.exceeds',
+    'VALIDATION.code.charset',
+    'VALIDATION.name.length.exceeds',
+    'VALIDATION.name.charset',
+    'VALIDATION.datetime.timezone_required',
+    'VALIDATION.date.range',
+    'CONFLICT.code.exists',
+  ],
+  openPoints: [
+    'codes.types',
+    'codes.fields',
+    'codes.initialState',
+    'codes.nameInnerSpace',
+    'codes.duplicate',
+    'codes.replayStatus',
+  ],
+  uses: ['table.read', 'table.write'],
+  breaks: 'No discount code can be created.',
+})

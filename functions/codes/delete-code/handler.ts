@@ -1,0 +1,6 @@
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { endpoint as hardDelete } from '../hard-delete-code/handler.ts'
+import { endpoint as softDelete } from '../soft-delete-code/handler.ts'
+
+/** DELETE /codes/{id}, with force=true and without. */
+export const handler = lambda([hardDelete, softDelete])

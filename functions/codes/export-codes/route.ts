@@ -1,0 +1,28 @@
+import * as v from 'valibot'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { openPoint } from '#shared/platform/settings/open-point.ts'
+
+export const route = defineRoute({
+  operation: 'codes.export',
+  action: 'export',
+  method: 'GET',
+  path: '/codes:export',
+  summary: 'Export discount codes as CSV',
+  description:
+    'Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again.',
+  auth: 'bearer',
+  access: 'transfer',
+  scope: 'codes:read',
+  idempotency: 'none',
+  query: () => v.strictObject({ include_deleted: v.exactOptional(v.picklist(['true', 'false'])) }),
+  reply: {
+    status: () => 200,
+    others: [303],
+    schema: () => v.pipe(v.string(), openPoint('codes.export')),
+    mediaType: () => 'text/csv',
+  },
+  errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
+  openPoints: ['codes.export', 'lists.includeDeletedRoles'],
+  uses: ['table.read', 'table.write', 'files.write', 'files.link'],
+  breaks: 'Discount codes cannot be exported.',
+})

@@ -1,0 +1,35 @@
+import { importedCode, importedRows } from '#shared/codes/code-import.ts'
+import { codeTextOf } from '#shared/codes/code-text.ts'
+import { multiStatus } from '#shared/platform/bulk/bulk-reply.ts'
+import { runRows } from '#shared/platform/bulk/run-rows.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform({ body, scope }, { settings, newId }) {
+    const rows = importedRows(body, settings)
+    const audit = { action: 'import', target: 'codes', tenant: scope.tenant, after: { rows: rows.length } }
+    return { resume: { batch: newId() }, audit }
+  },
+
+  async proceed({ batch }, { body, scope, caller }, context) {
+    const { settings, committer, newId } = context
+    const results = await runRows(
+      {
+        id: String(batch),
+        rows: importedRows(body, settings),
+        keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
+        decide: async (row) =>
+          importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
+        action: 'import',
+        area: 'codes',
+        resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
+      },
+      committer,
+    )
+    return multiStatus(results, settings)
+  },
+})
+
+export const handler = lambda(endpoint)

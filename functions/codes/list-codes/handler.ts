@@ -1,0 +1,15 @@
+import { viewOf } from '#shared/codes/code.ts'
+import { asCode } from '#shared/codes/code-store.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { listReply } from '#shared/platform/listing/list-reply.ts'
+import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform(request, context) {
+    return listReply(route, request, context, (item) => viewOf(asCode(item), context.settings))
+  },
+})
+
+export const handler = lambda(endpoint, { deploymentSecret })

@@ -1,0 +1,40 @@
+import { CodeView } from '#shared/codes/code.ts'
+import { codeListing } from '#shared/codes/code-listing.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { listEnvelope } from '#shared/platform/listing/list-reply.ts'
+import { perSettings } from '#shared/platform/settings/per-settings.ts'
+
+export const route = defineRoute({
+  operation: 'codes.list',
+  method: 'GET',
+  path: '/codes',
+  summary: 'List discount codes',
+  description:
+    'Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them.',
+  auth: 'bearer',
+  access: 'list',
+  scope: 'codes:read',
+  idempotency: 'none',
+  payloadKilobytes: 64,
+  listing: codeListing,
+  reply: {
+    status: () => 200,
+    schema: perSettings((settings) => listEnvelope(CodeView(settings))),
+    etag: true,
+  },
+  errors: [],
+  openPoints: [
+    'codes.fields',
+    'codes.types',
+    'lists.defaultSort',
+    'lists.searchFields',
+    'lists.pageSizeZero',
+    'lists.pageSizeAbsurd',
+    'lists.count',
+    'lists.offsetPaging',
+    'lists.readBudget',
+    'lists.includeDeletedRoles',
+  ],
+  uses: ['table.read', 'table.write', 'secret.read'],
+  breaks: 'Discount codes cannot be listed or searched.',
+})

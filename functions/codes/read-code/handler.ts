@@ -1,0 +1,17 @@
+import { viewOf } from '#shared/codes/code.ts'
+import { codeEtag, readCode } from '#shared/codes/code-store.ts'
+import { fail } from '#shared/platform/errors/failure.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { ok } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform({ params, scope }, { settings, table }) {
+    const code = await readCode(table, scope, params.id ?? '', settings)
+    if (code.soft_deleted && settings['codes.readOfSoftDeleted'] === 404) throw fail('NOT_FOUND.code')
+    return ok(viewOf(code, settings), { etag: codeEtag(code) })
+  },
+})
+
+export const handler = lambda(endpoint)

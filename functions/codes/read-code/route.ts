@@ -1,0 +1,20 @@
+import { CodeView } from '#shared/codes/code.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'codes.read',
+  method: 'GET',
+  path: '/codes/{id}',
+  summary: 'Read a discount code',
+  description:
+    'Returns one code with its entity tag. A code of another tenant is answered like one that does not exist.',
+  auth: 'bearer',
+  access: 'read',
+  scope: 'codes:read',
+  idempotency: 'none',
+  reply: { status: () => 200, schema: CodeView, etag: true },
+  errors: ['NOT_FOUND.code'],
+  openPoints: ['codes.fields', 'codes.readOfSoftDeleted', 'auth.crossTenantStatus'],
+  uses: ['table.read', 'table.find', 'table.write'],
+  breaks: 'No discount code can be read by its id.',
+})

@@ -1,0 +1,26 @@
+import { restoreCode, viewOf } from '#shared/codes/code.ts'
+import { auditOfChange } from '#shared/codes/code-audit.ts'
+import { mayStart } from '#shared/codes/code-states.ts'
+import { changedCode, codeEtag, putBackClaim, readCode } from '#shared/codes/code-store.ts'
+import { fail } from '#shared/platform/errors/failure.ts'
+import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
+import { ok } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+const perform: PerformOf<typeof route> = async (request, context) => {
+  const { settings, table, now } = context
+  const code = await readCode(table, request.scope, request.params.id ?? '', settings)
+  if (!mayStart('restore', code.state, settings)) {
+    if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
+    return ok(viewOf(code, settings), { etag: codeEtag(code) })
+  }
+  const after = restoreCode(code, settings, now())
+  return ok(viewOf(after, settings), {
+    etag: codeEtag(after),
+    writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
+    audit: auditOfChange('restore', code, after),
+    refused: () => perform(request, context),
+  })
+}
+
+export const endpoint = defineEndpoint(route, { perform })

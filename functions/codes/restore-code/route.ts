@@ -1,0 +1,28 @@
+import * as v from 'valibot'
+import { CodeView } from '#shared/codes/code.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'codes.restore',
+  action: 'restore',
+  method: 'POST',
+  path: '/codes/{id}:restore',
+  summary: 'Restore a discount code',
+  description: 'Makes a soft-deleted code live again.',
+  auth: 'bearer',
+  access: 'restore',
+  scope: 'codes:write',
+  idempotency: 'accepted',
+  body: () => v.strictObject({}),
+  reply: { status: () => 200, schema: CodeView, etag: true },
+  errors: ['NOT_FOUND.code', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
+  openPoints: [
+    'codes.fields',
+    'codes.stateAfterRestore',
+    'codes.restoreOfLive',
+    'codes.duplicate',
+    'auth.crossTenantStatus',
+  ],
+  uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
+  breaks: 'No deleted discount code can be restored.',
+})

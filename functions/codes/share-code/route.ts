@@ -1,0 +1,30 @@
+import * as v from 'valibot'
+import { CodeView } from '#shared/codes/code.ts'
+import { tenantPattern } from '#shared/platform/auth/tenant.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { perSettings } from '#shared/platform/settings/per-settings.ts'
+
+export const route = defineRoute({
+  operation: 'codes.share',
+  action: 'share',
+  method: 'POST',
+  path: '/codes/{id}:share',
+  summary: 'Share a discount code',
+  description:
+    'Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it.',
+  auth: 'bearer',
+  access: 'share',
+  scope: 'codes:write',
+  idempotency: 'accepted',
+  body: () => v.strictObject({ grantee_tenant: v.pipe(v.string(), v.regex(tenantPattern)) }),
+  reply: {
+    status: (settings) => settings['codes.share'].status,
+    schema: perSettings((settings) =>
+      settings['codes.share'].body === 'code' ? CodeView(settings) : v.undefined(),
+    ),
+  },
+  errors: ['NOT_FOUND.code', 'CONFLICT.soft_deleted'],
+  openPoints: ['codes.share', 'codes.fields', 'auth.crossTenantStatus'],
+  uses: ['table.read', 'table.find', 'table.write'],
+  breaks: 'No discount code can be shared.',
+})

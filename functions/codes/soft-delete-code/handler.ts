@@ -1,0 +1,7 @@
+import { softDelete } from '#shared/codes/soft-delete.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  perform: ({ params, scope }, context) => softDelete(params.id ?? '', scope, context),
+})

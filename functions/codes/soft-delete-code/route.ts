@@ -1,0 +1,22 @@
+import * as v from 'valibot'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'codes.delete',
+  action: 'soft_delete',
+  method: 'DELETE',
+  path: '/codes/{id}',
+  summary: 'Delete a discount code softly',
+  description:
+    'The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike.',
+  auth: 'bearer',
+  access: 'soft_delete',
+  scope: 'codes:write',
+  idempotency: 'accepted',
+  query: () => v.strictObject({ force: v.exactOptional(v.picklist(['false'])) }),
+  reply: { status: () => 204, schema: () => v.undefined() },
+  errors: ['NOT_FOUND.code', 'CONFLICT.code.exists', 'VALIDATION.field.enum'],
+  openPoints: ['codes.repeatedDelete', 'codes.duplicate', 'auth.crossTenantStatus'],
+  uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
+  breaks: 'No discount code can be deleted.',
+})

@@ -1,0 +1,21 @@
+import { viewOf } from '#shared/codes/code.ts'
+import { codeEtag } from '#shared/codes/code-store.ts'
+import { updateCode } from '#shared/codes/update-code.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { ok } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform(request, context) {
+    const { params, ifMatch, body } = request
+    const { code, ...effects } = await updateCode(
+      { id: params.id ?? '', ifMatch, changes: body },
+      request,
+      context,
+    )
+    return ok(viewOf(code, context.settings), { etag: codeEtag(code), ...effects })
+  },
+})
+
+export const handler = lambda(endpoint)

@@ -1,0 +1,40 @@
+import { CodeChanges, CodeView } from '#shared/codes/code.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'codes.update',
+  action: 'update',
+  method: 'PATCH',
+  path: '/codes/{id}',
+  summary: 'Update a discount code',
+  description:
+    'Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds.',
+  auth: 'bearer',
+  access: 'update',
+  scope: 'codes:write',
+  idempotency: 'accepted',
+  ifMatch: true,
+  body: CodeChanges,
+  reply: { status: () => 200, schema: CodeView, etag: true },
+  errors: [
+    'NOT_FOUND.code',
+    'AUTHZ.field.denied',
+    'VALIDATION.if_match.required',
+    'VALIDATION.name.length.exceeds',
+    'VALIDATION.name.charset',
+    'VALIDATION.datetime.timezone_required',
+    'VALIDATION.date.range',
+    'CONFLICT.soft_deleted',
+    'CONFLICT.etag.mismatch',
+  ],
+  openPoints: [
+    'codes.fields',
+    'codes.missingIfMatch',
+    'codes.transitions',
+    'codes.nameInnerSpace',
+    'codes.adminUpdateOfSoftDeleted',
+    'auth.crossTenantStatus',
+  ],
+  uses: ['table.read', 'table.find', 'table.write'],
+  breaks: 'No discount code can be changed.',
+})

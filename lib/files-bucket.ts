@@ -1,0 +1,27 @@
+import { Duration, Validations } from 'aws-cdk-lib'
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
+import type { Construct } from 'constructs'
+import { exportFolder } from '#shared/platform/files/file-store.ts'
+import { removalOf } from './data-table.ts'
+import type { Stage } from './stage.ts'
+
+/** The bucket for what is too large for an answer: each file is fetched by a link, and deleted a day later. */
+export function filesBucket(scope: Construct, stage: Stage): Bucket {
+  const bucket = new Bucket(scope, 'Files', {
+    blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+    objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+    enforceSSL: true,
+    encryption: BucketEncryption.S3_MANAGED,
+    lifecycleRules: [
+      { id: 'exports', prefix: exportFolder, expiration: Duration.days(1) },
+      { id: 'unfinished', abortIncompleteMultipartUploadAfter: Duration.days(1) },
+    ],
+    removalPolicy: removalOf(stage),
+  })
+  Validations.of(bucket).acknowledge({
+    id: 'AwsSolutions-S1',
+    reason:
+      'The service audits each export itself, and a bucket of access logs would hold for long who fetched what lives for a day.',
+  })
+  return bucket
+}

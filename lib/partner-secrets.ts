@@ -1,0 +1,36 @@
+import { Validations } from 'aws-cdk-lib'
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { Construct } from 'constructs'
+import type { SecretName } from '#shared/platform/secrets/secret.ts'
+import { removalOf } from './data-table.ts'
+import type { Stage } from './stage.ts'
+
+/** The secrets that the service shares with others, by what they are for. */
+export type PartnerSecrets = Readonly<Record<SecretName, Secret>>
+
+/** They begin as random values; whoever runs the stage puts in what was agreed with the other party. */
+export function partnerSecrets(scope: Construct, stage: Stage): PartnerSecrets {
+  return {
+    payments: partnerSecret(scope, 'PaymentsSecret', 'The secret key of the payment provider.', stage),
+    webhooks: partnerSecret(
+      scope,
+      'WebhooksSecret',
+      'The keys that sign webhooks, in base64, separated by spaces: the new one beside the old while it is changed.',
+      stage,
+    ),
+  }
+}
+
+function partnerSecret(scope: Construct, id: string, description: string, stage: Stage): Secret {
+  const secret = new Secret(scope, id, {
+    description,
+    // Letters and digits only, so that it is base64 as it stands.
+    generateSecretString: { passwordLength: 40, excludePunctuation: true },
+    removalPolicy: removalOf(stage),
+  })
+  Validations.of(secret).acknowledge({
+    id: 'AwsSolutions-SMG4',
+    reason: 'It is changed together with the other party, not by AWS alone.',
+  })
+  return secret
+}

@@ -1,0 +1,37 @@
+import type { AuditEntry } from '../platform/audit/audit-record.ts'
+import type { Code } from './code.ts'
+
+/** What is told of a change: free text and the code itself, which is worth money, only as having changed. */
+const told = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
+const masked = ['name', 'code'] as const
+
+/**
+ * The audit entry of a change to one code (contract, 'Audit record'), with what it changed.
+ * @param after absent when nothing is left of it
+ */
+export function auditOfChange(action: string, before: Code, after: Code | undefined): AuditEntry {
+  const [from, to] = changesBetween(before, after)
+  return { ...auditOfCode(action, before), before: from, after: to }
+}
+
+/** The audit entry of an action on one code. */
+export function auditOfCode(action: string, { id, tenant_id }: Pick<Code, 'id' | 'tenant_id'>): AuditEntry {
+  return { action, target: `code/${id}`, tenant: tenant_id }
+}
+
+type Told = Record<string, unknown>
+
+function changesBetween(before: Code, after: Code | undefined): [Told, Told] {
+  const changed = <Field extends keyof Code>(field: Field) => !after || before[field] !== after[field]
+  const from: Told = {}
+  const to: Told = {}
+  for (const field of told.filter(changed)) {
+    from[field] = before[field]
+    if (after) to[field] = after[field]
+  }
+  for (const field of masked.filter(changed)) {
+    from[field] = '[redacted]'
+    if (after) to[field] = '[redacted]'
+  }
+  return [from, to]
+}

@@ -1,0 +1,40 @@
+import { timestamp } from '../platform/clock.ts'
+import { csvLine, csvLines } from '../platform/csv/csv-writer.ts'
+import { fail } from '../platform/errors/failure.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import { beside, largestId, smallestId } from '../platform/listing/ids.ts'
+import { readMerged } from '../platform/listing/merged-read.ts'
+import { partitionsOf } from '../platform/table/keys.ts'
+import { asCode } from './code-store.ts'
+
+/** The name of an export (contract, 'GET /codes:export'). @param now milliseconds since 1970 */
+export function exportName(tenant: string, now: number): string {
+  return `codes_${tenant}_${timestamp(now).slice(0, 10).replaceAll('-', '')}.csv`
+}
+
+/**
+ * The codes of a tenant as CSV, oldest first, a page of the table at a time. Those made meanwhile may be among them:
+ * an end at its own time would leave out what a machine has made whose clock is ahead.
+ * @throws POLICY.export.row_limit after the largest number of rows
+ */
+export async function* exportChunks(
+  tenant: string,
+  includeDeleted: boolean,
+  { table, settings }: Pick<Context, 'table' | 'settings'>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { columns, maxRows } = settings['codes.export']
+  const partitions = partitionsOf(tenant, 'code')
+  let rows = 0
+  yield Buffer.from(csvLine(columns))
+  for (let low = smallestId; ; ) {
+    const range = { low, high: largestId, descending: false, limit: settings['lists.readBudget'] }
+    const { items, exhausted } = await readMerged(table, partitions, range)
+    const codes = items.map(asCode).filter(({ soft_deleted }) => includeDeleted || !soft_deleted)
+    rows += codes.length
+    if (rows > maxRows) throw fail('POLICY.export.row_limit', { details: { max: maxRows } })
+    yield Buffer.from(csvLines(codes.map((code) => columns.map((column) => String(code[column])))))
+    const last = items.at(-1)
+    if (exhausted || !last) return
+    low = beside(last.sk, 1)
+  }
+}

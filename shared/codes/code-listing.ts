@@ -1,0 +1,28 @@
+import type { Listing } from '../platform/listing/listing.ts'
+import { states } from './code-states.ts'
+import { codeTextOf } from './code-text.ts'
+
+/** How codes are filtered, searched and sorted. */
+export const codeListing: Listing = {
+  entity: 'code',
+  fields: {
+    id: 'string',
+    code: 'string',
+    type: 'string',
+    name: 'string',
+    state: 'string',
+    created_by: 'string',
+    tenant_id: 'string',
+    soft_deleted: 'boolean',
+    expiry_at: 'date-time',
+    created_at: 'date-time',
+    updated_at: 'date-time',
+  },
+  allowed: (settings) => ({ type: Object.keys(settings['codes.types']), state: states }),
+  normalise: { code: codeTextOf, name: (text) => text.trim().normalize('NFC') },
+  reveals: ({ field, values }) =>
+    (field === 'soft_deleted' && values.includes(true)) ||
+    (field === 'state' && values.includes('soft_deleted')),
+  search: (settings) => settings['lists.searchFields'].codes,
+  orders: { code: { entity: 'code_claim', idOf: ({ code_id }) => String(code_id) } },
+}

@@ -1,0 +1,22 @@
+import * as v from 'valibot'
+import { characters } from '../platform/schemas/characters.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+
+/**
+ * The name of a code: trimmed, NFC, 1 to 64 Unicode code points counted after that (contract, 'Discount code'). Emoji
+ * are accepted; control characters and halves of characters are not.
+ */
+export const CodeName = perSettings((settings) => {
+  const name = v.pipe(
+    v.string(),
+    v.trim(),
+    v.normalize('NFC'),
+    characters(1, 64, 'VALIDATION.name.length.exceeds'),
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+    v.regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/, 'VALIDATION.name.charset'),
+    v.check((text) => text.isWellFormed(), 'VALIDATION.name.charset'),
+  )
+  if (settings['codes.nameInnerSpace'] === 'allowed') return name
+  return v.pipe(name, v.regex(/^\S*$/u, 'VALIDATION.name.charset'), openPoint('codes.nameInnerSpace'))
+})

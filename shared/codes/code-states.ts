@@ -1,0 +1,57 @@
+import type { Role } from '../platform/auth/caller.ts'
+import type { Condition } from '../platform/table/table.ts'
+import { inState } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
+
+/** The states of a code that is not deleted. */
+export const liveStates = ['draft', 'active', 'archived'] as const
+export const states = [...liveStates, 'soft_deleted'] as const
+export type LiveState = (typeof liveStates)[number]
+export type State = (typeof states)[number]
+
+export type Trigger = 'update' | 'admin_update' | 'soft_delete' | 'restore' | 'hard_delete' | 'share'
+
+/**
+ * The states from which each trigger may start (contract, 'States and transitions'). The rule that reads a code and
+ * the condition under which it is written are both made from this table.
+ */
+function startsOf(trigger: Trigger, settings: Settings): readonly State[] {
+  const starts: Record<Trigger, readonly State[]> = {
+    update: liveStates,
+    admin_update: settings['codes.adminUpdateOfSoftDeleted'] === 'allowed' ? states : liveStates,
+    soft_delete: liveStates,
+    restore: ['soft_deleted'],
+    hard_delete: states,
+    share: liveStates,
+  }
+  return starts[trigger]
+}
+
+/** The rule: whether the trigger may start from this state. */
+export function mayStart(trigger: Trigger, from: State, settings: Settings): boolean {
+  return startsOf(trigger, settings).includes(from)
+}
+
+/** The same as the condition of a write, with more that the item must hold. */
+export function startCondition(
+  trigger: Trigger,
+  settings: Settings,
+  matches: Record<string, string | number> = {},
+): Condition {
+  return inState(startsOf(trigger, settings), matches)
+}
+
+export function updateTrigger(role: Role | undefined): 'update' | 'admin_update' {
+  return role === 'Admin' ? 'admin_update' : 'update'
+}
+
+/** Whether the deployment lets an update move a code from one state to another. */
+export function mayMove(from: State, to: LiveState, settings: Settings): boolean {
+  return settings['codes.transitions'].some((one) => one.from === from && one.to === to)
+}
+
+/** The state that a restore gives back. */
+export function stateAfterRestore(before: LiveState | undefined, settings: Settings): LiveState {
+  const initial = settings['codes.initialState']
+  return settings['codes.stateAfterRestore'] === 'previous' ? (before ?? initial) : initial
+}

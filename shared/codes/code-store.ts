@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import type { Scope } from '../platform/auth/authorise.ts'
+import { locate } from '../platform/auth/locate.ts'
+import { timestamp } from '../platform/clock.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create, remove, type Write } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
+import type { Code } from './code.ts'
+import { startCondition, type Trigger } from './code-states.ts'
+
+/** An item of the codes' partitions. */
+export function asCode(item: Item): Code {
+  return item as unknown as Code
+}
+
+/** @throws NOT_FOUND.code, also for another tenant's */
+export async function readCode(table: Table, scope: Scope, id: string, settings: Settings): Promise<Code> {
+  return asCode(await locate(table, scope, 'code', id, 'NOT_FOUND.code', settings))
+}
+
+export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string {
+  return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
+}
+
+/** A code, and the claim that keeps its text unique in its tenant. */
+export function newCode(code: Code): Write[] {
+  return [
+    create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
+    create(claimOf(code), 'CONFLICT.code.exists'),
+  ]
+}
+
+/** A code anew, if it still is what was read and the trigger may start from there. */
+export function changedCode(before: Code, after: Code, trigger: Trigger, settings: Settings): Write {
+  // An update goes by the tag that its caller has seen. Others do not, and are decided anew when they are overtaken.
+  const byTag = trigger === 'update' || trigger === 'admin_update'
+  return {
+    item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
+    condition: startCondition(trigger, settings, { version: before.version }),
+    otherwise: byTag ? 'CONFLICT.etag.mismatch' : 'TRANSIENT.error',
+  }
+}
+
+/** The soft delete of a code that need not have been read. */
+export function softDeletedCode(key: Key, now: number, settings: Settings): Write {
+  return {
+    update: key,
+    set: { state: 'soft_deleted', soft_deleted: true, updated_at: timestamp(now) },
+    copy: { state_before_delete: 'state' },
+    increment: ['version'],
+    condition: startCondition('soft_delete', settings),
+    otherwise: 'NOT_FOUND.code',
+  }
+}
+
+/** The claim of a soft-deleted code set aside, so that its text is free; `after` remembers where it went. */
+export function setAsideClaim(code: Code, after: Code): Write[] {
+  return [remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(claimOf(after))]
+}
+
+/** The claim of a restored code put back. */
+export function putBackClaim(code: Code, after: Code): Write[] {
+  if (code.claim === undefined) return []
+  const aside = remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error')
+  return [aside, create(claimOf(after), 'CONFLICT.code.exists')]
+}
+
+/** The end of a code and of its claim. */
+export function removedCode(code: Code): Write[] {
+  const { tenant_id: tenant, id, version } = code
+  return [
+    remove(keyOf(tenant, 'code', id), { version }, 'TRANSIENT.error'),
+    remove(claimKey(code), { code_id: id }, 'TRANSIENT.error'),
+  ]
+}
+
+function claimOf(code: Code): Item {
+  return { ...claimKey(code), code_id: code.id }
+}
+
+function claimKey({ tenant_id, code, claim = code }: Code): Key {
+  return keyOf(tenant_id, 'code_claim', claim)
+}

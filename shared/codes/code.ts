@@ -1,0 +1,160 @@
+import * as v from 'valibot'
+import { timestamp } from '../platform/clock.ts'
+import { failField } from '../platform/errors/failure.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { instant, utc } from '../platform/schemas/date-time.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
+import { CodeName } from './code-name.ts'
+import { type LiveState, liveStates, type State, stateAfterRestore, states } from './code-states.ts'
+import { CodeText } from './code-text.ts'
+
+/** The body of POST /codes (contract, 'Discount code'); expiry_at is put into UTC. */
+export const NewCode = perSettings((settings) =>
+  v.strictObject({
+    code: CodeText,
+    type: v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types')),
+    name: CodeName(settings),
+    expiry_at: instant,
+  }),
+)
+export type NewCode = v.InferOutput<ReturnType<typeof NewCode>>
+
+const immutable = v.exactOptional(v.never())
+
+/** The body of PATCH /codes/{id}. A field that a code has and nobody may write is denied, not unknown. */
+export const CodeChanges = perSettings((settings) => {
+  const moves = settings['codes.transitions'].length > 0
+  return v.pipe(
+    v.strictObject({
+      name: v.exactOptional(CodeName(settings)),
+      expiry_at: v.exactOptional(instant),
+      state: moves
+        ? v.exactOptional(v.pipe(v.picklist(liveStates), openPoint('codes.transitions')))
+        : immutable,
+      id: immutable,
+      code: immutable,
+      type: immutable,
+      created_by: immutable,
+      tenant_id: immutable,
+      soft_deleted: immutable,
+      created_at: immutable,
+      updated_at: immutable,
+    }),
+    v.minEntries(1),
+  )
+})
+export type CodeChanges = v.InferOutput<ReturnType<typeof CodeChanges>>
+
+/** A code as it is stored. */
+export interface Code {
+  id: string
+  tenant_id: string
+  code: string
+  type: string
+  name: string
+  expiry_at: string
+  created_by: string
+  created_at: string
+  updated_at: string
+  state: State
+  soft_deleted: boolean
+  /** What a restore goes back to; while it is soft-deleted. */
+  state_before_delete?: LiveState
+  /** The sort key of its claim, where that is not its text. */
+  claim?: string
+  /** Counts the changes; entity tags and conditional writes go by it. */
+  version: number
+}
+
+const listed = [
+  'id',
+  'code',
+  'type',
+  'name',
+  'expiry_at',
+  'created_by',
+  'tenant_id',
+  'soft_deleted',
+  'created_at',
+  'updated_at',
+  'state',
+] as const
+
+/** A code as callers see it: the fields of the contract, and those that the deployment adds. */
+export const CodeView = perSettings((settings) => {
+  const fields = {
+    id: v.string(),
+    code: v.string(),
+    type: v.string(),
+    name: v.string(),
+    expiry_at: utc,
+    created_by: v.string(),
+    tenant_id: v.string(),
+    soft_deleted: v.boolean(),
+    created_at: utc,
+    updated_at: utc,
+    state: v.picklist(states),
+  }
+  const added = settings['codes.fields'].map((field) => [field, v.pipe(v.number(), v.integer())])
+  return v.pipe(v.strictObject({ ...fields, ...Object.fromEntries(added) }), openPoint('codes.fields'))
+})
+
+export function viewOf(code: Code, settings: Settings): Record<string, unknown> {
+  const shown = [...listed, ...settings['codes.fields']]
+  return Object.fromEntries(shown.map((field) => [field, code[field]]))
+}
+
+/**
+ * A new code in its first state. Its id carries the time of its making, which is its created_at.
+ * @throws VALIDATION.date.range when it would have expired by now
+ */
+export function makeCode(
+  request: NewCode,
+  { id, tenant, createdBy }: { id: string; tenant: string; createdBy: string },
+  settings: Settings,
+): Code {
+  checkExpiry(request.expiry_at, timeOf(id))
+  const at = timestamp(timeOf(id))
+  return {
+    id,
+    tenant_id: tenant,
+    ...request,
+    created_by: createdBy,
+    created_at: at,
+    updated_at: at,
+    state: settings['codes.initialState'],
+    soft_deleted: false,
+    version: 1,
+  }
+}
+
+/** A code with changed fields. Only an expiry_at that is among them must lie ahead. */
+export function changeCode(code: Code, changes: CodeChanges, now: number): Code {
+  if (changes.expiry_at !== undefined) checkExpiry(changes.expiry_at, now)
+  return next(code, changes, now)
+}
+
+/** A live code as it is when its soft delete also sets its text free; its claim then stands under another key. */
+export function softDeleteCode(code: Code, now: number): Code {
+  const state_before_delete = code.state as LiveState
+  const claim = `${code.code}#${code.id}`
+  return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, claim }, now)
+}
+
+/** A soft-deleted code made live again. */
+export function restoreCode({ claim: _, ...code }: Code, settings: Settings, now: number): Code {
+  const { state_before_delete: before, ...rest } = code
+  return next(rest, { state: stateAfterRestore(before, settings), soft_deleted: false }, now)
+}
+
+function next(code: Code, changes: Partial<Code>, now: number): Code {
+  // It advances even where the clock of the last writer was ahead of ours.
+  const at = timestamp(Math.max(now, Date.parse(code.updated_at) + 1))
+  return { ...code, ...changes, updated_at: at, version: code.version + 1 }
+}
+
+function checkExpiry(expiryAt: string, now: number): void {
+  if (Date.parse(expiryAt) < now) throw failField('VALIDATION.date.range', 'expiry_at', { reason: 'past' })
+}

@@ -1,0 +1,95 @@
+import { CsvError, parse } from 'csv-parse/sync'
+import type { ErrorCode } from '../errors/catalogue.ts'
+import { type Failure, fail } from '../errors/failure.ts'
+import { bareCell } from './csv-cell.ts'
+
+/** What a file must and may hold. Names of columns are given in lower case, without spaces around them. */
+export interface CsvShape {
+  /** There exactly once, anywhere in the header. */
+  required: readonly string[]
+  /** There at most once; their cells are given, too. */
+  ignored: readonly string[]
+  /** Data rows, neither the header nor blank lines counted. */
+  maxRows: number
+}
+
+/** Why one row was refused, in the terms of the catalogue. */
+export interface CsvRowProblem {
+  code: ErrorCode
+  details: { reason: 'too_few' | 'too_many'; expected: number; actual: number }
+}
+
+/** A data row, the first of them being 1: its cells by the name of their column, or what is wrong with it. */
+export type CsvRow =
+  | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
+  | { row: number; cells?: undefined; problem: CsvRowProblem }
+
+const longestShownName = 64
+const mostShownNames = 20
+
+/**
+ * The data rows of a file of RFC 4180; its lines may also end in LF or CR alone, and blank ones are skipped.
+ * A row with too few or too many cells is a row with a problem, anything else amiss fails the whole file.
+ * @throws VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows
+ */
+export function readCsv(text: string, shape: CsvShape): CsvRow[] {
+  // The header by itself first: a wrong one says more about a file than whatever it leads to further down.
+  const [header = []] = firstRecords(text, 1)
+  const columns = columnsOf(header, shape)
+  const [, ...rows] = firstRecords(text, shape.maxRows + 2)
+  if (rows.length > shape.maxRows) {
+    throw fail('VALIDATION.csv.too_many_rows', { details: { max: shape.maxRows } })
+  }
+  return rows.map((cells, index) => rowOf(cells, columns, index + 1))
+}
+
+/** At most so many records, the header being one: nothing after the last of them is looked at. */
+function firstRecords(text: string, count: number): string[][] {
+  try {
+    return parse(text, {
+      bom: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      skip_empty_lines: true,
+      to: count,
+    })
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    // Not as the cause: its message quotes the cell. `records` is how many, with the header, stand before it.
+    throw fail('VALIDATION.csv.malformed', { details: { row: Number(error.records) } })
+  }
+}
+
+function columnsOf(header: readonly string[], shape: CsvShape): string[] {
+  const columns = header.map((name) => bareCell(name).trim().toLowerCase())
+  const times = new Map<string, number>()
+  for (const column of columns) times.set(column, (times.get(column) ?? 0) + 1)
+  const known = new Set([...shape.required, ...shape.ignored])
+  const missing = shape.required.filter((name) => !times.has(name))
+  const unknown = [...times.keys()].filter((name) => !known.has(name))
+  const repeated = [...times.keys()].filter((name) => times.get(name) !== 1)
+  if (missing.length + unknown.length + repeated.length > 0) throw wrongHeader(missing, unknown, repeated)
+  return columns
+}
+
+function wrongHeader(missing: string[], unknown: string[], repeated: string[]): Failure {
+  return fail('VALIDATION.csv.header', {
+    details: { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) },
+  })
+}
+
+function shown(names: string[]): string[] {
+  return names.slice(0, mostShownNames).map((name) => Array.from(name).slice(0, longestShownName).join(''))
+}
+
+function rowOf(cells: readonly string[], columns: readonly string[], row: number): CsvRow {
+  const [expected, actual] = [columns.length, cells.length]
+  if (actual !== expected) {
+    const reason = actual < expected ? 'too_few' : 'too_many'
+    return { row, problem: { code: 'VALIDATION.csv.columns', details: { reason, expected, actual } } }
+  }
+  // Without a prototype there is nothing to read but the columns.
+  const byColumn: Record<string, string> = Object.create(null)
+  for (const [index, column] of columns.entries()) byColumn[column] = bareCell(cells[index] ?? '')
+  return { row, cells: byColumn }
+}

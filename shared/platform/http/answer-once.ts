@@ -1,0 +1,89 @@
+import type { Settings } from '../../settings/register.ts'
+import type { Caller } from '../auth/caller.ts'
+import { fingerprint } from '../idempotency/fingerprint.ts'
+import { type Answer, type KeyedRequest, recordKey } from '../idempotency/record.ts'
+import { type Once, runOnce } from '../idempotency/run-once.ts'
+import { startBudget } from '../limits/budget.ts'
+import { errorAnswer, render, toFailure } from './answer.ts'
+import type { Checked, Context, Endpoint } from './endpoint.ts'
+import { contextOf, type Passage } from './passage.ts'
+import type { Reply } from './reply.ts'
+import { pathOf, type Route } from './route.ts'
+
+/** What writing down an effect may take after the request's own time; below what the function has left then. */
+const graceMilliseconds = 700
+
+/** Answers a request with a key: once, however often it is sent. */
+export async function answerOnce(
+  passage: Passage,
+  checked: Checked<unknown>,
+  idempotencyKey: string,
+): Promise<Answer> {
+  const { endpoint, settings, caller } = passage
+  const { route } = endpoint
+  const { tenant } = checked.scope
+  const place = placeOf(route, settings)
+  const { answer, status } = await runOnce(
+    onceOf(passage, checked, {
+      key: recordKey(caller?.tenant ?? tenant, principalOf(caller), place, idempotencyKey),
+      payloadHash: payloadHashOf(route, checked),
+      expiresAt: expiryOf(passage),
+    }),
+  )
+  const headers = { ...answer.headers, 'Idempotency-Status': status }
+  const replayStatus = answer.status < 300 ? route.reply.replayStatus?.(settings) : undefined
+  return { ...answer, headers, status: (status === 'replayed' && replayStatus) || answer.status }
+}
+
+/** When a record that is made now expires, in seconds since 1970. */
+export function expiryOf({ clock, settings }: Pick<Passage, 'clock' | 'settings'>): number {
+  return Math.floor(clock.now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
+}
+
+/** What running a request once needs to know of it. */
+export function onceOf(passage: Passage, checked: Checked<unknown>, keyed: KeyedRequest): Once {
+  const { endpoint, runtime, clock, settings, correlation, budget } = passage
+  const context = contextOf(passage)
+  return {
+    ...passage,
+    keyed,
+    operation: endpoint.route.operation,
+    perform: async () => endpoint.perform(checked as Checked<never>, context),
+    proceed: (resume) => proceed(endpoint, resume, checked, context),
+    render: (reply) => render(reply, endpoint.route, settings, correlation),
+    renderFault: (fault) => {
+      passage.fault = toFailure(fault)
+      return errorAnswer(passage.fault, correlation)
+    },
+    afterwards: () => runtime.openTable(startBudget(clock, Math.max(budget.remaining(), graceMilliseconds))),
+  }
+}
+
+/** Carries out an intent. */
+export async function proceed(
+  { route, proceed: carryOut }: Endpoint,
+  resume: Record<string, unknown>,
+  checked: Checked<unknown>,
+  context: Context,
+): Promise<Reply> {
+  if (!carryOut) throw new Error(`${route.operation} returns intents without a way to proceed`)
+  return carryOut(resume, checked as Checked<never>, context)
+}
+
+/** What a key belongs to, beside its principal: operations that share a route share their keys. */
+function placeOf(route: Route, settings: Settings): string {
+  return `${route.method} ${pathOf(route, settings)}`
+}
+
+/** Everything of a request that decides what it does. */
+function payloadHashOf(
+  { operation }: Route,
+  { scope, params, query, ifMatch, reason, body }: Checked<unknown>,
+) {
+  return fingerprint([operation, scope.tenant, params, query, ifMatch ?? null, reason ?? null, body ?? null])
+}
+
+/** A subject is unique to its issuer only. */
+function principalOf(caller: Caller | undefined): string {
+  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
+}

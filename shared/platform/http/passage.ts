@@ -1,0 +1,60 @@
+import type { Settings } from '../../settings/register.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { TokenVerifier } from '../auth/verify-token.ts'
+import { type Clock, newId } from '../clock.ts'
+import type { Failure } from '../errors/failure.ts'
+import type { FileStore } from '../files/file-store.ts'
+import type { Budget } from '../limits/budget.ts'
+import type { CursorSeal } from '../listing/cursor.ts'
+import type { Log } from '../logging/log.ts'
+import type { SecretName } from '../secrets/secret.ts'
+import type { Table } from '../table/table.ts'
+import type { Correlation } from './correlation.ts'
+import type { Context, Endpoint } from './endpoint.ts'
+import type { HttpRequest } from './request.ts'
+
+/** What a running service gives to every request. */
+export interface Runtime {
+  settings: Settings
+  clock: Clock
+  log: Log
+  tokens: TokenVerifier
+  openTable(budget: Budget): Table
+  openFiles(budget: Budget): FileStore
+  secret(name: SecretName): Promise<string>
+  /** Made at its first use, as it needs the deployment's secret. */
+  cursorSeal(): Promise<CursorSeal>
+}
+
+/** One request on its way: what is known so far, for whoever answers it. */
+export interface Passage {
+  endpoint: Endpoint
+  request: HttpRequest
+  runtime: Runtime
+  clock: Clock
+  settings: Settings
+  correlation: Correlation
+  budget: Budget
+  table: Table
+  caller: Caller | undefined
+  /** What was stored as failed, for the log. */
+  fault?: Failure
+}
+
+/** What the endpoint of a passage may use. */
+export function contextOf(passage: Passage): Context {
+  const { runtime, table, settings, clock, budget } = passage
+  return {
+    committer: passage,
+    settings,
+    table,
+    now: () => clock.now(),
+    newId: () => newId(clock),
+    sleep: (milliseconds) => clock.sleep(milliseconds),
+    cursorSeal: () => runtime.cursorSeal(),
+    files: () => runtime.openFiles(budget),
+    secret: (name) => runtime.secret(name),
+    clock,
+    budget,
+  }
+}

@@ -1,0 +1,51 @@
+import type { Correlation } from '../http/correlation.ts'
+import type { Item, Key } from '../table/keys.ts'
+import type { Change } from '../table/table.ts'
+import type { KeyedRequest, Unfinished } from './record.ts'
+
+/**
+ * Marks an intent that the service finishes by itself, from the transaction that commits it to the one that commits
+ * its outcome. Markers lie together, oldest first, so that what is unfinished is found without looking for it.
+ */
+export interface Marker extends Key {
+  operation: string
+  /** Of the idempotency record that it belongs to. */
+  record: Key
+  payload_hash: string
+  correlation_id: string
+}
+
+/** The partition of all markers. One is enough: a marker lives for as long as its request. */
+export const markers = 'unfinished'
+
+/** The request of which an intent is marked. */
+interface Marked {
+  operation: string
+  keyed: KeyedRequest
+  correlation: Correlation
+}
+
+export function marking({ operation, keyed, correlation }: Marked, { marker }: Unfinished): Change[] {
+  if (marker === undefined) return []
+  const item: Marker & Item = {
+    ...keyOfMarker(marker),
+    operation,
+    record: keyed.key,
+    payload_hash: keyed.payloadHash,
+    correlation_id: correlation.id,
+  }
+  return [{ item, condition: { absent: true } }]
+}
+
+export function unmarking({ marker }: Unfinished): Change[] {
+  return marker === undefined ? [] : [unmark(marker)]
+}
+
+/** The end of a marker. That somebody else ended it is as good. */
+export function unmark(marker: string): Change {
+  return { remove: keyOfMarker(marker), condition: 'none' }
+}
+
+function keyOfMarker(marker: string): Key {
+  return { pk: markers, sk: marker }
+}

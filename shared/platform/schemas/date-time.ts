@@ -1,0 +1,54 @@
+import * as v from 'valibot'
+import { timestamp } from '../clock.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
+
+/** RFC 3339, with the zone made optional so that its lack gets an error of its own. */
+const pattern =
+  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?$/
+
+/**
+ * Reads a date and time.
+ * @returns milliseconds since 1970, with a fraction perhaps; or what is wrong with it
+ */
+export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
+  const [, date, time, fraction = '', zone] = pattern.exec(text) ?? []
+  if (date === undefined || time === undefined) {
+    // A date alone has no zone either.
+    return /^\d{4}-\d{2}-\d{2}$/.test(text) ? 'without_zone' : 'malformed'
+  }
+  const milliseconds =
+    Date.parse(`${date}T${time}${(zone ?? 'Z').toUpperCase()}`) + Number(`0${fraction}`) * 1000
+  if (!isWritable(milliseconds) || !isCalendarDate(date)) return 'malformed'
+  return zone === undefined ? 'without_zone' : milliseconds
+}
+
+/** Date.parse takes the 31st of February for the 3rd of March. */
+function isCalendarDate(date: string): boolean {
+  const parsed = new Date(`${date}T00:00:00Z`)
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date)
+}
+
+/** In UTC it can lie in a year that RFC 3339 cannot write: the last hours of 9999, in a zone behind it. */
+function isWritable(milliseconds: number): boolean {
+  return !Number.isNaN(milliseconds) && /^\d{4}-/.test(timestamp(milliseconds))
+}
+
+const codes = {
+  malformed: 'VALIDATION.field.format',
+  without_zone: 'VALIDATION.datetime.timezone_required',
+} as const satisfies Record<string, ErrorCode>
+
+/** A date and time with its zone, put into UTC with milliseconds, ending in Z. */
+export const instant = v.pipe(
+  v.string(),
+  v.metadata({ format: 'date-time' }),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const read = readDateTime(dataset.value)
+    if (typeof read === 'number') return timestamp(read)
+    addIssue({ message: codes[read], expected: read })
+    return NEVER
+  }),
+)
+
+/** A time as the service writes it. */
+export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

@@ -1,0 +1,115 @@
+import { type Code, makeCode } from '#shared/codes/code.ts'
+import { newCode as writesOf } from '#shared/codes/code-store.ts'
+import { newId, systemClock } from '#shared/platform/clock.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { partitionsOf } from '#shared/platform/table/keys.ts'
+import { withQuery } from '#test/support/examples.ts'
+import type { Answer, Service } from '#test/support/service.ts'
+import type { Identity } from '#test/support/settings.ts'
+
+/** What a call says beyond what it is about. */
+export interface Extra {
+  headers?: Record<string, string>
+  query?: Record<string, string>
+}
+
+const as =
+  (role: string) =>
+  (tenant: string): Identity => ({ tenant, role, sub: `${role}-1`, scope: 'codes:read codes:write' })
+export const viewer = as('Viewer')
+export const editor = as('Editor')
+export const admin = as('Admin')
+
+let codes = 0
+/** The body of a valid create, with a text that no other has. */
+export function validCode(changes: Record<string, unknown> = {}) {
+  codes += 1
+  const rest = { type: 'percent-10', name: 'Ten off', expiry_at: '2099-01-01T00:00:00.000Z' }
+  return { code: `CODE-${codes}`, ...rest, ...changes }
+}
+
+export type CodeCalls = ReturnType<typeof codeCalls>
+
+/**
+ * The operations on codes as callers use them. A POST has an Idempotency-Key of its own unless the call names one.
+ * @param always what every call says
+ */
+export function codeCalls(service: Service, always: Extra = {}) {
+  const send = (method: string, path: string, who: Identity, extra: Extra = {}, body?: unknown) =>
+    service.call({
+      method,
+      path: withQuery(path, { ...always.query, ...extra.query }),
+      as: who,
+      headers: {
+        ...(method === 'POST' && { 'Idempotency-Key': crypto.randomUUID() }),
+        ...always.headers,
+        ...extra.headers,
+      },
+      ...(body !== undefined && { body }),
+    })
+  return {
+    send,
+    create: (who: Identity, body: unknown = validCode(), extra?: Extra) =>
+      send('POST', '/codes', who, extra, body),
+    read: (who: Identity, id: string, extra?: Extra) => send('GET', `/codes/${id}`, who, extra),
+    list: (who: Identity, query: Record<string, string> = {}) => send('GET', '/codes', who, { query }),
+    update: (who: Identity, id: string, ifMatch: string | undefined, body: unknown, extra: Extra = {}) => {
+      const headers = { ...(ifMatch !== undefined && { 'If-Match': ifMatch }), ...extra.headers }
+      return send('PATCH', `/codes/${id}`, who, { ...extra, headers }, body)
+    },
+    softDelete: (who: Identity, id: string, extra?: Extra) => send('DELETE', `/codes/${id}`, who, extra),
+    hardDelete: (who: Identity, id: string, reason: string | undefined, extra: Extra = {}) => {
+      const { header } = service.settings['codes.hardDeleteReason']
+      const headers = { ...(reason !== undefined && { [header]: reason }), ...extra.headers }
+      return send('DELETE', `/codes/${id}`, who, { query: { force: 'true', ...extra.query }, headers })
+    },
+    restore: (who: Identity, id: string, extra?: Extra) => send('POST', `/codes/${id}:restore`, who, extra),
+    share: (who: Identity, id: string, grantee: string, extra?: Extra) =>
+      send('POST', `/codes/${id}:share`, who, extra, { grantee_tenant: grantee }),
+  }
+}
+
+/** A code made by an Editor of a tenant. */
+export async function made(calls: CodeCalls, tenant: string, changes: Record<string, unknown> = {}) {
+  const answer = await calls.create(editor(tenant), validCode(changes))
+  if (answer.status !== 201) throw new Error(answer.body)
+  return { id: answer.json.id as string, etag: answer.headers.ETag ?? '', json: answer.json }
+}
+
+/** A code put into the table as it could have become by other settings, such as an archived one. */
+export async function seeded(service: Service, tenant: string, changes: Partial<Code> = {}): Promise<Code> {
+  const origin = { id: newId(systemClock), tenant, createdBy: 'seed' }
+  const code = { ...makeCode(validCode(), origin, service.settings), ...changes }
+  const refusal = await service.table.transact(writesOf(code))
+  if (refusal) throw new Error('the code is there already')
+  return code
+}
+
+/** What an answer comes to: its status, and the code of its error. */
+export function outcome({ status, json }: Answer): string {
+  return json?.error ? `${status} ${json.error.code}` : String(status)
+}
+
+/** How often each outcome came. */
+export function tally(answers: readonly Answer[]): Record<string, number> {
+  const groups = Map.groupBy(answers, outcome)
+  return Object.fromEntries(Array.from(groups, ([kind, { length }]) => [kind, length]))
+}
+
+/** A code as it is stored, whatever its state. */
+export async function stored(service: Service, tenant: string, id: string): Promise<Item | undefined> {
+  return (await service.items(tenant, 'code')).find((item) => item.id === id)
+}
+
+/** The claims of a tenant: each key with the id of the code that holds it. */
+export async function claims(service: Service, tenant: string): Promise<Record<string, unknown>> {
+  const [partition = ''] = partitionsOf(tenant, 'code_claim')
+  const range = { partition, low: '!', high: '~', descending: false, limit: 5000 }
+  const { items } = await service.table.readRange(range)
+  return Object.fromEntries(items.map(({ sk, code_id }) => [sk, code_id]))
+}
+
+/** The audit records of a tenant, oldest first. */
+export function audit(service: Service, tenant: string): Promise<Item[]> {
+  return service.items(tenant, 'audit')
+}

@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { CodeName } from '#shared/codes/code-name.ts'
+import { startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { type CodeCalls, codeCalls, editor, made, outcome, validCode } from './code-calls.ts'
+import { type Parsed, parseField } from './parse-field.ts'
+
+const Body = v.strictObject({ name: CodeName(localSettings) })
+const parse = (text: unknown) => parseField(Body, 'name', text)
+
+const units = (from: number, to: number) =>
+  fc.integer({ min: from, max: to }).map((unit) => String.fromCharCode(unit))
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 90 }),
+  fc.string({ unit: 'grapheme', maxLength: 90 }),
+  fc.string({ unit: units(0, 0xffff), maxLength: 70 }),
+)
+/** Letters with accents, composed and decomposed, Hangul, and what only looks so until it is normalised. */
+const composing = fc.string({
+  unit: fc.constantFrom('é', 'e\u0301', 'Å', '\u212b', '각', '\u1100\u1161\u11a8', 'q\u0323\u0307', ' ', 'x'),
+  minLength: 1,
+  maxLength: 70,
+})
+const nearText = fc
+  .tuple(fc.oneof(composing, anyText), fc.oneof(units(0, 0xa0), units(0xd7f0, 0xe010), units(0x2020, 0x2030)))
+  .map(([text, odd]) => `${text.slice(0, 20)}${odd}${text.slice(20)}`)
+const names = fc.oneof(anyText, composing, nearText)
+
+const controls = [
+  [0, 0x1f],
+  [0x7f, 0x9f],
+  [0x2028, 0x2029],
+  [0xd800, 0xdfff],
+] as const
+
+/** The rule of the contract written down anew: code points, counted in the composed form. */
+function expected(text: string): Parsed {
+  const name = text.trim().normalize('NFC')
+  const points = Array.from(name, (one) => one.codePointAt(0) ?? 0)
+  const bounds = { min: 1, max: 64, actual: points.length }
+  if (points.length === 0) {
+    return { code: 'VALIDATION.field.length', problem: { reason: 'too_short', ...bounds } }
+  }
+  if (points.length > 64) {
+    return { code: 'VALIDATION.name.length.exceeds', problem: { reason: 'too_long', ...bounds } }
+  }
+  const refused = points.some((point) => controls.some(([from, to]) => point >= from && point <= to))
+  return refused ? { code: 'VALIDATION.name.charset', problem: expect.anything() as never } : { stored: name }
+}
+
+describe('the name of a code', () => {
+  test('is stored trimmed and composed, or refused for its length or its characters', () => {
+    fc.assert(
+      fc.property(names, (text) => {
+        expect(parse(text)).toEqual(expected(text))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('is stored the same from its decomposed and its composed form', () => {
+    fc.assert(
+      fc.property(names, (text) => {
+        expect(parse(text.normalize('NFD'))).toEqual(parse(text.normalize('NFC')))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('is the same when it is normalised again', () => {
+    fc.assert(
+      fc.property(names, (text) => {
+        const once = parse(text)
+        if ('stored' in once) expect(parse(once.stored)).toEqual(once)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test.each([
+    ['emoji', '🎉'],
+    ['letters', 'x'],
+    ['decomposed letters, each counted once,', 'e\u0301'],
+  ])('holds 64 %s and no 65th', (_, one) => {
+    expect(parse(one.repeat(64))).toEqual({ stored: one.repeat(64).normalize('NFC') })
+    expect(parse(one.repeat(65))).toEqual({
+      code: 'VALIDATION.name.length.exceeds',
+      problem: { reason: 'too_long', min: 1, max: 64, actual: 65 },
+    })
+  })
+
+  test('counts each code point of an emoji that is made of several', () => {
+    const family = '👨‍👩‍👧'
+    expect(parse(family.repeat(12))).toEqual({ stored: family.repeat(12) })
+    expect(parse(family.repeat(13))).toMatchObject({ problem: { actual: 65 } })
+  })
+
+  test('may hold white space between other characters, and is trimmed at its ends', () => {
+    expect(parse('\u00a0 Ten  off \n')).toEqual({ stored: 'Ten  off' })
+    expect(parse(' \t')).toEqual({
+      code: 'VALIDATION.field.length',
+      problem: { reason: 'too_short', min: 1, max: 64, actual: 0 },
+    })
+  })
+
+  test.each([
+    ['a line break', 'a\nb'],
+    ['a null', 'a\u0000b'],
+    ['delete', 'a\u007fb'],
+    ['a C1 control', 'a\u0085b'],
+    ['a line separator', 'a\u2028b'],
+    ['a high surrogate alone', 'a\ud83db'],
+    ['a low surrogate alone', '\udf89'],
+  ])('is refused with %s in it', (_, text) => {
+    expect(parse(text)).toMatchObject({ code: 'VALIDATION.name.charset' })
+  })
+
+  test.each([null, 7, false, ['x'], {}])('that is %j and no text is refused for its type', (value) => {
+    expect(parse(value)).toMatchObject({ code: 'VALIDATION.field.type' })
+  })
+})
+
+describe('a create and an update', () => {
+  let calls: CodeCalls
+  beforeAll(async () => {
+    calls = codeCalls(await startService())
+  })
+
+  test('answer every name with the stored form or with the reason why there is none', async () => {
+    const { id } = await made(calls, 'names')
+    await fc.assert(
+      fc.asyncProperty(names, async (name) => {
+        const parsed = expected(name)
+        const create = await calls.create(editor('names'), validCode({ name }))
+        const update = await calls.update(editor('names'), id, '*', { name })
+        for (const [answer, success] of [
+          [create, 201],
+          [update, 200],
+        ] as const) {
+          if ('stored' in parsed) expect([answer.status, answer.json.name]).toEqual([success, parsed.stored])
+          else expect(outcome(answer)).toBe(`400 ${parsed.code}`)
+        }
+      }),
+      { numRuns: 120 },
+    )
+  })
+})

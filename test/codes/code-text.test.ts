@@ -1,0 +1,154 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { CodeText, codeTextOf } from '#shared/codes/code-text.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { type CodeCalls, codeCalls, editor, outcome, stored, validCode } from './code-calls.ts'
+import { type Parsed, parseField } from './parse-field.ts'
+
+const Body = v.strictObject({ code: CodeText })
+const parse = (text: string) => parseField(Body, 'code', text)
+
+const upper = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const lower = 'abcdefghijklmnopqrstuvwxyz'
+const others = '0123456789-'
+const regex = '^[A-Z0-9-]+$'
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: 'grapheme', maxLength: 40 }),
+  // Halves of characters too.
+  fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 40 }),
+)
+const validText = fc.string({
+  unit: fc.constantFrom(...upper, ...lower, ...others),
+  minLength: 1,
+  maxLength: 16,
+})
+const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u2003', '\ufeff') })
+/** Nearly valid texts: one character of any kind in a valid one, and white space around it. */
+const nearText = fc
+  .tuple(space, validText, fc.string({ unit: 'binary', maxLength: 2 }), fc.nat(16), space)
+  .map(([before, text, odd, at, after]) => `${before}${text.slice(0, at)}${odd}${text.slice(at)}${after}`)
+
+/** The rule of the contract written down anew. */
+function expected(text: string): Parsed {
+  const characters = Array.from(text.trim())
+  const actual = characters.length
+  const bounds = { min: 1, max: 16, actual }
+  if (actual === 0) return { code: 'VALIDATION.field.length', problem: { reason: 'too_short', ...bounds } }
+  if (actual > 16) {
+    return { code: 'VALIDATION.code.length.exceeds', problem: { reason: 'too_long', ...bounds } }
+  }
+  const shown = characters.map((one) => {
+    if (upper.includes(one) || others.includes(one)) return one
+    return lower.includes(one) ? upper[lower.indexOf(one)] : undefined
+  })
+  return shown.includes(undefined)
+    ? { code: 'VALIDATION.code.charset', problem: { reason: 'format', regex } }
+    : { stored: shown.join('') }
+}
+
+describe('the text of a code', () => {
+  test('is stored trimmed and with ASCII letters in upper case, or refused for its length or its letters', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, nearText, validText), (text) => {
+        expect(parse(text)).toEqual(expected(text))
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('is the same when it is normalised again', () => {
+    fc.assert(
+      fc.property(fc.oneof(nearText, validText), (text) => {
+        const once = codeTextOf(text)
+        if (once !== undefined) expect(codeTextOf(once)).toBe(once)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('is one, however it is spaced and whatever the case of its letters', () => {
+    fc.assert(
+      fc.property(space, validText, space, (before, text, after) => {
+        const forms = [text, text.toLowerCase(), text.toUpperCase(), `${before}${text}${after}`]
+        expect(new Set(forms.map(codeTextOf))).toEqual(new Set([text.toUpperCase()]))
+      }),
+    )
+  })
+
+  test.each([
+    ['ß', 'which upper case makes SS'],
+    ['ı', 'which upper case makes I'],
+    ['ſ', 'which upper case makes S'],
+    ['\u212a', 'the Kelvin sign, which lower case makes k'],
+    ['é', 'a letter with an accent'],
+    ['ﬁ', 'a ligature, which upper case makes FI'],
+    ['Ａ', 'a wide letter'],
+    ['А', 'a Cyrillic letter that looks like A'],
+    ['٣', 'a digit of another script'],
+    ['–', 'a dash that is no hyphen'],
+    ['_', 'an underscore'],
+    ['A B', 'inner white space'],
+    ['A\u0000', 'a control character'],
+    ['\ud83d', 'half a character'],
+  ])('that holds %j, %s, is refused and not mapped', (text) => {
+    expect(parse(text)).toEqual({ code: 'VALIDATION.code.charset', problem: { reason: 'format', regex } })
+    expect(codeTextOf(text)).toBeUndefined()
+  })
+
+  test.each([
+    ['1 character', 'x', { stored: 'X' }],
+    ['16 characters between spaces', `  ${'x'.repeat(16)}\n`, { stored: 'X'.repeat(16) }],
+    [
+      '17 characters',
+      'x'.repeat(17),
+      {
+        code: 'VALIDATION.code.length.exceeds',
+        problem: { reason: 'too_long', min: 1, max: 16, actual: 17 },
+      },
+    ],
+    [
+      'nothing but white space',
+      ' \t ',
+      { code: 'VALIDATION.field.length', problem: { reason: 'too_short', min: 1, max: 16, actual: 0 } },
+    ],
+  ])('of %s is counted after trimming', (_, text, parsed) => {
+    expect(parse(text)).toEqual(parsed)
+  })
+
+  test.each([null, 7, true, ['A'], { code: 'A' }])(
+    'that is %j and no text is refused for its type',
+    (value) => {
+      expect(parseField(Body, 'code', value)).toMatchObject({ code: 'VALIDATION.field.type' })
+    },
+  )
+})
+
+describe('a create', () => {
+  let service: Service
+  let calls: CodeCalls
+  beforeAll(async () => {
+    service = await startService()
+    calls = codeCalls(service)
+  })
+
+  test('answers every text of a code with the stored form or with the reason why there is none', async () => {
+    let tenants = 0
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(anyText, nearText, validText), async (text) => {
+        const tenant = `text-${tenants++}`
+        const answer = await calls.create(editor(tenant), validCode({ code: text }))
+        const parsed = expected(text)
+        if ('stored' in parsed) {
+          expect([answer.status, answer.json.code]).toEqual([201, parsed.stored])
+          expect(await stored(service, tenant, answer.json.id)).toMatchObject({ code: parsed.stored })
+        } else {
+          expect(outcome(answer)).toBe(`400 ${parsed.code}`)
+          expect(answer.json.error.details.fields).toEqual({ code: parsed.problem })
+        }
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { audit, claims, codeCalls } from './code-calls.ts'
+import { begin, type Real, sequences } from './code-commands.ts'
+import { CodeModel, type Side } from './code-model.ts'
+
+/** A clock that no two looks find at the same time, so that ids are in the order in which they are made. */
+function tickingClock(): Clock {
+  let at = Date.parse('2026-05-01T12:00:00Z')
+  return { ...systemClock, now: () => ++at }
+}
+
+/** What is stored of a tenant is what the model has of it, each text claimed once and each change counted. */
+async function expectStored(service: Service, model: CodeModel, side: Side, tenant: string) {
+  const kept = model.stored(side)
+  const items = await service.items(tenant, 'code')
+  expect(items).toMatchObject(
+    kept.map(({ id, text, name, expiryAt, deleted, version }) => ({
+      id,
+      sk: id,
+      tenant_id: tenant,
+      code: text,
+      name,
+      expiry_at: expiryAt,
+      soft_deleted: deleted,
+      state: deleted ? 'soft_deleted' : 'active',
+      version,
+    })),
+  )
+  for (const item of items) {
+    expect(item.state_before_delete).toBe(item.soft_deleted ? 'active' : undefined)
+    expect(String(item.updated_at) > String(item.created_at)).toBe(Number(item.version) > 1)
+  }
+  expect(await claims(service, tenant)).toEqual(Object.fromEntries(kept.map(({ text, id }) => [text, id])))
+  const allowed = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
+  expect(allowed.map(({ action }) => action)).toEqual(model.audited[side])
+}
+
+test('any sequence of calls by any roles of two tenants ends as the contract says, in answers and in the store', async () => {
+  const service = await startService({ clock: tickingClock() })
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(sequences, async (commands) => {
+      const run = runs++
+      const real: Real = {
+        calls: codeCalls(service),
+        tenants: { left: `left-${run}`, right: `right-${run}` },
+      }
+      const model = new CodeModel()
+      await begin(model, real)
+      await fc.asyncModelRun(() => ({ model, real }), commands)
+      for (const side of ['left', 'right'] as const) {
+        await expectStored(service, model, side, real.tenants[side])
+      }
+    }),
+    { numRuns: 30 },
+  )
+}, 180_000)

@@ -1,0 +1,21 @@
+import type * as v from 'valibot'
+import { Failure, type FieldProblem } from '#shared/platform/errors/failure.ts'
+import { parseBody } from '#shared/platform/http/parse-body.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+/** What a text becomes, or why it is refused. */
+export type Parsed = { stored: string } | { code: string; problem: FieldProblem | undefined }
+
+/** What the parser of requests makes of a body that holds this text in this one field. */
+export function parseField(schema: v.GenericSchema, field: string, text: unknown): Parsed {
+  const body = new TextEncoder().encode(JSON.stringify({ [field]: text }))
+  const headers = { 'content-type': 'application/json' }
+  const request = { method: 'POST', path: '/', params: {}, query: [], headers, body }
+  try {
+    const output = parseBody(request, {}, schema, localSettings) as Record<string, string>
+    return { stored: output[field] ?? '' }
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown
+    return { code: thrown.code, problem: thrown.details?.fields?.[field] }
+  }
+}

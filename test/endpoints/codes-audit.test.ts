@@ -1,0 +1,279 @@
+import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import {
+  admin,
+  audit,
+  type CodeCalls,
+  codeCalls,
+  editor,
+  made,
+  outcome,
+  stored,
+  validCode,
+  viewer,
+} from '#test/codes/code-calls.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+
+/** Each command that the service sends to the table, by name and with its input. */
+let sent: { name: string; input: { TransactItems?: TransactWriteItem[] } }[] = []
+
+function recordingClient(): DynamoDBClient {
+  const client = testClient()
+  const send = client.send.bind(client) as (...parameters: unknown[]) => Promise<unknown>
+  const recorded = (command: { constructor: { name: string }; input: object }, ...more: unknown[]) => {
+    sent.push({ name: command.constructor.name, input: command.input })
+    return send(command, ...more)
+  }
+  return Object.assign(client, { send: recorded })
+}
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService({ client: recordingClient() })
+  calls = codeCalls(service)
+})
+
+const isWrite = ({ name }: { name: string }) => /^(TransactWrite|Put|Update|Delete|BatchWrite)/.test(name)
+
+/** What a transaction does to each kind of item: the first part of its partition's key. */
+function changesOf(items: TransactWriteItem[] = []): string[] {
+  return items.map(({ Put, Update, Delete }) => {
+    const attributes = Put?.Item ?? Update?.Key ?? Delete?.Key ?? {}
+    const verb = Put ? 'put' : Update ? 'update' : 'delete'
+    return `${verb} ${String(unmarshall(attributes).pk).split('#')[0]}`
+  })
+}
+
+/** Makes a call; returns what it wrote, a transaction each, and the audit records that it left in a tenant. */
+async function traced(tenant: string, call: () => Promise<Answer>) {
+  const before = (await audit(service, tenant)).length
+  sent = []
+  const answer = await call()
+  const writes = sent.filter(isWrite).map(({ name, input }) => [name, ...changesOf(input.TransactItems)])
+  return { answer, writes, records: (await audit(service, tenant)).slice(before) }
+}
+
+const once = (...changes: string[]) => [['TransactWriteItemsCommand', ...changes]]
+const of = (record: Item | undefined) => ({ before: record?.before, after: record?.after })
+
+describe('the audit record of', () => {
+  test('an update is in its transaction, with what changed and no free text', async () => {
+    const { id, json } = await made(calls, 'update')
+    const headers = { 'X-Correlation-Id': 'update-1' }
+    const both = { name: 'Other', expiry_at: '2098-01-01T00:00:00.000Z' }
+    const { answer, writes, records } = await traced('update', () =>
+      calls.update(editor('update'), id, '*', both, { headers }),
+    )
+    expect(answer.status).toBe(200)
+    expect(writes).toEqual(once('put code', 'put audit'))
+    expect(records).toEqual([
+      {
+        pk: expect.any(String),
+        sk: expect.any(String),
+        actor_id: 'Editor-1',
+        token_sub: 'Editor-1',
+        role: 'Editor',
+        tenant_id: 'update',
+        action: 'update',
+        target: `code/${id}`,
+        result: 'allow',
+        reason: 'allowed',
+        correlation_id: 'update-1',
+        at: expect.stringMatching(/Z$/),
+        before: { name: '[redacted]', expiry_at: json.expiry_at },
+        after: { name: '[redacted]', expiry_at: both.expiry_at },
+      },
+    ])
+    const same = await traced('update', () => calls.update(editor('update'), id, '*', { name: 'Other' }))
+    expect(same.records.map(of)).toEqual([{ before: {}, after: {} }])
+    const later = await traced('update', () =>
+      calls.update(editor('update'), id, '*', { expiry_at: '2097-01-01T00:00:00Z' }),
+    )
+    expect(later.records.map(of)).toEqual([
+      {
+        before: { expiry_at: '2098-01-01T00:00:00.000Z' },
+        after: { expiry_at: '2097-01-01T00:00:00.000Z' },
+      },
+    ])
+  })
+
+  test('a soft delete is in its transaction', async () => {
+    const { id } = await made(calls, 'delete')
+    const { writes, records } = await traced('delete', () => calls.softDelete(editor('delete'), id))
+    expect(writes).toEqual(once('update code', 'put audit'))
+    expect(records).toMatchObject([{ action: 'soft_delete', target: `code/${id}`, result: 'allow' }])
+    expect(of(records[0])).toEqual({ before: { soft_deleted: false }, after: { soft_deleted: true } })
+  })
+
+  test('a restore is in its transaction', async () => {
+    const { id } = await made(calls, 'restore')
+    await calls.softDelete(editor('restore'), id)
+    const { writes, records } = await traced('restore', () => calls.restore(editor('restore'), id))
+    expect(writes).toEqual(once('put idempotency', 'put code', 'put audit'))
+    expect(records).toMatchObject([{ action: 'restore', target: `code/${id}`, result: 'allow' }])
+    expect(of(records[0])).toEqual({
+      before: { state: 'soft_deleted', soft_deleted: true },
+      after: { state: 'active', soft_deleted: false },
+    })
+  })
+
+  test('a share names the grantee and nothing of the code', async () => {
+    const { id } = await made(calls, 'share')
+    const { writes, records } = await traced('share', () => calls.share(admin('share'), id, 'friend'))
+    expect(writes).toEqual(once('put idempotency', 'put audit'))
+    expect(records).toMatchObject([{ action: 'share', target: `code/${id}`, result: 'allow' }])
+    expect(of(records[0])).toEqual({ before: undefined, after: { grantee_tenant: 'friend' } })
+  })
+
+  test('a hard delete is in its transaction and has the caller’s reason, and the code masked', async () => {
+    const { id, json } = await made(calls, 'hard')
+    const { writes, records } = await traced('hard', () =>
+      calls.hardDelete(admin('hard'), id, 'requested by the merchant'),
+    )
+    expect(writes).toEqual(once('delete code', 'delete code_claim', 'put audit'))
+    expect(records).toMatchObject([
+      {
+        action: 'hard_delete',
+        target: `code/${id}`,
+        result: 'allow',
+        reason: 'requested by the merchant',
+        role: 'Admin',
+      },
+    ])
+    expect(of(records[0])).toEqual({
+      before: {
+        code: '[redacted]',
+        name: '[redacted]',
+        type: json.type,
+        expiry_at: json.expiry_at,
+        state: 'active',
+        soft_deleted: false,
+      },
+      after: {},
+    })
+  })
+
+  test('an Admin’s action in another tenant lies in that tenant, under its name', async () => {
+    const { id } = await made(calls, 'branch')
+    const far = { ...admin('head'), sub: 'far-admin' }
+    const query = { tenant: 'branch' }
+    await calls.update(far, id, '*', { name: 'Other' })
+    await calls.softDelete(far, id, { query })
+    await calls.restore(far, id)
+    await calls.share(far, id, 'friend', { query })
+    await calls.softDelete(far, id)
+    await calls.restore(far, id, { query })
+    await calls.hardDelete(far, id, 'requested')
+    const records = await audit(service, 'branch')
+    expect(records.map(({ action }) => action)).toEqual([
+      'update',
+      'soft_delete',
+      'restore',
+      'share',
+      'soft_delete',
+      'restore',
+      'hard_delete',
+    ])
+    for (const record of records) {
+      expect(record).toMatchObject({ tenant_id: 'branch', actor_id: 'far-admin', result: 'allow' })
+    }
+    expect(await audit(service, 'head')).toEqual([])
+  })
+
+  test('what has no effect is not written: a replay, a repeated delete, a refusal', async () => {
+    const { id } = await made(calls, 'nothing')
+    const extra = { headers: { 'Idempotency-Key': 'once' } }
+    await calls.softDelete(editor('nothing'), id, extra)
+    const { records } = await traced('nothing', async () => {
+      await calls.softDelete(editor('nothing'), id, extra)
+      await calls.softDelete(editor('nothing'), id)
+      await calls.update(admin('nothing'), id, '"stale"', { name: 'x' })
+      return calls.hardDelete(admin('nothing'), id, undefined)
+    })
+    expect(records).toEqual([])
+  })
+})
+
+describe('denials', () => {
+  test('lie in the tenant of the actor and name no id or tenant of others', async () => {
+    const { id, etag } = await made(calls, 'victim')
+    const query = { tenant: 'victim' }
+    const stranger = editor('intruder')
+    const attempts = [
+      await calls.read(stranger, id),
+      await calls.read(stranger, id, { query }),
+      await calls.update(stranger, id, etag, { name: 'x' }),
+      await calls.update(stranger, id, etag, { code: 'X' }),
+      await calls.softDelete(stranger, id),
+      await calls.softDelete(stranger, id, { query }),
+      await calls.hardDelete(stranger, id, 'because of victim'),
+      await calls.restore(stranger, id),
+      await calls.share(stranger, id, 'victim'),
+      await calls.create(stranger, validCode(), { query }),
+      await calls.create(viewer('intruder')),
+    ]
+    const records = await audit(service, 'intruder')
+    expect(attempts.filter(({ status }) => status < 400)).toEqual([])
+    expect(records).toHaveLength(attempts.length)
+    for (const record of records) expect(record).toMatchObject({ tenant_id: 'intruder', result: 'deny' })
+    expect(JSON.stringify([attempts, records])).not.toMatch(new RegExp(`${id}|victim`))
+    expect(await audit(service, 'victim')).toEqual([])
+    expect(await stored(service, 'victim', id)).toMatchObject({ version: 1 })
+  })
+})
+
+test('no name, text or key of a code is in the audit or the log, whatever is done to it', async () => {
+  const canaries = ['CANARY-TEXT', 'Canary name', 'canary-key', 'Canary two', 'CANARY-OTHER', 'Canary reason']
+  const [text, name, key, second, other, reason] = canaries
+  const tenant = 'quiet'
+  const { id, etag } = await made(calls, tenant, { code: text, name })
+  const extra = { headers: { 'Idempotency-Key': key ?? '' } }
+  const answers = [
+    await calls.create(editor(tenant), validCode({ code: text, name: second }), extra),
+    await calls.create(editor(tenant), validCode({ code: `${text}!${other}`, name: `${second}\u0000` })),
+    await calls.create(editor(tenant), `{"name":"${name}`),
+    await calls.update(editor(tenant), id, etag, { code: other }),
+    await calls.update(editor(tenant), id, etag, { name: second }),
+    await calls.update(editor(tenant), id, etag, { name: second }),
+    await calls.list(admin(tenant), { q: name ?? '', code: text ?? '' }),
+    await calls.softDelete(editor(tenant), id),
+    await calls.update(editor(tenant), id, '*', { name: second }),
+    await calls.restore(editor(tenant), id),
+    await calls.share(editor(tenant), id, tenant),
+    await calls.hardDelete(viewer(tenant), id, reason),
+    await calls.hardDelete(admin(tenant), id, 'requested'),
+  ]
+  expect(answers.map(outcome)).toEqual([
+    '409 CONFLICT.code.exists',
+    '400 VALIDATION.body.invalid',
+    '400 VALIDATION.body.json',
+    '403 AUTHZ.field.denied',
+    '200',
+    '412 CONFLICT.etag.mismatch',
+    '200',
+    '204',
+    '409 CONFLICT.soft_deleted',
+    '200',
+    '200',
+    '403 AUTHZ.role.denied',
+    '204',
+  ])
+  const written: string[] = []
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((line) => written.push(String(line)) > 0)
+  const log = powertoolsLog('test')
+  for (const line of service.lines) log.request(line)
+  write.mockRestore()
+  expect(written.length).toBeGreaterThan(answers.length)
+  const records = await audit(service, tenant)
+  expect(records.length).toBeGreaterThan(6)
+  for (const told of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
+    for (const canary of canaries) expect(told.toLowerCase()).not.toContain(canary.toLowerCase())
+  }
+})

@@ -1,0 +1,170 @@
+import { type DynamoDBClient, QueryCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { parse } from 'csv-parse/sync'
+import { type Code, makeCode } from '#shared/codes/code.ts'
+import { exportChunks } from '#shared/codes/code-export.ts'
+import { newCode, removedCode } from '#shared/codes/code-store.ts'
+import { newId, systemClock } from '#shared/platform/clock.ts'
+import { headOf } from '#shared/platform/files/head-of.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { Write } from '#shared/platform/table/writes.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+let service: Service
+let tenants = 0
+beforeAll(async () => {
+  service = await startService()
+})
+
+const newTenant = () => `exporter-${tenants++}`
+/** The same table with another profile, clock or client. */
+const likewise = (options: ServiceOptions) => startService({ tableName: service.tableName, ...options })
+const inPagesOf = (readBudget: number, limits: object = {}) => ({
+  ...localSettings,
+  'codes.export': { ...localSettings['codes.export'], ...limits },
+  'lists.readBudget': readBudget,
+})
+const download = (from: Service, tenant: string, headers: Record<string, string> = {}) =>
+  from.call({ path: '/codes:export', as: { tenant, role: 'Editor', scope: 'codes:read' }, headers })
+
+let codes = 0
+function codeOf(tenant: string): Code {
+  const made = { id: newId(systemClock), tenant, createdBy: 'u1' }
+  const fields = { type: 'percent-10', name: 'Ten off', expiry_at: '2099-01-01T00:00:00.000Z' }
+  return makeCode({ code: `CODE-${codes++}`, ...fields }, made, localSettings)
+}
+
+async function write(writes: Write[]): Promise<void> {
+  const refusal = await service.table.transact(writes.map(({ otherwise: _, ...change }) => change))
+  if (refusal) throw new Error('the table refused what the test stores')
+}
+
+async function storeMany(tenant: string, count: number): Promise<Code[]> {
+  const stored = Array.from({ length: count }, () => codeOf(tenant))
+  for (let from = 0; from < count; from += 50) await write(stored.slice(from, from + 50).flatMap(newCode))
+  return stored.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+const idsOf = (csv: Buffer | string | undefined) =>
+  parse<{ id: string }>(csv ?? '', { columns: true }).map(({ id }) => id)
+
+/** A client that says of each command what it is, before it is sent. */
+function watchedClient(before: (command: unknown) => unknown): DynamoDBClient {
+  const client = testClient()
+  const send = client.send.bind(client) as (...sent: unknown[]) => unknown
+  return Object.assign(client, {
+    send: async (command: unknown, ...rest: unknown[]) => {
+      await before(command)
+      return send(command, ...rest)
+    },
+  })
+}
+
+const outlets: [string, object][] = [
+  ['as an answer', {}],
+  ['as a file', { inlineMaxBytes: 500 }],
+]
+
+describe.each(outlets)('an export %s', (_, limits) => {
+  /** What came of an export, wherever it lies. */
+  async function exported(from: Service, tenant: string) {
+    const { body } = await download(from, tenant)
+    const [file] = [...from.files.values()]
+    return idsOf(body ?? file?.bytes)
+  }
+
+  test.each([1, 7, 99, 100, 101])('of 100 codes in pages of %d has each exactly once', async (page) => {
+    const tenant = newTenant()
+    const stored = await storeMany(tenant, 100)
+    const paged = await likewise({ settings: inPagesOf(page, limits) })
+    expect(await exported(paged, tenant)).toEqual(stored.map(({ id }) => id))
+  })
+
+  test('while codes are made and removed has every code that was there all the time, exactly once', async () => {
+    const tenant = newTenant()
+    const stored = await storeMany(tenant, 90)
+    const leaving = stored.filter((_, index) => index % 3 === 1)
+    const staying = stored.filter((code) => !leaving.includes(code)).map(({ id }) => id)
+    const doomed = leaving.toReversed()
+    const made: Code[] = []
+    const client = watchedClient(async (command) => {
+      if (!(command instanceof QueryCommand)) return
+      const fresh = codeOf(tenant)
+      made.push(fresh)
+      await write([...newCode(fresh), ...doomed.splice(0, 3).flatMap(removedCode)])
+    })
+    const ids = await exported(await likewise({ client, settings: inPagesOf(8, limits) }), tenant)
+    expect(ids).toEqual([...new Set(ids)].toSorted())
+    expect(ids.filter((id) => staying.includes(id))).toEqual(staying)
+    const known = new Set([...stored, ...made].map(({ id }) => id))
+    expect(ids.filter((id) => !known.has(id))).toEqual([])
+    expect(doomed).toEqual([])
+  })
+
+  test('whose time is spent ends in 504, with neither a file nor an audit record of it', async () => {
+    const tenant = newTenant()
+    await storeMany(tenant, 60)
+    let queries = 0
+    let spent = 0
+    const client = watchedClient((command) => {
+      if (command instanceof QueryCommand && ++queries === 4) spent = 20_000
+    })
+    const clock = { ...systemClock, now: () => Date.now() + spent }
+    const slow = await likewise({ client, clock, settings: inPagesOf(10, limits) })
+    const answer = await download(slow, tenant)
+    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect([slow.files.size, await service.items(tenant, 'audit')]).toEqual([0, []])
+    expect(queries).toBe(4)
+  })
+
+  test('is not told of while its audit record cannot be written', async () => {
+    const tenant = newTenant()
+    await storeMany(tenant, 20)
+    const client = watchedClient((command) => {
+      if (command instanceof TransactWriteItemsCommand) {
+        throw Object.assign(new Error('busy'), { name: 'ThrottlingException' })
+      }
+    })
+    const clock = { ...systemClock, jitter: () => 0 }
+    const answer = await download(await likewise({ client, clock, settings: inPagesOf(10, limits) }), tenant)
+    expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
+    expect(answer.headers).not.toHaveProperty('Location')
+    expect(await service.items(tenant, 'audit')).toEqual([])
+  })
+})
+
+test('five thousand codes are exported in a query a page and one more', async () => {
+  const tenant = newTenant()
+  const stored = await storeMany(tenant, 5000)
+  let queries = 0
+  const client = watchedClient((command) => {
+    if (command instanceof QueryCommand) queries += 1
+  })
+  const answer = await download(await likewise({ client }), tenant, { 'X-Request-Timeout': '10000' })
+  expect(idsOf(answer.body)).toEqual(stored.map(({ id }) => id))
+  expect(queries).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
+}, 60_000)
+
+test('a file is read a page ahead of its reader, beyond what an answer could hold', async () => {
+  const pages = 40
+  let reads = 0
+  const table: Pick<Table, 'readRange'> = {
+    async readRange() {
+      reads += 1
+      const items = Array.from({ length: 50 }, () => ({ pk: 'code#a#0', ...codeOf('a') }))
+      return { items: items.map((item) => ({ ...item, sk: item.id })), exhausted: reads === pages }
+    },
+  }
+  const context = { table: table as Table, settings: localSettings }
+  const { whole, chunks } = await headOf(exportChunks('a', false, context), 20_000)
+  expect(whole).toBeUndefined()
+  const ahead = reads
+  expect(ahead).toBeLessThan(5)
+  let taken = 0
+  for await (const _ of chunks) {
+    expect(reads).toBeLessThanOrEqual(Math.max(ahead, taken++))
+  }
+  expect([reads, taken]).toEqual([pages, pages + 1])
+})

@@ -1,0 +1,55 @@
+import { TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
+import { expect, test } from '@jest/globals'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+/** With time for the largest file on a busy machine. */
+const patient = {
+  ...localSettings,
+  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 100_000 },
+}
+
+/** A client that counts what it is asked, and how many transactions are under way at once. */
+function countingClient() {
+  const client = testClient()
+  const send = client.send.bind(client) as (...sent: unknown[]) => Promise<unknown>
+  const counted = { all: 0, transactions: 0, atOnce: 0 }
+  let underWay = 0
+  const counting = async (command: unknown, ...rest: unknown[]) => {
+    counted.all += 1
+    if (!(command instanceof TransactWriteItemsCommand)) return send(command, ...rest)
+    counted.transactions += 1
+    underWay += 1
+    counted.atOnce = Math.max(counted.atOnce, underWay)
+    return send(command, ...rest).finally(() => {
+      underWay -= 1
+    })
+  }
+  return { client: Object.assign(client, { send: counting }), counted }
+}
+
+test('a thousand rows are a transaction each, sixteen at once, and are answered alike when sent again', async () => {
+  const { maxRows } = localSettings['codes.import']
+  const { client, counted } = countingClient()
+  const service = await startService({ client, settings: patient })
+  const rows = Array.from({ length: maxRows }, (_, n) => `C-${n},percent-10,Ten off,2099-01-01T00:00:00Z\n`)
+  const call = {
+    method: 'POST',
+    path: '/codes:import',
+    as: { tenant: 'many', scope: 'codes:write' },
+    headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key' },
+    body: `code,type,name,expiry_at\n${rows.join('')}`,
+  }
+  const first = await service.call(call)
+  expect(first.json.counts).toEqual({ total: maxRows, succeeded: maxRows, failed: 0 })
+  // Two more hold the record and the audit before the rows, and the answer after them; a busy table takes some twice.
+  expect(counted.transactions).toBeGreaterThanOrEqual(maxRows + 2)
+  expect(counted.all).toBeLessThan(maxRows * 1.02)
+  expect(counted.atOnce).toBe(16)
+  const before = counted.all
+  const replay = await service.call(call)
+  expect(replay.body === first.body).toBe(true)
+  expect(counted.all - before).toBeLessThan(4)
+  expect(await service.items('many', 'code')).toHaveLength(maxRows)
+}, 120_000)

@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import type { Answer } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+import type { Call, Fault } from './dynamodb-proxy.ts'
+import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+
+const expiry = '2099-01-01T00:00:00.000Z'
+const scope = 'codes:read codes:write'
+const count = 40
+const forever = Number.POSITIVE_INFINITY
+
+/** The time of the machine and what has passed beyond it; without chance in the pauses between attempts. */
+const clock: Clock & { passed: number } = {
+  ...systemClock,
+  passed: 0,
+  jitter: () => 0,
+  now() {
+    return Date.now() + this.passed
+  },
+}
+
+let service: FaultyService
+let tenant: string
+let tenants = 0
+beforeAll(async () => {
+  const waiting = { waitSeconds: 0.3, retryAfterSeconds: 1 }
+  service = await startFaultyService({
+    clock,
+    settings: { ...localSettings, 'idempotency.whilePending': waiting },
+  })
+})
+beforeEach(() => {
+  clock.passed = 0
+  tenant = `resumer-${tenants++}`
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const body = [
+  'code,type,name,expiry_at',
+  ...Array.from({ length: count }, (_, n) => `N-${n},percent-10,N,${expiry}`),
+]
+const post = (path: string, sent: unknown, headers: Record<string, string> = {}) =>
+  service.call({
+    method: 'POST',
+    path,
+    as: { tenant, role: 'Editor', scope },
+    headers: { 'Idempotency-Key': 'key', ...headers },
+    body: sent,
+  })
+const importAll = (headers: Record<string, string> = {}) =>
+  post('/codes:import', body.join('\n'), { 'Content-Type': 'text/csv', ...headers })
+const statusesOf = ({ json }: Answer) => json.items.map(({ status }: { status: number }) => status)
+const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
+/** The rows that are carried out, known by the claims that they put. */
+const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_claim#')
+const codesOf = () => service.items(tenant, 'code')
+
+async function expectAllOnce(answer: Answer) {
+  expect([answer.status, statusesOf(answer)]).toEqual([207, Array(count).fill(201)])
+  const codes = await codesOf()
+  expect(codes.map(({ id }) => id)).toEqual(answer.json.items.map(({ id }: { id: string }) => id).toSorted())
+  expect(codes.map(({ version }) => version)).toEqual(Array(count).fill(1))
+  expect(await service.items(tenant, 'code_claim')).toHaveLength(count)
+  expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
+  const replay = await importAll()
+  expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([answer.body, 'replayed'])
+}
+
+describe('an import that is interrupted', () => {
+  const rows = [0, 1, 15, 16, 17, 39]
+  const faults = ['lose-request', 'lose-answer', 'throttle', 'in-progress'] as const
+  test.each(rows.flatMap((row) => faults.map((fault) => [row, fault] as const)))(
+    'after %d rows (%s) goes on where it stood, and every row is told as made',
+    async (row, fault) => {
+      let begun = 0
+      service.proxy.inject({ when: (call) => isRow(call) && ++begun > row, times: forever, fault })
+      expectRetryable(await importAll())
+      service.proxy.reset()
+      const before = await codesOf()
+      expect(before.length).toBeGreaterThanOrEqual(Math.min(row, count - 1))
+      expect(before.length).toBeLessThan(fault === 'lose-answer' ? row + 17 : row + 1)
+      const answer = await importAll()
+      expect(service.proxy.calls.filter(isRow)).toHaveLength(count - before.length)
+      await expectAllOnce(answer)
+    },
+  )
+
+  test('again and again comes to its end', async () => {
+    let interruptions = 0
+    for (let limit = 3; ; limit += 4) {
+      let begun = 0
+      service.proxy.inject({ when: (call) => isRow(call) && ++begun > 4, times: forever, fault: 'throttle' })
+      const answer = await importAll()
+      service.proxy.reset()
+      if (answer.status === 207) {
+        expect(interruptions).toBeGreaterThanOrEqual(count / 4 - 1)
+        return expectAllOnce(answer)
+      }
+      expectRetryable(answer)
+      interruptions += 1
+      expect((await codesOf()).length).toBeGreaterThan(limit)
+    }
+  })
+
+  test('by its time being spent goes on with the next request', async () => {
+    service.proxy.inject({ when: isRow, times: forever, fault: { delayMs: 200 } })
+    const answer = await importAll({ 'X-Request-Timeout': '400' })
+    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    service.proxy.reset()
+    await expectAllOnce(await importAll())
+  })
+
+  test('does not make again what somebody has deleted for good in between', async () => {
+    let begun = 0
+    service.proxy.inject({ when: (call) => isRow(call) && ++begun > 20, times: forever, fault: 'throttle' })
+    expectRetryable(await importAll())
+    service.proxy.reset()
+    const [made] = await codesOf()
+    const gone = await service.call({
+      method: 'DELETE',
+      path: `/codes/${made?.id}?force=true`,
+      as: { tenant, role: 'Admin', scope },
+      headers: { 'X-Audit-Log-Reason': 'not wanted' },
+    })
+    expect(gone.status).toBe(204)
+    const answer = await importAll()
+    expect(statusesOf(answer)).toEqual(Array(count).fill(201))
+    const ids = answer.json.items.map(({ id }: { id: string }) => id)
+    expect(ids).toContain(made?.id)
+    const left = ids.filter((id: string) => id !== made?.id)
+    expect((await codesOf()).map(({ id }) => id)).toEqual(left.toSorted())
+  })
+})
+
+describe('two of one import at once', () => {
+  test('are one effect and one answer: the second waits for the first', async () => {
+    const answers = await Promise.all([importAll(), importAll(), importAll()])
+    const done = answers.filter(({ status }) => status === 207)
+    const others = answers.filter(({ status }) => status !== 207)
+    for (const { status, json } of others) {
+      expect([status, json.error.code]).toEqual([409, 'CONFLICT.idempotency.in_progress'])
+    }
+    expect(new Set(done.map(({ body: text }) => text)).size).toBe(1)
+    expect(service.proxy.calls.filter(isRow)).toHaveLength(count)
+    await expectAllOnce(done[0] as Answer)
+  })
+
+  test('are told apart while the first is at work, which the second may ask for again', async () => {
+    const held = service.proxy.inject({ when: isRow, fault: 'hold' })
+    const first = importAll()
+    await held.struck
+    const second = await importAll()
+    expect([second.status, second.json.error.code]).toEqual([409, 'CONFLICT.idempotency.in_progress'])
+    expect([second.json.error.retryable, second.headers['Retry-After']]).toEqual([true, '1'])
+    held.release()
+    await expectAllOnce(await first)
+  })
+
+  test('of which the first comes back after its lease ran out make each row once, and tell the same', async () => {
+    const held = service.proxy.inject({ when: isRow, times: 16, fault: 'hold-request' })
+    const first = importAll()
+    await held.struck
+    clock.passed = 31_000
+    const second = importAll()
+    // The rows of both are under way when the first may go on.
+    while (service.proxy.calls.filter(isRow).length < 30) await new Promise(setImmediate)
+    held.release()
+    const [one, other] = await Promise.all([first, second])
+    if (one.status === 207) expect(one.body).toBe(other.body)
+    else expectRetryable(one)
+    await expectAllOnce(other)
+  })
+
+  test('under random faults are one effect, whichever of them is told of it', async () => {
+    const sometimes = fc.option(fc.constantFrom<Fault>('conflict', 'throttle', 'lose-answer', 'in-progress'))
+    const schedules = fc.array(sometimes, { minLength: 40, maxLength: 150 })
+    const check = async (schedule: (Fault | null)[]) => {
+      tenant = `resumer-${tenants++}`
+      service.proxy.reset()
+      schedule.forEach((fault, at) => {
+        if (fault) service.proxy.inject({ when: (call) => call.index === at && isTransaction(call), fault })
+      })
+      const answers = await Promise.all([importAll(), importAll()])
+      service.proxy.reset()
+      const last = await importAll()
+      for (const { status, body: text } of answers) if (status === 207) expect(text).toBe(last.body)
+      await expectAllOnce(last)
+    }
+    await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 6, seed: 20_260_302 })
+  }, 60_000)
+})

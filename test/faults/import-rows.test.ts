@@ -1,0 +1,150 @@
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Batch, type RowDecision, runRows } from '#shared/platform/bulk/run-rows.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { fail } from '#shared/platform/errors/failure.ts'
+import type { Committer } from '#shared/platform/idempotency/commit.ts'
+import { type Service, startService } from '#test/support/service.ts'
+
+interface Row {
+  key: string
+  n: number
+}
+
+let service: Service
+let committer: Committer
+let id: string
+beforeAll(async () => {
+  service = await startService()
+})
+beforeEach(() => {
+  id = crypto.randomUUID()
+  const caller = { sub: 'u1', tenant: 'acme', role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
+  const correlation = { id: 'c', traceparent: undefined, tracestate: undefined }
+  committer = { table: service.table, clock: systemClock, caller, correlation }
+})
+
+const rowsOf = (count: number, keys = count) =>
+  Array.from({ length: count }, (_, n): Row => ({ key: `key-${n % keys}`, n }))
+const done = ({ n }: Row): RowDecision => ({ status: 201, id: `id-${n}` })
+const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecision>) => {
+  const keyOf = ({ key }: Row) => key
+  const batch: Batch<Row> = {
+    id,
+    rows,
+    keyOf,
+    decide: async (row) => decide(row),
+    action: 'import',
+    area: 'codes',
+    resumableSeconds: 3600,
+  }
+  return runRows(batch, committer)
+}
+const never = () => {
+  throw new Error('a row that was done is decided again')
+}
+
+/** Marks rows as carried out, with ids of so many characters. */
+async function mark(rows: Row[], length: number) {
+  for (let from = 0; from < rows.length; from += 100) {
+    const items = rows.slice(from, from + 100).map(({ n }) => ({
+      item: {
+        pk: `batch#${id}`,
+        sk: String(n).padStart(8, '0'),
+        status: 201,
+        row_id: `${n}-`.padEnd(length, 'x'),
+      },
+      condition: { absent: true as const },
+    }))
+    await service.table.transact(items)
+  }
+}
+
+describe('the rows of a batch', () => {
+  test.each([
+    ['more than a query is asked for', 2001, 10],
+    ['more than a query may read', 600, 4000],
+  ])('are found done where they are %s', async (_, count, length) => {
+    const rows = rowsOf(count)
+    await mark(rows, length)
+    const results = await run(rows, never)
+    expect(results.map(({ index, status, id: of }) => [index, status, of])).toEqual(
+      rows.map(({ n }) => [n, 201, `${n}-`.padEnd(length, 'x')]),
+    )
+  })
+
+  test('that are not marked as done are carried out, and only they', async () => {
+    const rows = rowsOf(60)
+    await mark(
+      rows.filter(({ n }) => n % 3 === 0),
+      10,
+    )
+    const decided: number[] = []
+    const results = await run(rows, (row) => {
+      decided.push(row.n)
+      return done(row)
+    })
+    expect(decided.sort((a, b) => a - b)).toEqual(rows.map(({ n }) => n).filter((n) => n % 3 !== 0))
+    expect(results.map(({ index }) => index)).toEqual(rows.map(({ n }) => n))
+    expect(await run(rows, never)).toEqual(results)
+  })
+
+  test('of one key follow one another in their order, and those of others do not wait for them', async () => {
+    const underWay = new Set<string>()
+    const order = new Map<string, number[]>()
+    let most = 0
+    await run(rowsOf(90, 30), async (row) => {
+      expect(underWay).not.toContain(row.key)
+      underWay.add(row.key)
+      most = Math.max(most, underWay.size)
+      order.set(row.key, [...(order.get(row.key) ?? []), row.n])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      underWay.delete(row.key)
+      return done(row)
+    })
+    expect([...order.values()]).toEqual(Array.from({ length: 30 }, (_, n) => [n, n + 30, n + 60]))
+    expect(most).toBe(16)
+  })
+
+  test('fail each alone, by a refusal or by a fault, which says nothing of itself', async () => {
+    const results = await run(rowsOf(20), (row) => {
+      if (row.n === 3) throw fail('CONFLICT.code.exists')
+      if (row.n === 7) throw new TypeError('SECRET')
+      return done(row)
+    })
+    expect(results.filter(({ error }) => error).map(({ index, status }) => [index, status])).toEqual([
+      [3, 409],
+      [7, 500],
+    ])
+    expect(results[7]?.error).toEqual({
+      code: 'INTERNAL.unexpected',
+      message_id: 'error.internal.unexpected',
+      http: 500,
+      retryable: false,
+      details: {},
+    })
+  })
+
+  test('after a failure that may pass are not begun, and the batch goes on with them', async () => {
+    const rows = rowsOf(100)
+    const begun: number[] = []
+    const failing = run(rows, async (row) => {
+      begun.push(row.n)
+      if (row.n === 40) throw fail('DEPENDENCY.unavailable')
+      return done(row)
+    })
+    await expect(failing).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    expect(begun.length).toBeLessThan(60)
+    const again: number[] = []
+    const results = await run(rows, (row) => {
+      again.push(row.n)
+      return done(row)
+    })
+    expect(again).toContain(40)
+    expect(again.length + begun.length).toBe(rows.length + 1)
+    expect(results.map(({ id: of }) => of)).toEqual(rows.map(({ n }) => `id-${n}`))
+  })
+
+  test('of an empty batch are none', async () => {
+    expect(await run([], never)).toEqual([])
+  })
+})

@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { fail } from '#shared/platform/errors/failure.ts'
+import { s3Files } from '#shared/platform/files/s3-files.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { type LocalS3, startLocalS3 } from './local-s3.ts'
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+
+const megabyte = 1024 * 1024
+const partBytes = 5 * megabyte
+const as = { fileName: 'orders.csv', mediaType: 'text/csv', seconds: 60 }
+let s3: LocalS3
+let proxy: S3Proxy
+
+beforeAll(async () => {
+  s3 = await startLocalS3()
+  proxy = await startS3Proxy(s3.endpoint)
+  delete process.env.AWS_PROFILE
+  Object.assign(process.env, localAwsEnvironment(proxy.endpoint))
+}, 120_000)
+beforeEach(() => proxy.reset())
+afterAll(async () => {
+  await proxy?.stop()
+  await s3?.stop()
+})
+
+const open = (milliseconds = 30_000) => s3Files(s3.bucket, startBudget(systemClock, milliseconds))
+const newKey = () => `exports/${crypto.randomUUID()}.csv`
+const operations = () => proxy.calls.map(({ operation }) => operation)
+
+/** So many bytes in chunks of 64 KB, no two alike; `closed` once nobody reads on, `ahead` after each chunk. */
+function source(bytes: number, ahead: (produced: number) => void = () => {}) {
+  const state = { closed: false, hash: createHash('sha256') }
+  async function* chunks() {
+    try {
+      for (let produced = 0; produced < bytes; ) {
+        const chunk = Buffer.alloc(Math.min(65_536, bytes - produced), `row ${produced},`)
+        produced += chunk.length
+        state.hash.update(chunk)
+        ahead(produced)
+        yield chunk
+      }
+    } finally {
+      state.closed = true
+    }
+  }
+  return { state, chunks: chunks() }
+}
+
+async function* failing(bytes: number, error: unknown) {
+  yield* source(bytes).chunks
+  throw error
+}
+
+async function expectNothingAt(key: string): Promise<void> {
+  const object = s3.client.send(new HeadObjectCommand({ Bucket: s3.bucket, Key: key }))
+  await expect(object).rejects.toMatchObject({ name: 'NotFound' })
+  const { Uploads } = await s3.client.send(new ListMultipartUploadsCommand({ Bucket: s3.bucket }))
+  expect(Uploads ?? []).toEqual([])
+}
+
+describe('a file', () => {
+  test('that is small is one request, and its link gives it under its name', async () => {
+    const key = newKey()
+    const text = 'id,amount\no1,1999\nö,5\n'
+    await open().write(key, source(0).chunks, 'text/csv')
+    await open().write(
+      key,
+      (async function* () {
+        yield Buffer.from(text.slice(0, 9))
+        yield Buffer.from(text.slice(9))
+      })(),
+      'text/csv; charset=utf-8',
+    )
+    expect(operations()).toEqual(['PutObject', 'PutObject'])
+    const stored = await s3.client.send(new HeadObjectCommand({ Bucket: s3.bucket, Key: key }))
+    expect(stored).toMatchObject({
+      ContentType: 'text/csv; charset=utf-8',
+      ContentLength: Buffer.byteLength(text),
+    })
+
+    const answer = await fetch(
+      await open().link(key, { ...as, fileName: 'my "orders".csv', mediaType: 'text/plain' }),
+    )
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toBe('text/plain')
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="my \\"orders\\".csv"')
+    expect(await answer.text()).toBe(text)
+  })
+
+  test('without a chunk is empty', async () => {
+    const key = newKey()
+    await open().write(key, source(0).chunks, 'text/csv')
+    expect(await (await fetch(await open().link(key, as))).text()).toBe('')
+  })
+
+  test('of 60 MB is never further ahead of S3 than its two parts under way', async () => {
+    const key = newKey()
+    let furthest = 0
+    const { chunks, state } = source(60 * megabyte, (produced) => {
+      furthest = Math.max(furthest, produced - proxy.taken())
+    })
+    await open().write(key, chunks, 'text/csv')
+    expect(operations()).toEqual([
+      'CreateMultipartUpload',
+      ...Array(12).fill('UploadPart'),
+      'CompleteMultipartUpload',
+    ])
+    // The chunks on their way into a part are beside them.
+    expect(furthest).toBeLessThanOrEqual(2 * partBytes + 4 * 65_536)
+    expect(furthest).toBeGreaterThan(partBytes)
+    const answer = await fetch(await open().link(key, as))
+    expect(
+      createHash('sha256')
+        .update(await answer.bytes())
+        .digest('hex'),
+    ).toBe(state.hash.digest('hex'))
+  }, 60_000)
+
+  test('has each of its requests signed over the SHA-256 of its body', async () => {
+    await open().write(newKey(), source(12 * megabyte).chunks, 'text/csv')
+    for (const { headers } of proxy.calls) {
+      expect(headers['x-amz-content-sha256']).toMatch(/^[0-9a-f]{64}$/)
+      expect(headers.authorization).toMatch(/SignedHeaders=[^,]*x-amz-content-sha256/)
+    }
+  })
+})
+
+describe('a file that is not finished leaves nothing, neither an object nor parts', () => {
+  const large = 22 * megabyte
+
+  test.each([
+    ['before the first part is full', megabyte, []],
+    [
+      'after some parts',
+      12 * megabyte,
+      ['CreateMultipartUpload', 'UploadPart', 'UploadPart', 'AbortMultipartUpload'],
+    ],
+  ])('when its chunks throw %s, and what they threw comes out as it is', async (_when, bytes, expected) => {
+    for (const error of [fail('DEPENDENCY.timeout'), new TypeError('of the rows')]) {
+      const key = newKey()
+      proxy.reset()
+      await expect(open().write(key, failing(bytes, error), 'text/csv')).rejects.toBe(error)
+      expect(operations()).toEqual(expected)
+      await expectNothingAt(key)
+    }
+  })
+
+  test.each([
+    ['the file', 'PutObject', megabyte],
+    ['the beginning', 'CreateMultipartUpload', large],
+    ['a part', 'UploadPart', large],
+    ['the end', 'CompleteMultipartUpload', large],
+  ])('when S3 does not take %s', async (_what, operation, bytes) => {
+    for (const fault of ['forbidden', 'overloaded', 'cut'] as const) {
+      const key = newKey()
+      const { chunks, state } = source(bytes)
+      proxy.strike((call) => (call.operation === operation ? fault : undefined))
+      await expect(open().write(key, chunks, 'text/csv')).rejects.toMatchObject({
+        code: 'DEPENDENCY.unavailable',
+        cause: expect.any(Error),
+      })
+      expect(state.closed).toBe(true)
+      await expectNothingAt(key)
+    }
+  })
+
+  test('when the budget is spent while S3 does not answer', async () => {
+    const key = newKey()
+    const { chunks, state } = source(large)
+    proxy.strike(({ operation }) => (operation === 'UploadPart' ? 'hang' : undefined))
+    const started = performance.now()
+    await expect(open(1500).write(key, chunks, 'text/csv')).rejects.toMatchObject({
+      code: 'DEPENDENCY.timeout',
+    })
+    expect(performance.now() - started).toBeLessThan(2500)
+    expect(state.closed).toBe(true)
+    await expectNothingAt(key)
+  })
+
+  test.each([
+    ['small', 1000],
+    ['large', 2 * megabyte],
+  ])('when the budget is spent while its chunks are made, which are %s', async (_size, bytes) => {
+    const key = newKey()
+    let made = 0
+    async function* slowly() {
+      for (; made < 30; made += 1) {
+        await sleep(100)
+        yield Buffer.alloc(bytes)
+      }
+    }
+    await expect(open(1500).write(key, slowly(), 'text/csv')).rejects.toMatchObject({
+      code: 'DEPENDENCY.timeout',
+    })
+    expect(made).toBeLessThan(20)
+    await expectNothingAt(key)
+  })
+
+  test.each([0, 1])('and it does not begin on a spent budget, be it of %i bytes', async (bytes) => {
+    const spent = open(1)
+    await sleep(20)
+    await expect(spent.write(newKey(), source(bytes).chunks, 'text/csv')).rejects.toMatchObject({
+      code: 'DEPENDENCY.timeout',
+    })
+    expect(operations()).toEqual([])
+  })
+})
+
+test('a file that S3 took at the second attempt is whole', async () => {
+  const key = newKey()
+  const struck = new Set<string>()
+  proxy.strike(({ operation }) => {
+    if (struck.has(operation)) return undefined
+    struck.add(operation)
+    return operation === 'UploadPart' ? 'cut' : 'overloaded'
+  })
+  const { chunks, state } = source(12 * megabyte)
+  await open().write(key, chunks, 'text/csv')
+  expect([...struck]).toEqual(['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'])
+  proxy.reset()
+  const answer = await fetch(await open().link(key, as))
+  expect(
+    createHash('sha256')
+      .update(await answer.bytes())
+      .digest('hex'),
+  ).toBe(state.hash.digest('hex'))
+})
+
+describe('a link', () => {
+  const altered = (link: string, parameter: string, change: (value: string) => string) => {
+    const url = new URL(link)
+    url.searchParams.set(parameter, change(url.searchParams.get(parameter) ?? ''))
+    return url
+  }
+  let key: string
+  let link: string
+
+  beforeAll(async () => {
+    key = newKey()
+    await open().write(key, source(100).chunks, 'text/csv')
+    link = await open().link(key, as)
+  })
+
+  test('is made without asking S3, and lives for as long as it says', async () => {
+    expect(operations()).toEqual([])
+    expect(new URL(link).searchParams.get('X-Amz-Expires')).toBe('60')
+    const brief = await open().link(key, { ...as, seconds: 1 })
+    expect((await fetch(brief)).status).toBe(200)
+    await sleep(2100)
+    expect((await fetch(brief)).status).toBe(403)
+  })
+
+  test.each<[string, (link: string) => string | URL]>([
+    [
+      'signature',
+      (it) =>
+        altered(it, 'X-Amz-Signature', (hex) => hex.replace(/.$/, (last) => (last === '0' ? '1' : '0'))),
+    ],
+    ['key', (it) => it.replace('.csv?', '.csw?')],
+    ['life', (it) => altered(it, 'X-Amz-Expires', () => '6000')],
+    ['name', (it) => altered(it, 'response-content-disposition', () => 'attachment; filename="x.exe"')],
+    ['media type', (it) => altered(it, 'response-content-type', () => 'text/html')],
+  ])('with another %s is refused', async (_part, change) => {
+    const changed = change(link)
+    expect(String(changed)).not.toBe(link)
+    expect((await fetch(link)).status).toBe(200)
+    expect((await fetch(changed)).status).toBe(403)
+  })
+
+  test('reads and does nothing else', async () => {
+    expect((await fetch(link, { method: 'DELETE' })).status).toBe(403)
+    expect((await fetch(link, { method: 'PUT', body: 'mine' })).status).toBe(403)
+    expect((await fetch(link)).status).toBe(200)
+  })
+})
+
+test('an S3 that does not listen is unavailable', async () => {
+  await proxy.stop()
+  await expect(open().write(newKey(), source(1).chunks, 'text/csv')).rejects.toMatchObject({
+    code: 'DEPENDENCY.unavailable',
+  })
+})

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What can go wrong with one call. */
+export type Fault =
+  /** S3 answers that it is overloaded, and the call has no effect. */
+  | 'overloaded'
+  /** S3 answers that the caller may not, and the call has no effect. */
+  | 'forbidden'
+  /** The connection is cut and the call has no effect. */
+  | 'cut'
+  /** The call has no effect and no answer. */
+  | 'hang'
+
+export interface S3Call {
+  readonly operation: string
+  /** Of the body. */
+  readonly bytes: number
+  readonly headers: IncomingMessage['headers']
+}
+
+export interface S3Proxy {
+  readonly endpoint: string
+  /** What came, in the order in which it came, forgotten by `reset`. */
+  readonly calls: readonly S3Call[]
+  /** Bytes that S3 has taken since `reset`. */
+  readonly taken: () => number
+  /** What befalls the calls from now on; nothing where it gives nothing. */
+  readonly strike: (faultOf: (call: S3Call) => Fault | undefined) => void
+  readonly reset: () => void
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a proxy on a loopback port in front of the S3 at `target`; it changes nothing unless it is told to. */
+export async function startS3Proxy(target: string): Promise<S3Proxy> {
+  let calls: S3Call[] = []
+  let taken = 0
+  let faultOf: (call: S3Call) => Fault | undefined = () => undefined
+
+  async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await incoming.toArray())
+    const call = { operation: operationOf(incoming), bytes: body.length, headers: incoming.headers }
+    calls.push(call)
+    const fault = faultOf(call)
+    if (fault === 'hang') return
+    if (fault === 'cut') incoming.socket.destroy()
+    else if (fault) outgoing.writeHead(statusOf[fault]).end()
+    else {
+      const { method = 'GET', headers, url = '/' } = incoming
+      const sent = request(new URL(url, target), { method, headers }).end(body)
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      if ((answer.statusCode ?? 500) < 300) taken += body.length
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    }
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    handle(incoming, outgoing).catch(() => incoming.socket.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get calls() {
+      return calls
+    },
+    taken: () => taken,
+    strike(given) {
+      faultOf = given
+    },
+    reset() {
+      calls = []
+      taken = 0
+      faultOf = () => undefined
+    },
+    async stop() {
+      if (!server.listening) return
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+const statusOf = { overloaded: 503, forbidden: 403 }
+
+/** The name of the operation in the documentation of S3. */
+function operationOf({ method, url = '' }: IncomingMessage): string {
+  const { searchParams } = new URL(url, 'http://s3')
+  if (method === 'POST')
+    return searchParams.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload'
+  if (method === 'PUT') return searchParams.has('partNumber') ? 'UploadPart' : 'PutObject'
+  return method === 'DELETE' ? 'AbortMultipartUpload' : 'GetObject'
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from '@jest/globals'
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { Architecture, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { AwsSolutionsChecks } from 'cdk-nag'
+import { filesBucket } from '#lib/files-bucket.ts'
+import { grantUses, type Resources, type Right } from '#lib/grants.ts'
+import { stageNamed } from '#lib/stage.ts'
+import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+const [[bucketId, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
+
+describe('the bucket', () => {
+  test('is the only one, outlives the stack and is private to it', () => {
+    template.resourceCountIs('AWS::S3::Bucket', 1)
+    expect(bucket.DeletionPolicy).toBe('Retain')
+    expect(bucket.Properties.PublicAccessBlockConfiguration).toEqual({
+      BlockPublicAcls: true,
+      BlockPublicPolicy: true,
+      IgnorePublicAcls: true,
+      RestrictPublicBuckets: true,
+    })
+    expect(bucket.Properties.OwnershipControls).toEqual({
+      Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }],
+    })
+  })
+
+  test('encrypts with keys of S3 and keeps one version, so that what expires is gone', () => {
+    const { BucketEncryption: encryption, VersioningConfiguration: versions } = bucket.Properties
+    expect(encryption.ServerSideEncryptionConfiguration).toEqual([
+      { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
+    ])
+    expect(versions).toBeUndefined()
+  })
+
+  test('takes TLS only, and its policy allows nobody anything', () => {
+    const policies = resourcesOf(template, 'AWS::S3::BucketPolicy')
+    expect(policies.map(([, { Properties }]) => Properties)).toEqual([
+      {
+        Bucket: { Ref: bucketId },
+        PolicyDocument: {
+          Version: '2012-10-17',
+          Statement: [
+            {
+              Effect: 'Deny',
+              Principal: { AWS: '*' },
+              Action: 's3:*',
+              Resource: [
+                { 'Fn::GetAtt': [bucketId, 'Arn'] },
+                { 'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, '/*']] },
+              ],
+              Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+            },
+          ],
+        },
+      },
+    ])
+  })
+
+  test('deletes exports and parts of unfinished files after a day', () => {
+    expect(bucket.Properties.LifecycleConfiguration).toEqual({
+      Rules: [
+        { Id: 'exports', Status: 'Enabled', Prefix: 'exports/', ExpirationInDays: 1 },
+        { Id: 'unfinished', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
+      ],
+    })
+  })
+
+  test('is named by the stack, and has no function of its own to empty it', () => {
+    template.hasOutput('FilesBucketName', { Value: { Ref: bucketId } })
+    expect(Object.keys(template.findResources('Custom::S3AutoDeleteObjects'))).toEqual([])
+  })
+
+  test('goes with the local stage', async () => {
+    const local = await synthesise('local')
+    const [[, mine]] = resourcesOf(local.template, 'AWS::S3::Bucket') as [[string, Resource]]
+    expect(mine.DeletionPolicy).toBe('Delete')
+  })
+})
+
+describe('rights', () => {
+  test.each<[Right[], string[]]>([
+    [['files.write'], ['s3:PutObject', 's3:AbortMultipartUpload']],
+    [['files.link'], ['s3:GetObject']],
+    [
+      ['files.write', 'files.link'],
+      ['s3:PutObject', 's3:AbortMultipartUpload', 's3:GetObject'],
+    ],
+  ])('%j reach the exports and nothing else, which is explained', (uses, actions) => {
+    const { stack, granted } = granting(uses)
+    const own = resourcesOf(granted, 'AWS::S3::Bucket')[0]?.[0]
+    const statements = resourcesOf(granted, 'AWS::IAM::Policy').flatMap(
+      ([, { Properties }]) => Properties.PolicyDocument.Statement,
+    )
+    expect(statements.flatMap(({ Action }) => Action).sort()).toEqual(actions.sort())
+    for (const { Effect, Resource: on } of statements) {
+      expect([Effect, on]).toEqual([
+        'Allow',
+        { 'Fn::Join': ['', [{ 'Fn::GetAtt': [own, 'Arn'] }, '/exports/*']] },
+      ])
+    }
+    const { violations } = new AwsSolutionsChecks(stack).validateScope(stack)
+    expect(violations.filter(({ ruleName }) => ruleName === 'AwsSolutions-IAM5')).toEqual([])
+  })
+})
+
+/** A stack of the bucket and one function that uses it so. */
+function granting(uses: Right[]) {
+  const stack = new Stack(new App(), 'granting')
+  const files = filesBucket(stack, stageNamed('prod'))
+  const handler = new LambdaFunction(stack, 'Handler', {
+    runtime: Runtime.NODEJS_24_X,
+    architecture: Architecture.ARM_64,
+    handler: 'index.handler',
+    code: Code.fromInline('export const handler = async () => {}'),
+  })
+  grantUses(handler, uses, { files } as Resources)
+  return { stack, granted: Template.fromStack(stack) }
+}

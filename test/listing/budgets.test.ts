@@ -1,0 +1,116 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Service, startService } from '#test/support/service.ts'
+import { CodeStore, type StoredCode } from './code-list.ts'
+import { fill, newTenant, pagesOf, read, rest, type Shown, sorted, sorts, start } from './code-pages.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+describe('a walk within budgets, over several partitions, past what was set aside', () => {
+  const walk = fc.record({
+    makings: fc.array(
+      fc.record({
+        code: fc.constantFrom('A', 'A-', 'B'),
+        offset: fc.integer({ min: 0, max: 5 }),
+        aside: fc.boolean(),
+        type: fc.constantFrom('percent', 'fixed'),
+      }),
+      { maxLength: 16 },
+    ),
+    sort: fc.constantFrom(...sorts),
+    type: fc.constantFrom('percent', undefined),
+    shards: fc.constantFrom(1, 3),
+    offset: fc.integer({ min: 0, max: 9 }),
+    pageSize: fc.integer({ min: 1, max: 4 }),
+    readBudget: fc.integer({ min: 1, max: 8 }),
+    byteBudget: fc.constantFrom(1_000_000, 700),
+  })
+
+  test('shows all after its offset, each next from where it ended, and the same pages on its way back', async () => {
+    const property = fc.asyncProperty(walk, async (drawn) => {
+      const { makings, sort, type, shards, offset, pageSize, readBudget, byteBudget } = drawn
+      const store = new CodeStore(service.table, newTenant(), shards)
+      const codes: StoredCode[] = []
+      for (const making of makings) {
+        const added = await store.add(start + making.offset, making.code, { type: making.type })
+        if (added) codes.push(added)
+        if (added && making.aside) await store.softDelete(added, true)
+      }
+      const matching = sorted(codes, sort).filter((code) => type === undefined || code.type === type)
+      const ids = matching.map(({ id }) => id)
+      const query = {
+        sort,
+        include_deleted: 'true',
+        limit: String(pageSize),
+        offset: String(offset),
+        ...(type && { type }),
+      }
+      const pages = pagesOf(store, query, { shards, readBudget, byteBudget })
+
+      const first = await read(pages)
+      const walked = [first, ...(await rest(pages, first, 'next'))]
+      expect(walked.flatMap((page) => page.ids)).toEqual(ids.slice(offset))
+      for (const page of walked) expect(page.ids.length <= pageSize).toBe(true)
+      for (const [index, page] of walked.entries()) {
+        if (!page.prev || page.ids.length === 0) continue
+        const back = await read(pages, page.prev)
+        const neighbour = walked[index - 1]?.ids ?? []
+        if (neighbour.length > 0) expect(back.ids).toEqual(neighbour)
+        // An offset is not passed over again, so what it cost of the budget may show more.
+        const again = await read(pages, back.next)
+        expect(again.ids.slice(0, page.ids.length)).toEqual(page.ids)
+      }
+      // The way back from what is shown first or last shows all that lies before, what the offset passed over too.
+      const shown = walked.filter((page) => page.ids.length > 0)
+      for (const page of [...shown.slice(0, 1), ...shown.slice(-1)]) {
+        const back = await rest(pages, page, 'prev')
+        const before = ids.slice(0, ids.indexOf(page.ids[0] as string))
+        expect(back.toReversed().flatMap((one) => one.ids)).toEqual(before)
+      }
+    })
+    await fc.assert(property, { numRuns: 100 })
+  }, 180_000)
+})
+
+describe('a walk that a clock ahead of ours has been at', () => {
+  test.each(sorts)('shows its item in its place, to the last page and back, by %s', async (sort) => {
+    const { store, codes } = await fill(service.table, 5, (n) => `C-${(n * 2) % 5}`)
+    const ids = sorted(codes, sort).map(({ id }) => id)
+    const pages = pagesOf(store, { sort, page_size: '2' }, { now: start - 5000 })
+    const first = await read(pages)
+    await store.add(start + 5, 'C-1X')
+    const walked = [first, ...(await rest(pages, first, 'next'))]
+    expect(walked.flatMap((page) => page.ids)).toEqual(ids)
+    const back = await rest(pages, walked.at(-1) as Shown, 'prev')
+    expect(back.toReversed().flatMap((page) => page.ids)).toEqual(ids.slice(0, 4))
+  })
+})
+
+describe('an offset that ends beyond the read budget', () => {
+  test.each(sorts)('goes on where it stopped, by %s', async (sort) => {
+    const { store, codes } = await fill(service.table, 12, (n) => `C-${(n * 7) % 12}`)
+    const ids = sorted(codes, sort).map(({ id }) => id)
+    const pages = pagesOf(store, { sort, limit: '2', offset: '7' }, { readBudget: 3 })
+    const first = await read(pages)
+    expect([first.ids, first.next?.skip]).toEqual([[], 4])
+    const walked = await rest(pages, first, 'next')
+    expect(walked.map((page) => page.ids).filter((page) => page.length > 0)).toEqual([
+      ids.slice(7, 9),
+      ids.slice(9, 11),
+      ids.slice(11),
+    ])
+    const shown = walked.find((page) => page.ids.length > 0)
+    expect((await rest(pages, shown as Shown, 'prev')).flatMap((page) => page.ids).sort()).toEqual(
+      ids.slice(0, 7).sort(),
+    )
+  })
+
+  test('beyond the end of the list shows nothing, and no way on', async () => {
+    const { store } = await fill(service.table, 3, (n) => `C-${n}`)
+    const page = await read(pagesOf(store, { limit: '2', offset: '5' }))
+    expect([page.ids, page.next]).toEqual([[], undefined])
+  })
+})

@@ -1,0 +1,154 @@
+import * as v from 'valibot'
+import { systemClock, timestamp } from '#shared/platform/clock.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
+import { listEnvelope, listReply } from '#shared/platform/listing/list-reply.ts'
+import type { Listing } from '#shared/platform/listing/listing.ts'
+import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+
+/** A list that uses all that a listing offers: a list of codes, by the test's own rules. */
+export const codeListing: Listing = {
+  entity: 'code',
+  fields: {
+    id: 'string',
+    code: 'string',
+    type: 'string',
+    state: 'string',
+    soft_deleted: 'boolean',
+    uses: 'integer',
+    created_at: 'date-time',
+  },
+  allowed: () => ({ state: ['active', 'archived', 'soft_deleted'] }),
+  search: () => ['type'],
+  normalise: {
+    code: (text) => {
+      const stored = text.trim().toUpperCase()
+      return /^[A-Z0-9-]{1,16}$/.test(stored) ? stored : undefined
+    },
+    state: (text) => text.toLowerCase(),
+  },
+  reveals: ({ field, values }) =>
+    (field === 'soft_deleted' && values.includes(true)) ||
+    (field === 'state' && values.includes('soft_deleted')),
+  orders: { code: { entity: 'code_claim', idOf: (claim) => String(claim.code_id) } },
+}
+
+const route = defineRoute({
+  operation: 'codes.list',
+  method: 'GET',
+  path: '/tests/codes',
+  summary: '',
+  description: '',
+  auth: 'bearer',
+  access: 'list',
+  idempotency: 'none',
+  listing: codeListing,
+  reply: { status: () => 200, schema: () => listEnvelope(v.unknown()), etag: true },
+  errors: [],
+  openPoints: [],
+  uses: ['table.read', 'secret.read'],
+  breaks: '',
+})
+
+export const codeList = defineEndpoint(route, {
+  perform: (request, context) => listReply(route, request, context, ({ pk: _, sk: __, ...shown }) => shown),
+}) as unknown as Endpoint
+
+export interface StoredCode {
+  id: string
+  code: string
+  type: string
+  state: string
+  soft_deleted: boolean
+  uses: number
+  created_at: string
+  version: number
+}
+
+/** The codes of one tenant, written as the service writes them: each with its claim, in one transaction. */
+export class CodeStore {
+  readonly tenant: string
+  readonly table: Table
+  readonly #shards: number | undefined
+
+  constructor(table: Table, tenant: string, shards?: number) {
+    this.table = table
+    this.tenant = tenant
+    this.#shards = shards
+  }
+
+  /** @param milliseconds since 1970: the time in its id. @returns undefined when the text is taken */
+  async add(
+    milliseconds: number,
+    code: string,
+    given: Partial<StoredCode> = {},
+  ): Promise<StoredCode | undefined> {
+    const id = uuidV7(milliseconds, systemClock.randomBytes(10))
+    const created_at = timestamp(milliseconds)
+    const defaults = { type: 'percent', state: 'active', soft_deleted: false, uses: 0, version: 1 }
+    const stored = { ...defaults, id, code, created_at, ...given }
+    const refusal = await this.table.transact([
+      { item: this.#item(stored), condition: { absent: true } },
+      { item: this.#claim(stored, code), condition: { absent: true } },
+    ])
+    return refusal ? undefined : stored
+  }
+
+  /** @param aside whether its text becomes free for another */
+  async softDelete(code: StoredCode, aside: boolean): Promise<void> {
+    const key = await this.#claimKey(code)
+    await this.#change(code, { state: 'soft_deleted', soft_deleted: true })
+    if (aside) await this.#moveClaim(code, key, `${code.code}#${code.id}`)
+  }
+
+  /** @returns whether its text was free or still its own */
+  async restore(code: StoredCode): Promise<boolean> {
+    const key = await this.#claimKey(code)
+    if (!(await this.#moveClaim(code, key, code.code))) return false
+    await this.#change(code, { state: 'active', soft_deleted: false })
+    return true
+  }
+
+  async remove(code: StoredCode): Promise<void> {
+    const { pk, sk } = this.#item(code)
+    const matches = { code_id: code.id }
+    await this.table.transact([
+      { remove: { pk, sk }, condition: { matches: { id: code.id } } },
+      { remove: await this.#claimKey(code), condition: { matches } },
+    ])
+  }
+
+  async #change(code: StoredCode, changes: Partial<StoredCode>): Promise<void> {
+    const condition = { matches: { version: code.version } }
+    Object.assign(code, changes, { version: code.version + 1 })
+    await this.table.put({ item: this.#item(code), condition })
+  }
+
+  async #moveClaim(code: StoredCode, from: Key, to: string): Promise<boolean> {
+    const claim = this.#claim(code, to)
+    if (claim.sk === from.sk) return true
+    const refusal = await this.table.transact([
+      { remove: from, condition: { matches: { code_id: code.id } } },
+      { item: claim, condition: { absent: true } },
+    ])
+    return !refusal
+  }
+
+  async #claimKey(code: StoredCode): Promise<Key> {
+    const { pk, sk } = this.#claim(code, code.code)
+    const held = await this.table.get({ pk, sk })
+    if (held?.code_id === code.id) return { pk, sk }
+    const aside = this.#claim(code, `${code.code}#${code.id}`)
+    return { pk: aside.pk, sk: aside.sk }
+  }
+
+  #item(code: StoredCode): Item {
+    return { ...keyOf(this.tenant, 'code', code.id, this.#shards), ...code }
+  }
+
+  #claim({ id }: StoredCode, key: string): Item {
+    return { ...keyOf(this.tenant, 'code_claim', key, this.#shards), code_id: id }
+  }
+}

@@ -1,0 +1,79 @@
+import type { Position } from '#shared/platform/listing/cursor.ts'
+import { parseListQuery } from '#shared/platform/listing/list-query.ts'
+import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { CodeStore, codeListing, type StoredCode } from './code-list.ts'
+
+/** When the first code of a store is made, in milliseconds since 1970. */
+export const start = Date.parse('2026-03-01T00:00:00.000Z')
+export const sorts = ['code.asc', 'code.desc', 'id.asc', 'id.desc']
+
+const settings = { ...localSettings, 'lists.offsetPaging': ['codes.list' as const] }
+
+export type Pages = Omit<PageRequest, 'position'>
+
+export interface Shown {
+  ids: string[]
+  next: Position | undefined
+  prev: Position | undefined
+}
+
+/** The pages of a store's codes, read without a request around them, so that every budget can be set. */
+export function pagesOf(
+  store: CodeStore,
+  query: Record<string, string>,
+  given: Partial<PageRequest> = {},
+): Pages {
+  return {
+    table: store.table,
+    tenant: store.tenant,
+    listing: codeListing,
+    query: parseListQuery(Object.entries(query), codeListing, 'codes.list', true, settings),
+    searchFields: [],
+    now: start + 100,
+    readBudget: 1000,
+    byteBudget: 1_000_000,
+    sizeOf: () => 300,
+    ...given,
+  }
+}
+
+export async function read(pages: Pages, position?: Position): Promise<Shown> {
+  const { items, next, prev } = await readPage({ ...pages, position })
+  return { ids: items.map(({ sk }) => sk), next, prev }
+}
+
+/** The pages beyond this one, in the direction given. */
+export async function rest(pages: Pages, from: Shown, direction: 'next' | 'prev'): Promise<Shown[]> {
+  const seen: Shown[] = []
+  for (let position = from[direction]; position; position = seen.at(-1)?.[direction]) {
+    seen.push(await read(pages, position))
+  }
+  return seen
+}
+
+/** Codes of a new tenant, one a millisecond. */
+export async function fill(
+  table: Table,
+  count: number,
+  codeOf: (n: number) => string,
+  given: (n: number) => Partial<StoredCode> = () => ({}),
+): Promise<{ store: CodeStore; codes: StoredCode[] }> {
+  const store = new CodeStore(table, newTenant())
+  const numbers = Array.from({ length: count }, (_, n) => n)
+  const codes = await Promise.all(numbers.map((n) => store.add(start + n, codeOf(n), given(n))))
+  return { store, codes: codes as StoredCode[] }
+}
+
+let tenants = 0
+
+export function newTenant(): string {
+  tenants += 1
+  return `tenant-${tenants}`
+}
+
+export function sorted(codes: readonly StoredCode[], sort: string): StoredCode[] {
+  const keyOf = ({ code, id }: StoredCode) => (sort.startsWith('code') ? `${code} ${id}` : id)
+  return codes.toSorted((a, b) => (keyOf(a) < keyOf(b) === sort.endsWith('asc') ? -1 : 1))
+}

@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Service, startService } from '#test/support/service.ts'
+import { CodeStore, codeList, type StoredCode } from './code-list.ts'
+import { newTenant, sorted, start } from './code-pages.ts'
+import { standingClock } from './standing-clock.ts'
+import { WalkModel } from './walk-model.ts'
+
+const clock = standingClock(start)
+let service: Service
+beforeAll(async () => {
+  service = await startService({ clock, extra: [codeList] })
+})
+
+async function page(tenant: string, query: Record<string, string>) {
+  const { status, json, body } = await service.call({
+    path: `/tests/codes?${new URLSearchParams(query)}`,
+    as: { tenant, role: 'Admin' },
+  })
+  if (status !== 200) throw new Error(body)
+  const { data, next_cursor, prev_cursor } = json
+  return { ids: data.map(({ id }: StoredCode) => id) as string[], next: next_cursor, prev: prev_cursor }
+}
+
+/** Few texts, of which some begin others: what lies beside each other is taken, freed and taken again. */
+const text = fc.constantFrom('A', 'A-', 'A0', 'A-1', 'AA', 'B', 'B-')
+
+type Query = [query: Record<string, string>, passes: (code: StoredCode) => boolean]
+
+/** Filters, and the same written down anew as the oracle. */
+const queries: Query[] = [
+  [{}, (code) => !code.soft_deleted],
+  [{ include_deleted: 'true' }, () => true],
+  [{ include_deleted: 'true' }, () => true],
+  [{ deleted: 'true' }, (code) => code.soft_deleted],
+  [{ soft_deleted: 'true' }, (code) => code.soft_deleted],
+  [{ soft_deleted: 'false', include_deleted: 'true' }, (code) => !code.soft_deleted],
+  [{ 'state.in': 'SOFT_DELETED,archived' }, (code) => code.soft_deleted],
+  [{ code: ' a- ', include_deleted: 'true' }, (code) => code.code === 'A-'],
+  [{ 'code.in': 'b,a-1', include_deleted: 'true' }, (code) => ['B', 'A-1'].includes(code.code)],
+  [{ q: 'PERC', include_deleted: 'true' }, (code) => code.type === 'percent'],
+  [
+    { 'created_at.gt': new Date(start + 2).toISOString(), include_deleted: 'true' },
+    (code) => Date.parse(code.created_at) > start + 2,
+  ],
+]
+
+interface Step {
+  move: 'next' | 'prev' | 'add' | 'delete' | 'restore' | 'remove'
+  pageSize: number
+  which: number
+  code: string
+  late: boolean
+  aside: boolean
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  move: fc.constantFrom('next', 'next', 'next', 'prev', 'prev', 'add', 'delete', 'restore', 'remove'),
+  pageSize: fc.integer({ min: 1, max: 4 }),
+  which: fc.nat(),
+  code: text,
+  late: fc.boolean(),
+  aside: fc.boolean(),
+})
+
+const made = fc.record({
+  code: text,
+  offset: fc.integer({ min: 0, max: 10 }),
+  type: fc.constantFrom('percent', 'fixed'),
+  fate: fc.constantFrom('live', 'live', 'aside', 'aside', 'kept'),
+})
+
+/** What becomes of codes while a walk is under way. */
+async function change(store: CodeStore, codes: StoredCode[], gone: Set<StoredCode>, step: Step) {
+  const code = codes[step.which % Math.max(codes.length, 1)]
+  if (step.move === 'add') {
+    // After the first page, in the next millisecond at the earliest.
+    clock.at += step.late ? 5 : 0
+    const added = await store.add(clock.at, step.code)
+    if (added) codes.push(added)
+  }
+  if (!code || gone.has(code)) return
+  if (step.move === 'delete' && !code.soft_deleted) await store.softDelete(code, step.aside)
+  if (step.move === 'restore' && code.soft_deleted) await store.restore(code)
+  if (step.move === 'remove') {
+    await store.remove(code)
+    gone.add(code)
+  }
+}
+
+describe.each(['code', 'id'])('any walk by %s', (sortedBy) => {
+  const property = fc.asyncProperty(
+    fc.array(made, { maxLength: 14 }),
+    fc.constantFrom(...queries),
+    fc.constantFrom('asc', 'desc'),
+    fc.array(step, { maxLength: 16 }),
+    async (makings, [filter, passes], direction, steps) => {
+      const store = new CodeStore(service.table, newTenant())
+      const codes: StoredCode[] = []
+      const gone = new Set<StoredCode>()
+      clock.at = start + 10
+      for (const { code, offset, type, fate } of makings) {
+        const added = await store.add(start + offset, code, { type })
+        if (added) codes.push(added)
+        if (added && fate !== 'live') await store.softDelete(added, fate === 'aside')
+      }
+      const sort = `${sortedBy}.${direction}`
+      const model = new WalkModel(sorted(codes, sort), (code) => !gone.has(code) && passes(code))
+      const query = { ...filter, sort }
+
+      let expected = model.next(3)
+      let current = await page(store.tenant, { ...query, page_size: '3' })
+      expect(current.ids).toEqual(expected.shown.map(({ id }) => id))
+      expect([current.prev, current.next !== null]).toEqual([null, expected.more])
+      for (const one of steps) {
+        if (one.move !== 'next' && one.move !== 'prev') {
+          await change(store, codes, gone, one)
+          continue
+        }
+        const cursor = current[one.move]
+        if (cursor === null) continue
+        current = await page(store.tenant, { ...query, page_size: String(one.pageSize), cursor })
+        expected =
+          one.move === 'next' ? model.next(one.pageSize) : { shown: model.prev(one.pageSize), more: true }
+        expect(current.ids).toEqual(expected.shown.map(({ id }) => id))
+        expect([current.prev === null, current.next !== null]).toEqual([model.atStart, expected.more])
+      }
+    },
+  )
+
+  test('shows what was there when it began, in order, whichever way it turns and whatever happens', async () => {
+    await fc.assert(property, { numRuns: 100 })
+  }, 180_000)
+})

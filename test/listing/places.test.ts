@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
+import type { SortIndex } from '#shared/platform/listing/listing.ts'
+import { allPlaces, beside, placeOf, placesOf, valueIn } from '#shared/platform/listing/places.ts'
+import { readIndex } from '#shared/platform/listing/read-index.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { type Service, startService } from '#test/support/service.ts'
+
+const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), minLength: 1, maxLength: 4 })
+const id = fc
+  .tuple(fc.integer({ min: 1, max: 4 }), fc.uint8Array({ minLength: 10, maxLength: 10 }))
+  .map(([at, random]) => uuidV7(at, random))
+const place = fc.tuple(value, id).map(([text, of]) => placeOf(text, of))
+
+describe('places', () => {
+  test('sort by value, then by id, with the key of a value alone before them', () => {
+    const pairs = fc.array(fc.tuple(value, id), { maxLength: 40 })
+    fc.assert(
+      fc.property(pairs, (made) => {
+        const sorted = made.map(([text, of]) => placeOf(text, of)).sort()
+        const compare = (one: string, other: string) => Number(one > other) - Number(one < other)
+        const expected = made.toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+        expect(sorted).toEqual(expected.map(([text, of]) => placeOf(text, of)))
+        for (const [index, one] of sorted.entries()) {
+          expect(valueIn(one) < one).toBe(true)
+          const before = sorted[index - 1]
+          if (before !== undefined && valueIn(before) !== valueIn(one))
+            expect(before < valueIn(one)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('have one beside them, with none in between', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(place, { maxLength: 40 }), (places) => {
+        const sorted = places.sort()
+        for (const [index, one] of sorted.entries()) {
+          expect([beside(beside(one, 1), -1), beside(beside(one, -1), 1)]).toEqual([one, one])
+          const [after, before] = [sorted[index + 1] ?? allPlaces.high, sorted[index - 1] ?? allPlaces.low]
+          expect(one < beside(one, 1) && beside(one, 1) <= after).toBe(true)
+          expect(one > beside(one, -1) && beside(one, -1) >= before).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('are all of a value within its bounds, and none of another', () => {
+    fc.assert(
+      fc.property(value, place, (text, one) => {
+        const { low, high } = placesOf(text)
+        expect(one >= low && one <= high).toBe(valueIn(one) === text)
+      }),
+    )
+  })
+})
+
+describe('an index', () => {
+  const index: SortIndex = { entity: 'code_claim', idOf: (entry) => String(entry.code_id) }
+  let service: Service
+  let tenants = 0
+  beforeAll(async () => {
+    service = await startService()
+  })
+
+  test('gives the places of any stretch in order, whoever has a value to itself', async () => {
+    const cases = fc.record({
+      held: fc.dictionary(fc.constantFrom('A', 'A-', 'A0', 'B'), id),
+      aside: fc.uniqueArray(fc.tuple(fc.constantFrom('A', 'A-', 'A0', 'B'), id), {
+        maxLength: 14,
+        selector: ([, of]) => of,
+      }),
+      shards: fc.constantFrom(1, 3),
+      ends: fc.tuple(fc.nat({ max: 30 }), fc.nat({ max: 30 })),
+      descending: fc.boolean(),
+      limit: fc.integer({ min: 1, max: 6 }),
+    })
+    const property = fc.asyncProperty(cases, async ({ held, aside, shards, ends, descending, limit }) => {
+      const tenant = `index-${++tenants}`
+      const entries = [
+        ...Object.entries(held).map(([text, of]) => [text, placeOf(text, of), of] as const),
+        ...aside.map(([text, of]) => [placeOf(text, of), placeOf(text, of), of] as const),
+      ]
+      await Promise.all(
+        entries.map(([key, , of]) =>
+          service.table.put({
+            item: { ...keyOf(tenant, 'code_claim', key, shards), code_id: of },
+            condition: { absent: true },
+          }),
+        ),
+      )
+      const places = entries.map(([, one]) => one).sort()
+      const bounds = [allPlaces.low, placesOf('A').low, placesOf('A-').high, allPlaces.high, ...places]
+      const [low = '', high = ''] = ends.map((end) => bounds[end % bounds.length] as string)
+      const inside = places.filter((one) => one >= low && one <= high)
+      const expected = descending ? inside.toReversed() : inside
+
+      const seen: string[] = []
+      let [from, to] = [low, high]
+      for (let exhausted = false; !exhausted; ) {
+        const stretch = { low: from, high: to, descending, limit }
+        const read = await readIndex({ table: service.table, tenant, shards }, index, stretch)
+        expect(read.found.length <= limit && (read.exhausted || read.found.length > 0)).toBe(true)
+        for (const found of read.found) {
+          expect(found.place).toBe(placeOf(found.place, found.id))
+          seen.push(found.place)
+          if (descending) to = beside(found.place, -1)
+          else from = beside(found.place, 1)
+        }
+        exhausted = read.exhausted
+      }
+      expect(seen).toEqual(expected)
+    })
+    await fc.assert(property, { numRuns: 120 })
+  }, 120_000)
+})

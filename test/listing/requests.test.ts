@@ -1,0 +1,150 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import type { Table } from '#shared/platform/table/table.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { CodeStore, type StoredCode } from './code-list.ts'
+import { fill, newTenant, pagesOf, read, rest, sorted, sorts, start } from './code-pages.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+/** The table, and the requests that were made of it. */
+function counted(table: Table): Table & { asked: string[]; keys: number[] } {
+  const asked: string[] = []
+  const keys: number[] = []
+  const { get, getMany, readRange } = table
+  return {
+    ...table,
+    asked,
+    keys,
+    get: (key) => {
+      asked.push('get')
+      return get(key)
+    },
+    getMany: (many) => {
+      if (many.length > 0) asked.push('getMany')
+      if (many.length > 0) keys.push(many.length)
+      return getMany(many)
+    },
+    readRange: (range) => {
+      if (range.low <= range.high) asked.push(`${range.partition.split('#')[0]} ${range.limit}`)
+      return readRange(range)
+    },
+  }
+}
+
+describe('what a page asks of the table', () => {
+  test('by code: one Query and one getMany, the newest once a walk, and who has the text where it goes on', async () => {
+    const { store } = await fill(service.table, 30, (n) => `C-${n}`)
+    for (const direction of ['asc', 'desc']) {
+      const table = counted(service.table)
+      const pages = pagesOf(store, { sort: `code.${direction}`, page_size: '10' }, { table })
+      const { next } = await read(pages)
+      expect(table.asked).toEqual(['code_claim 12', 'getMany', 'code 1'])
+      table.asked.length = 0
+      await read(pages, next)
+      expect(table.asked.toSorted()).toEqual([
+        'code_claim 12',
+        ...(direction === 'asc' ? ['get'] : []),
+        'getMany',
+      ])
+    }
+  })
+
+  test('by code, filtered: a hundred a round and never more, up to the budget', async () => {
+    const { store, codes } = await fill(
+      service.table,
+      230,
+      (n) => `C-${n}`,
+      (n) => ({ uses: n % 50 }),
+    )
+    const table = counted(service.table)
+    const query = { sort: 'code.asc', uses: '49', page_size: '2' }
+    const pages = pagesOf(store, query, { table, readBudget: 150 })
+    const first = await read(pages)
+    expect(table.keys).toEqual([100, 50])
+    const walked = [first, ...(await rest(pages, first, 'next'))]
+    const expected = sorted(codes, 'code.asc').filter(({ uses }) => uses === 49)
+    expect(walked.flatMap((page) => page.ids)).toEqual(expected.map(({ id }) => id))
+    const whole = pagesOf(store, { sort: 'code.asc', page_size: '100' }, { table })
+    expect((await read(whole)).ids).toHaveLength(100)
+    expect(Math.max(...table.keys)).toBe(100)
+  })
+
+  test('by code: no item that a filter on its time or a horizon keeps out', async () => {
+    const { store, codes } = await fill(service.table, 8, (n) => `C-${n}`)
+    const table = counted(service.table)
+    const query = { sort: 'code.asc', 'created_at.gte': new Date(start + 6).toISOString() }
+    const { ids } = await read(pagesOf(store, query, { table }))
+    expect([ids, table.keys]).toEqual([codes.slice(6).map(({ id }) => id), [2]])
+  })
+
+  test.each(['code.asc', 'code.desc', 'id.asc', 'id.desc'])(
+    'one code, by %s: its entries and no more, also those set aside',
+    async (sort) => {
+      const { store, codes } = await fill(service.table, 150, (n) => `C-${n}`)
+      const named = codes[40] as StoredCode
+      await store.softDelete(named, true)
+      const again = (await store.add(start + 90, named.code)) as StoredCode
+      const table = counted(service.table)
+      const query = { sort, code: ` ${named.code.toLowerCase()}`, include_deleted: 'true' }
+      const pages = pagesOf(store, query, { table })
+      const { ids, next, prev } = await read(pages)
+      expect([ids, next, prev]).toEqual([
+        sorted([named, again], sort).map((one) => one.id),
+        undefined,
+        undefined,
+      ])
+      expect(table.asked.length).toBeLessThanOrEqual(3)
+    },
+  )
+
+  test('a code that is not there: an empty page at once, both ways', async () => {
+    const { store } = await fill(service.table, 150, (n) => `C-${n}`)
+    for (const sort of ['code.asc', 'id.desc']) {
+      const table = counted(service.table)
+      const pages = pagesOf(store, { sort, code: 'C-1X' }, { table, readBudget: 101 })
+      expect(await read(pages)).toEqual({ ids: [], next: undefined, prev: undefined })
+      expect(table.asked.length).toBeLessThanOrEqual(2)
+    }
+  })
+
+  test('ids by name: only from the smallest to the largest', async () => {
+    const { store, codes } = await fill(service.table, 300, (n) => `C-${n}`)
+    const wanted = [codes[201], codes[205], codes[209]].map((code) => (code as StoredCode).id)
+    const table = counted(service.table)
+    const query = { sort: 'id.asc', 'id.in': [...wanted, 'nothing'].join() }
+    const { ids, next } = await read(pagesOf(store, query, { table, readBudget: 101 }))
+    expect([ids, next]).toEqual([wanted, undefined])
+    expect(await read(pagesOf(store, { 'id.in': 'nothing,else' }, { table }))).toMatchObject({ ids: [] })
+  })
+
+  test.each(sorts)('one id, by %s', async (sort) => {
+    const { store, codes } = await fill(service.table, 5, (n) => `C-${n}`)
+    const [, , named] = codes
+    const table = counted(service.table)
+    const { ids, next } = await read(pagesOf(store, { sort, id: String(named?.id) }, { table }))
+    expect([ids, next]).toEqual([[named?.id], undefined])
+    expect(table.keys).toEqual(sort.startsWith('code') ? [1] : [])
+  })
+
+  test('codes set aside by the hundred: all of them, in every order', async () => {
+    const store = new CodeStore(service.table, newTenant())
+    const codes: StoredCode[] = []
+    for (let n = 0; n < 130; n += 1) {
+      const added = (await store.add(start + (n % 90), n % 10 ? 'SAME' : 'OTHER')) as StoredCode
+      codes.push(added)
+      await store.softDelete(added, true)
+    }
+    codes.push((await store.add(start + 45, 'SAME')) as StoredCode)
+    for (const sort of sorts) {
+      const query = { sort, code: 'SAME', include_deleted: 'true', page_size: '9' }
+      const pages = pagesOf(store, query)
+      const first = await read(pages)
+      const walked = [first, ...(await rest(pages, first, 'next'))]
+      const expected = sorted(codes, sort).filter(({ code }) => code === 'SAME')
+      expect(walked.flatMap((page) => page.ids)).toEqual(expected.map(({ id }) => id))
+    }
+  }, 60_000)
+})

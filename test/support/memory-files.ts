@@ -1,0 +1,22 @@
+import type { FileStore } from '#shared/platform/files/file-store.ts'
+
+export interface MemoryFiles extends FileStore {
+  files: Map<string, { bytes: Buffer; mediaType: string }>
+}
+
+/** Files in memory, for the endpoints; the adapter of S3 is proven by tests of its own. */
+export function memoryFiles(): MemoryFiles {
+  const files: MemoryFiles['files'] = new Map()
+  return {
+    files,
+    async write(key, chunks, mediaType) {
+      const bytes: Uint8Array[] = []
+      for await (const chunk of chunks) bytes.push(chunk)
+      files.set(key, { bytes: Buffer.concat(bytes), mediaType })
+    },
+    async link(key, { fileName, seconds }) {
+      if (!files.has(key)) throw new Error(`there is no ${key}`)
+      return `https://files.example/${key}?name=${fileName}&seconds=${seconds}`
+    },
+  }
+}
