@@ -37,7 +37,9 @@ describe('deleting a code softly', () => {
     expect(outcome(await calls.list(editor('soft'), { include_deleted: 'true' }))).toBe(
       '403 AUTHZ.filter.denied',
     )
-    expect(await stored(service, 'soft', id)).toEqual({
+    const item = await stored(service, 'soft', id)
+    expect(String(item?.updated_at) > json.updated_at).toBe(true)
+    expect(item).toEqual({
       pk: expect.any(String),
       sk: id,
       ...json,
@@ -164,8 +166,7 @@ describe('deleting a code for good', () => {
   test('takes a reason of 512 characters', async () => {
     const { id } = await made(calls, 'long-reason')
     expect((await calls.hardDelete(admin('long-reason'), id, ` ${'x'.repeat(512)} `)).status).toBe(204)
-    const [, record] = await audit(service, 'long-reason').then((records) => [undefined, records[0]])
-    expect(record?.reason).toBe('x'.repeat(512))
+    expect(await audit(service, 'long-reason')).toMatchObject([{ reason: 'x'.repeat(512) }])
   })
 })
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, jest, test } from '@jest/globals'
 import {
   admin,
   audit,
@@ -12,17 +12,16 @@ import {
   tally,
   validCode,
 } from '#test/codes/code-calls.ts'
+import { resending } from '#test/codes/resending.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
-import { profile } from '#test/support/settings.ts'
+
+jest.setTimeout(120_000)
 
 let service: Service
 let calls: CodeCalls
 beforeAll(async () => {
-  // Time enough for all at once on a machine that is busy with other tests.
-  const patience = { unit: 'milliseconds', maxMilliseconds: 26_000 }
-  const settings = profile('shared/settings/profiles/local.json', { 'requests.timeoutHeader': patience })
-  service = await startService({ settings })
-  calls = codeCalls(service)
+  service = await startService()
+  calls = codeCalls(resending(service))
 })
 
 type Action = (tenant: string, id: string) => Promise<Answer>

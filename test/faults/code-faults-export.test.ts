@@ -1,5 +1,5 @@
 import { type DynamoDBClient, QueryCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import { type Code, makeCode } from '#shared/codes/code.ts'
 import { exportChunks } from '#shared/codes/code-export.ts'
@@ -11,6 +11,7 @@ import type { Write } from '#shared/platform/table/writes.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
 
 let service: Service
 let tenants = 0
@@ -132,6 +133,46 @@ describe.each(outlets)('an export %s', (_, limits) => {
     expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
     expect(answer.headers).not.toHaveProperty('Location')
     expect(await service.items(tenant, 'audit')).toEqual([])
+  })
+})
+
+describe('an export while the table fails', () => {
+  const faults = ['lose-answer', 'lose-request', 'throttle', 'internal', { delayMs: 30 }] as const
+  const often = [1, Number.POSITIVE_INFINITY]
+  let faulty: FaultyService
+  beforeAll(async () => {
+    const clock = { ...systemClock, jitter: () => 0 }
+    const settings = inPagesOf(10, { inlineMaxBytes: 4000 })
+    faulty = await startFaultyService({ tableName: service.tableName, clock, settings })
+  })
+  afterAll(() => faulty.stop())
+
+  test.each([
+    ['as an answer', 15, 200],
+    ['as a file', 30, 303],
+  ])('%s is right or may be retried, and is audited where it is told', async (_, count, status) => {
+    const tenant = newTenant()
+    const ids = (await storeMany(tenant, count)).map(({ id }) => id)
+    faulty.proxy.reset()
+    expect((await download(faulty, tenant)).status).toBe(status)
+    const calls = faulty.proxy.calls.length
+    let told = 1
+    for (const fault of faults) {
+      for (const times of often) {
+        for (let at = 0; at < calls; at += 1) {
+          faulty.files.clear()
+          faulty.proxy.reset()
+          faulty.strike(fault, at, times)
+          const answer = await download(faulty, tenant)
+          if (answer.status >= 500) expectRetryable(answer)
+          else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
+          expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
+          // A record whose answer was lost is there, though the export is not told of.
+          if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) told += 1
+        }
+      }
+    }
+    expect(await service.items(tenant, 'audit')).toHaveLength(told)
   })
 })
 

@@ -75,6 +75,23 @@ describe('a walk within budgets, over several partitions, past what was set asid
   }, 180_000)
 })
 
+describe('a page that was come to by going back', () => {
+  test.each(sorts)(
+    'is the same after the one that follows it, however many were asked for, by %s',
+    async (sort) => {
+      const { store, codes } = await fill(service.table, 9, (n) => `C-${n}`)
+      const ids = sorted(codes, sort).map(({ id }) => id)
+      const pages = (size: number) => pagesOf(store, { sort, page_size: String(size) })
+      const third = (await rest(pages(3), await read(pages(3)), 'next'))[1]
+      const back = await read(pages(2), third?.prev)
+      expect(back.ids).toEqual(ids.slice(4, 6))
+      const onward = await read(pages(3), back.next)
+      expect(onward.ids).toEqual(third?.ids)
+      expect((await read(pages(4), onward.prev)).ids).toEqual(back.ids)
+    },
+  )
+})
+
 describe('a walk that a clock ahead of ours has been at', () => {
   test.each(sorts)('shows its item in its place, to the last page and back, by %s', async (sort) => {
     const { store, codes } = await fill(service.table, 5, (n) => `C-${(n * 2) % 5}`)

@@ -54,8 +54,10 @@ interface Step {
   aside: boolean
 }
 
+const turns = ['next', 'next', 'prev'] as const
+const moves = [...turns, ...turns, 'add', 'delete', 'restore', 'remove'] as const
 const step: fc.Arbitrary<Step> = fc.record({
-  move: fc.constantFrom('next', 'next', 'next', 'prev', 'prev', 'add', 'delete', 'restore', 'remove'),
+  move: fc.constantFrom(...moves),
   pageSize: fc.integer({ min: 1, max: 4 }),
   which: fc.nat(),
   code: text,
@@ -90,10 +92,10 @@ async function change(store: CodeStore, codes: StoredCode[], gone: Set<StoredCod
 
 describe.each(['code', 'id'])('any walk by %s', (sortedBy) => {
   const property = fc.asyncProperty(
-    fc.array(made, { maxLength: 14 }),
+    fc.array(made, { maxLength: 20 }),
     fc.constantFrom(...queries),
     fc.constantFrom('asc', 'desc'),
-    fc.array(step, { maxLength: 16 }),
+    fc.array(step, { minLength: 4, maxLength: 20 }),
     async (makings, [filter, passes], direction, steps) => {
       const store = new CodeStore(service.table, newTenant())
       const codes: StoredCode[] = []

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
@@ -7,27 +7,27 @@ import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import { register, type SettingKey } from '#shared/settings/register.ts'
 
 const root = join(import.meta.dirname, '../..')
-const sources = execFileSync(
-  'git',
-  ['ls-files', '-co', '--exclude-standard', 'shared', 'functions', 'lib', 'bin'],
-  { cwd: root, encoding: 'utf8' },
-)
-  .split('\n')
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/settings/'))
-const code = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
-const tests = [
+
+/** The text of the TypeScript files there, those that are new and not those that are deleted since the last commit. */
+function textOf(...places: string[]): string {
+  const listing = ['ls-files', '-co', '--exclude-standard', ...places]
+  const files = execFileSync('git', listing, { cwd: root, encoding: 'utf8' }).split('\n')
+  return files
+    .filter((file) => file.endsWith('.ts') && !file.startsWith('shared/settings/'))
+    .map((file) => join(root, file))
+    .filter(existsSync)
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n')
+}
+
+const code = textOf('shared', 'functions', 'lib', 'bin')
+const tests = textOf(
   'test/settings/changes.test.ts',
   'test/settings/code-changes.test.ts',
+  'test/settings/code-call-changes.test.ts',
   'test/infrastructure',
   'test/faults',
-]
-  .flatMap((place) =>
-    execFileSync('git', ['ls-files', '-co', '--exclude-standard', place], { cwd: root, encoding: 'utf8' })
-      .trim()
-      .split('\n'),
-  )
-  .map((file) => readFileSync(join(root, file), 'utf8'))
-  .join('\n')
+)
 const keys = Object.keys(register) as SettingKey[]
 const valid = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
 valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }

@@ -1,0 +1,92 @@
+import { describe, expect, test } from '@jest/globals'
+import { startService } from '#test/support/service.ts'
+import { otherSettings } from '#test/support/settings.ts'
+import { claims, outcome, stored, tally } from './code-calls.ts'
+import { resending } from './resending.ts'
+import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
+
+describe('where a soft delete sets the text of a code free', () => {
+  test('a restore takes the text back, unless another code has it by then', async () => {
+    const { tenant, make, softDelete, restore, hardDelete, editor, admin } = tenantOf(other)
+    const first = await make({ code: 'FREE' })
+    await softDelete(editor, first.id)
+    const second = await make({ code: 'FREE' })
+    const before = await stored(other, tenant, first.id)
+    const refused = await restore(editor, first.id)
+    expect(outcome(refused)).toBe('409 CONFLICT.code.exists')
+    expect(JSON.stringify(refused)).not.toContain(second.id)
+    expect(await stored(other, tenant, first.id)).toEqual(before)
+    expect((await claims(other, tenant)).FREE).toBe(second.id)
+    await hardDelete(admin, second.id, 'requested')
+    const restored = await restore(editor, first.id)
+    expect(restored.json).toMatchObject({ code: 'FREE', soft_deleted: false, version: 3 })
+    expect(await claims(other, tenant)).toEqual({ FREE: first.id })
+    expect(await stored(other, tenant, first.id)).not.toHaveProperty('claim')
+  })
+
+  test('a hard delete of the soft-deleted one leaves the claim of the new one alone', async () => {
+    const { tenant, make, softDelete, hardDelete, create, editor, admin } = tenantOf(other)
+    const first = await make({ code: 'FREE' })
+    await softDelete(editor, first.id)
+    const second = await make({ code: 'FREE' })
+    expect(outcome(await hardDelete(admin, first.id, 'requested'))).toBe('204')
+    expect(await claims(other, tenant)).toEqual({ FREE: second.id })
+    expect((await other.items(tenant, 'code')).map(({ id }) => id)).toEqual([second.id])
+    expect(outcome(await create(editor, codeIn(other, { code: 'free' })))).toBe('409 CONFLICT.code.exists')
+  })
+
+  test('any number of deleted codes had the same text, each found by its own claim', async () => {
+    const { tenant, make, softDelete, restore, hardDelete, editor, admin } = tenantOf(other)
+    const ids: string[] = []
+    for (let round = 0; round < 3; round += 1) {
+      const { id } = await make({ code: 'AGAIN' })
+      await softDelete(editor, id)
+      ids.push(id)
+    }
+    expect(Object.values(await claims(other, tenant)).sort()).toEqual(ids)
+    expect(await claims(other, tenant)).not.toHaveProperty('AGAIN')
+    expect(outcome(await restore(editor, ids[1] ?? ''))).toBe('200')
+    expect(outcome(await restore(editor, ids[0] ?? ''))).toBe('409 CONFLICT.code.exists')
+    expect(outcome(await hardDelete(admin, ids[2] ?? '', 'requested'))).toBe('204')
+    expect(await claims(other, tenant)).toMatchObject({ AGAIN: ids[1] })
+    expect(Object.values(await claims(other, tenant)).sort()).toEqual(ids.slice(0, 2))
+  })
+
+  test('what was deleted under one choice is restored and removed under the other', async () => {
+    const under = (settings: typeof otherSettings) => startService({ settings, tableName: other.tableName })
+    const { tenant, make, softDelete, hardDelete, editor, admin } = tenantOf(other)
+    const kept = { ...otherSettings, 'codes.duplicate': { softDeletedKeepsCode: true } }
+    const { id, code } = await make()
+    await softDelete(editor, id)
+    const keeping = callsOf(await under(kept))
+    expect(outcome(await keeping.restore(editor, id))).toBe('200')
+    expect(await claims(other, tenant)).toEqual({ [code]: id })
+    await keeping.softDelete(editor, id)
+    expect(await claims(other, tenant)).toEqual({ [code]: id })
+    expect(outcome(await hardDelete(admin, id, 'requested'))).toBe('204')
+    expect(await claims(other, tenant)).toEqual({})
+  })
+
+  test('deletes, restores and creates of one text at once leave one claim a code', async () => {
+    const patient = callsOf(resending(other))
+    const { tenant, make, editor } = tenantOf(other)
+    const { id } = await make({ code: 'STORM' })
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => {
+        if (n % 4 === 0) return patient.softDelete(editor, id)
+        if (n % 4 === 1) return patient.restore(editor, id)
+        if (n % 4 === 2) return patient.update(editor, id, '*', { name: `n${n}` })
+        return patient.create(editor, codeIn(other, { code: 'storm' }))
+      }),
+    )
+    for (const kind of Object.keys(tally(answers))) expect(kind).toMatch(/^(200|201|204|404|409|412)/)
+    const items = await other.items(tenant, 'code')
+    const held = await claims(other, tenant)
+    expect(Object.values(held).sort()).toEqual(items.map((item) => item.id).sort())
+    for (const item of items) {
+      expect(held[String(item.claim ?? 'STORM')]).toBe(item.id)
+      expect(item.claim === undefined).toBe(item.soft_deleted === false)
+    }
+    expect(items.filter((item) => item.soft_deleted === false).length).toBeLessThanOrEqual(1)
+  }, 120_000)
+})

@@ -1,0 +1,180 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { asCode, codeEtag } from '#shared/codes/code-store.ts'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import type { Answer, Call } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+import type { Fault } from './dynamodb-proxy.ts'
+import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+
+const expiry = '2099-01-01T00:00:00.000Z'
+const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
+const transactions = ['conflict', 'conflict-and-refusal', 'in-progress'] as const
+/** To those who are struck for long, the others are like these. */
+const lasting = ['lose-answer', 'lose-request', 'throttle', 'in-progress'] as const
+/** What strikes, how often, and what the request then has for its time. */
+const faults: [string, Fault, number, string?][] = [
+  ...[...anyCall, ...transactions].map((fault): [string, Fault, number] => [`${fault} once`, fault, 1]),
+  ...lasting.map((fault): [string, Fault, number] => [`${fault} forever`, fault, Number.POSITIVE_INFINITY]),
+  ['a delay beyond its time', { delayMs: 600 }, 1, '400'],
+  ['an answer that never comes', 'hold', 1, '400'],
+  ['a request that never arrives', 'hold-request', 1, '400'],
+]
+
+/** The time of the machine and what has passed beyond it; without chance in the pauses between attempts. */
+const clock: Clock & { passed: number } = {
+  ...systemClock,
+  passed: 0,
+  jitter: () => 0,
+  now() {
+    return Date.now() + this.passed
+  },
+}
+
+let service: FaultyService
+let tenants = 0
+beforeAll(async () => {
+  const settings = {
+    ...localSettings,
+    'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },
+  }
+  service = await startFaultyService({ clock, settings })
+})
+beforeEach(() => {
+  clock.passed = 0
+})
+afterEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const call = (tenant: string, key: string, one: Call) =>
+  service.call({
+    as: { tenant, role: 'Editor', scope: 'codes:read codes:write' },
+    ...one,
+    headers: { 'Idempotency-Key': key, ...one.headers },
+  })
+
+/** An operation on a tenant, what becomes of its rows, and what there is afterwards. */
+interface Operation {
+  call(tenant: string): Promise<Call>
+  rows: (number | [number, string])[]
+  codes: [code: string, name: string, version: number][]
+  audit: string[]
+}
+
+const row = (code: string, name: string) => `${code},percent-10,${name},${expiry}\n`
+const importing: Call = {
+  method: 'POST',
+  path: '/codes:import',
+  headers: { 'Content-Type': 'text/csv' },
+  body: `code,type,name,expiry_at\n${row('A', 'Before')}${row('B', '')}${row('B', 'Before')}${row('A', 'Again')}`,
+}
+
+const operations: Record<string, Operation> = {
+  import: {
+    call: async () => importing,
+    rows: [201, [400, 'VALIDATION.field.length'], 201, [409, 'CONFLICT.code.exists']],
+    codes: [
+      ['A', 'Before', 1],
+      ['B', 'Before', 1],
+    ],
+    audit: ['import'],
+  },
+  'bulk update': {
+    async call(tenant) {
+      await call(tenant, 'made', importing)
+      const made = (await service.items(tenant, 'code')).map(asCode)
+      const [a, b] = made
+        .toSorted((one, other) => (one.code < other.code ? -1 : 1))
+        .map((code) => ({ id: code.id, if_match: codeEtag(code) }))
+      const items = [
+        { ...a, name: 'After' },
+        { ...b, code: 'C' },
+        { ...b, name: 'After' },
+        { ...a, name: 'Again' },
+      ]
+      return { method: 'POST', path: '/codes:bulkUpdate', body: { items } }
+    },
+    rows: [200, [403, 'AUTHZ.field.denied'], 200, [412, 'CONFLICT.etag.mismatch']],
+    codes: [
+      ['A', 'After', 2],
+      ['B', 'After', 2],
+    ],
+    audit: ['import', 'update', 'update'],
+  },
+}
+
+const told = ({ json }: Answer) =>
+  json.items.map(({ status, error }: { status: number; error?: { code: string } }) =>
+    error ? [status, error.code] : status,
+  )
+
+async function expectState(tenant: string, { codes, audit }: Operation) {
+  const stored = await service.items(tenant, 'code')
+  expect(stored.map(({ code, name, version }) => [code, name, version]).sort()).toEqual(codes)
+  const claims = await service.items(tenant, 'code_claim')
+  expect(claims.map(({ sk, code_id }) => `${sk} ${code_id}`)).toEqual(
+    stored.map(({ code, id }) => `${code} ${id}`).sort(),
+  )
+  const allowed = (await service.items(tenant, 'audit')).filter(({ result }) => result === 'allow')
+  expect(allowed.map(({ action }) => action)).toEqual(audit)
+}
+
+/** How many requests to the table the operation makes when all is well. */
+async function callsOf(operation: Operation): Promise<number> {
+  const tenant = `undisturbed-${tenants++}`
+  const prepared = await operation.call(tenant)
+  service.proxy.reset()
+  expect(told(await call(tenant, 'key', prepared))).toEqual(operation.rows)
+  const calls = service.proxy.calls.length
+  await expectState(tenant, operation)
+  return calls
+}
+
+const possible = (fault: Fault, operation: string) =>
+  operation === 'TransactWriteItems' || !transactions.some((one) => one === fault)
+
+/** As a client does it: once more when it is told that its request is still under way, after the lease of whoever died. */
+async function retried(tenant: string, prepared: Call): Promise<Answer> {
+  const answer = await call(tenant, 'key', prepared)
+  if (answer.json.error?.code !== 'CONFLICT.idempotency.in_progress') return answer
+  clock.passed += 31_000
+  return call(tenant, 'key', prepared)
+}
+
+describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
+  let calls: number
+  beforeAll(async () => {
+    calls = await callsOf(operation)
+  })
+
+  test.each(faults)(
+    'under %s on any of its calls is right or may be retried, and each row is carried out once',
+    async (...scenario) => {
+      const [, fault, times, milliseconds] = scenario
+      for (let at = 0; at < calls; at += 1) {
+        const tenant = `struck-${tenants++}`
+        const prepared = await operation.call(tenant)
+        service.proxy.reset()
+        const injection = service.proxy.inject({
+          when: ({ index, operation: of }) => index >= at && possible(fault, of),
+          times,
+          fault,
+        })
+        const limited = { 'X-Request-Timeout': milliseconds ?? '10000', ...prepared.headers }
+        const answer = await call(tenant, 'key', { ...prepared, headers: limited })
+        if (answer.status !== 207) expectRetryable(answer)
+        if (milliseconds === undefined) expect(answer.status === 207).toBe(times === 1)
+        service.proxy.reset()
+
+        const retry = await retried(tenant, prepared)
+        if (injection.hits > 0) await injection.struck
+        const replay = await call(tenant, 'key', prepared)
+        expect(told(retry)).toEqual(operation.rows)
+        expect(replay.body).toBe(retry.body)
+        if (answer.status === 207) expect(retry.body).toBe(answer.body)
+        expect(replay.headers['Idempotency-Status']).toBe('replayed')
+        await expectState(tenant, operation)
+      }
+    },
+    120_000,
+  )
+})
