@@ -49,6 +49,7 @@ const services = {
   eventbridge: endpointOf('events'),
   s3: bucketEndpoint,
   'secrets-manager': endpointOf('secretsmanager'),
+  sqs: endpointOf('sqs'),
 }
 
 const clients = Object.entries(services).flatMap(([client, endpoint]): Replacement[] => [

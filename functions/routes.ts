@@ -10,10 +10,13 @@ import { route as restoreCode } from './codes/restore-code/route.ts'
 import { route as shareCode } from './codes/share-code/route.ts'
 import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
 import { route as updateCode } from './codes/update-code/route.ts'
+import { route as verifyDiscount } from './discounts/verify-discount/route.ts'
 import { route as readHealth } from './health/read-health/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
+import { route as createRefund } from './refunds/create-refund/route.ts'
+import { route as receiveEvent } from './webhooks/receive-event/route.ts'
 
 /** One operation of the service, and the folder of functions/ whose handler.ts decides it. */
 export interface RouteEntry {
@@ -28,6 +31,8 @@ export const routes: readonly RouteEntry[] = [
   { route: createOrder as Route, folder: 'orders/create-order' },
   { route: readOrder as Route, folder: 'orders/read-order' },
   { route: listOrders as Route, folder: 'orders/list-orders' },
+  { route: createRefund as Route, folder: 'refunds/create-refund' },
+  { route: receiveEvent as Route, folder: 'webhooks/receive-event' },
   { route: createCode as Route, folder: 'codes/create-code' },
   { route: readCode as Route, folder: 'codes/read-code' },
   { route: listCodes as Route, folder: 'codes/list-codes' },
@@ -39,6 +44,7 @@ export const routes: readonly RouteEntry[] = [
   { route: exportCodes as Route, folder: 'codes/export-codes' },
   { route: importCodes as Route, folder: 'codes/import-codes' },
   { route: bulkUpdateCodes as Route, folder: 'codes/bulk-update-codes' },
+  { route: verifyDiscount as Route, folder: 'discounts/verify-discount' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 

@@ -15,8 +15,8 @@ import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import type { Consumer } from './consumers.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
-import type { StreamConsumer } from './event-relay.ts'
 import { preflight } from './function-entries.ts'
 import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
@@ -27,7 +27,7 @@ export interface AlarmsProps {
   api: RestApi
   endpoints: readonly Endpoint[]
   preflightHandler: IFunction
-  consumers: readonly StreamConsumer[]
+  consumers: readonly Consumer[]
 }
 
 const fiveMinutes = Duration.minutes(5)
@@ -52,20 +52,22 @@ export function alarms(scope: Construct, props: AlarmsProps): void {
   for (const consumer of consumers) alarmsOfConsumer(raise, consumer)
 }
 
-function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: StreamConsumer): void {
+function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: Consumer): void {
   const id = pascalCase(subscription.name)
   raise(`${id}Failing`, subscription.breaks, {
     metric: handler.metricErrors({ period: fiveMinutes }),
     above: 0,
   })
+  if (!deadLetters) return
+  raise(`${id}DeadLettersPresent`, `${subscription.name} gave up on something: redrive it.`, {
+    metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes }),
+    above: 0,
+  })
+  if (!subscription.source.startsWith('stream.')) return
   // A batch that it reports as failed is no error of the function: its changes wait, and that shows here.
   raise(`${id}Late`, `${subscription.breaks} Changes have been waiting for more than a minute.`, {
     metric: handler.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: fiveMinutes }),
     above: 60_000,
-  })
-  raise(`${id}DeadLettersPresent`, `${subscription.name} gave up on changes: redrive them within 24 hours.`, {
-    metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes }),
-    above: 0,
   })
 }
 

@@ -4,16 +4,17 @@ import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
+import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
-import { streamConsumers } from './event-relay.ts'
 import { filesBucket } from './files-bucket.ts'
 import type { FunctionCodes } from './function-entries.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
+import { webhookQueue } from './webhook-queue.ts'
 
 export interface CommerceStackProps {
   stage: Stage
@@ -34,15 +35,17 @@ export class CommerceStack extends Stack {
     const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
     const files = filesBucket(this, stage)
-    const resources = { table, secret, partners, bus, files }
+    const webhooks = webhookQueue(this, settings)
+    const resources = { table, secret, partners, bus, files, webhooks }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
     const api = restApi(this, { stage, settings, endpoints, preflight: preflightHandler })
 
-    const consumers = streamConsumers(this, { stage, codes, resources, subscriptions })
+    const consuming = consumers(this, { stage, codes, resources, subscriptions })
 
-    if (stage.raisesAlarms) alarms(this, { stage, settings, api, endpoints, preflightHandler, consumers })
+    if (stage.raisesAlarms)
+      alarms(this, { stage, settings, api, endpoints, preflightHandler, consumers: consuming })
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'RestApiId', { value: api.restApiId })

@@ -5,7 +5,8 @@ import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
-import { grantUses, type Resources, usesFiles } from './grants.ts'
+import { environmentOf } from './function-environment.ts'
+import { grantUses, type Resources } from './grants.ts'
 import { serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
 
@@ -37,15 +38,8 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
       timeout: requestTimeout(settings),
       environment: {
         TABLE_NAME: resources.table.tableName,
+        ...environmentOf(uses, resources),
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
-        ...(uses.includes('secret.read') && { SECRET_ARN: resources.secret.secretArn }),
-        ...(uses.includes('secret.payments') && {
-          PAYMENTS_SECRET_ARN: resources.partners.payments.secretArn,
-        }),
-        ...(uses.includes('secret.webhooks') && {
-          WEBHOOKS_SECRET_ARN: resources.partners.webhooks.secretArn,
-        }),
-        ...(usesFiles(uses) && { FILES_BUCKET: resources.files.bucketName }),
       },
     })
     grantUses(handler, uses, resources)

@@ -5,11 +5,12 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import type { Subscription } from '#functions/subscriptions.ts'
+import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
+import type { WebhookQueue } from './webhook-queue.ts'
 
 /** What the functions of one deployment work on. */
 export interface Resources {
@@ -18,10 +19,11 @@ export interface Resources {
   partners: PartnerSecrets
   bus: EventBus
   files: Bucket
+  webhooks: WebhookQueue
 }
 
 /** Everything that a function can say it uses. */
-export type Right = Use | Subscription['uses'][number]
+export type Right = Use | ConsumerUse
 
 /** The actions that each use stands for, and on what: the only rights that functions get to the service's data. */
 const rights = {
@@ -61,6 +63,19 @@ const rights = {
   'bus.publish': {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,
+  },
+  'webhooks.send': {
+    actions: ['sqs:SendMessage'],
+    on: ({ webhooks }) => webhooks.queue.queueArn,
+  },
+  'webhooks.receive': {
+    actions: [
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:GetQueueAttributes',
+      'sqs:ChangeMessageVisibility',
+    ],
+    on: ({ webhooks }) => webhooks.queue.queueArn,
   },
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {

@@ -4,6 +4,12 @@ import { assertPortFree, type Engine, startEngine } from '#bin/local/engine.ts'
 import { installEngine, isEngineInstalled } from '#bin/local/engine-install.ts'
 import { ROOT } from '#bin/local/environment.ts'
 import { StartFailure } from '#bin/local/failure.ts'
+import {
+  assertProviderPortFree,
+  type LocalPaymentProvider,
+  localProviderPort,
+  startPaymentProvider,
+} from '#bin/local/payment-provider.ts'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 import { timed } from '#bin/local/progress.ts'
 
@@ -18,11 +24,18 @@ export interface LocalServiceOptions {
 
 export interface LocalService {
   readonly engine: Engine
+  /** Absent where the profile has its payment provider elsewhere. */
+  readonly paymentProvider: LocalPaymentProvider | undefined
   readonly outputs: StackOutputs
+  /** Resolves with one sentence when a part of it ends without `stop`; never rejects. */
+  readonly died: Promise<string>
+  /** Ends all of it; can be called more than once. */
+  stop(): Promise<void>
 }
 
 /**
- * Brings up the engine with the stack deployed on it, or leaves nothing running.
+ * Brings up the engine with the stack deployed on it, and beside it the double of the payment provider where the
+ * profile expects one on this machine; or leaves nothing running.
  * Synthesis needs no AWS, so it runs beside installing, starting and bootstrapping the engine.
  * @throws StartFailure with the reason; `signal.reason` if aborted
  */
@@ -30,34 +43,52 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const { port } = options
   const { python } = await checkPrerequisites()
   await assertPortFree(port)
+  const providerPort = await localProviderPort(options.settings)
+  if (providerPort !== undefined) await assertProviderPortFree(providerPort)
   const directory = join(ROOT, '.build/local', String(port))
   const assembly = join(directory, 'cdk.out')
 
   // One failure ends the other steps: there is nothing left to deploy to, or to deploy.
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])
-  let engine: Engine | undefined
+  const running: (Engine | LocalPaymentProvider)[] = []
+  const watch = <Part extends Engine | LocalPaymentProvider>(part: Part): Part => {
+    running.push(part)
+    void part.died.then((sentence) => failed.abort(new StartFailure(sentence)))
+    signal.throwIfAborted()
+    return part
+  }
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.map((part) => part.stop()))
+  }
   const engineReady = async (): Promise<Engine> => {
     if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
     signal.throwIfAborted()
-    engine = await timed('local AWS started', startEngine({ port, logFile: join(directory, 'engine.log') }))
-    void engine.died.then((sentence) => failed.abort(new StartFailure(sentence)))
-    signal.throwIfAborted()
+    const logFile = join(directory, 'engine.log')
+    const engine = watch(await timed('local AWS started', startEngine({ port, logFile })))
     await timed('local AWS bootstrapped', bootstrap(engine.endpoint, signal))
     return engine
   }
+  const providerReady = async (): Promise<LocalPaymentProvider | undefined> => {
+    if (providerPort === undefined) return undefined
+    const logFile = join(directory, 'payment-provider.log')
+    const starting = startPaymentProvider({ port: providerPort, logFile })
+    return watch(await timed('payment provider started', starting))
+  }
   const steps = [
     engineReady(),
+    providerReady(),
     timed('stack synthesised', synthesise({ ...options, assembly, signal })),
   ] as const
   try {
-    const [ready] = await Promise.all(steps)
-    const outputs = await timed('stack deployed', deploy(ready.endpoint, assembly, signal))
-    return { engine: ready, outputs }
+    const [engine, paymentProvider] = await Promise.all(steps)
+    const outputs = await timed('stack deployed', deploy(engine.endpoint, assembly, signal))
+    const died = Promise.race(running.map((part) => part.died))
+    return { engine, paymentProvider, outputs, died, stop }
   } catch (error) {
     failed.abort(error)
     await Promise.allSettled(steps)
-    await engine?.stop()
+    await stop()
     throw error
   }
 }

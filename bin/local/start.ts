@@ -38,22 +38,22 @@ async function main(): Promise<number> {
   const local = await startLocalService({ port, settings, signal: stopped.signal })
   const service = describeService(local.engine.endpoint, local.outputs)
   try {
-    await printWelcome(service, secondsSince(started).trim(), settings)
+    await printWelcome(service, secondsSince(started).trim(), settings, local.paymentProvider?.endpoint)
     return await serve(local, service)
   } finally {
     removeServiceFile(service.aws_endpoint)
-    await local.engine.stop()
+    await local.stop()
   }
 }
 
-/** Stays in the foreground until Ctrl-C, which is success, or until the engine ends by itself. */
-async function serve({ engine }: LocalService, service: ServiceFile): Promise<number> {
+/** Stays in the foreground until Ctrl-C, which is success, or until a part of the service ends by itself. */
+async function serve({ died }: LocalService, service: ServiceFile): Promise<number> {
   writeServiceFile(service)
   const interrupted = new Promise<undefined>((done) => {
     if (stopped.signal.aborted) done(undefined)
     stopped.signal.addEventListener('abort', () => done(undefined), { once: true })
   })
-  const sentence = await Promise.race([interrupted, engine.died])
+  const sentence = await Promise.race([interrupted, died])
   if (sentence !== undefined) throw new StartFailure(sentence)
   console.log('\nStopping …')
   return 0

@@ -34,6 +34,12 @@ export function openapiDocument(settings: Settings): Json {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', 'x-open-point': 'auth.issuers' },
+        signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: settings['webhooks.scheme'].signatureHeader,
+          'x-open-point': 'webhooks.scheme',
+        },
       },
       schemas: { Error: errorSchema },
       parameters: sharedParameters(settings),

@@ -61,6 +61,7 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
     ...ofEvery,
     settings['limits.tooLarge'] as ErrorCode,
     ...(route.auth === 'bearer' ? ofBearer : []),
+    ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
     ...(hasBody(route) ? ofBodies : []),
     ...(route.idempotency === 'none' ? [] : [settings['idempotency.missingKey'] as ErrorCode, ...ofKeys]),
     ...(route.listing ? ofLists : ['VALIDATION.field.unknown' as const]),

@@ -13,7 +13,7 @@ export function operation(route: Route, settings: Settings) {
     summary: route.summary,
     description: route.description,
     tags: [route.operation.split('.')[0]],
-    security: route.auth === 'bearer' ? [{ bearer: scopesOf(route, settings) }] : [],
+    security: securityOf(route, settings),
     parameters: parametersOf(route, settings),
     ...(body && {
       requestBody: {
@@ -65,6 +65,11 @@ function successes(route: Route, settings: Settings): Json {
 /** Whether a request without a body is a valid one. */
 function acceptsNothing(schema: v.GenericSchema): boolean {
   return v.safeParse(schema, {}).success
+}
+
+function securityOf(route: Route, settings: Settings): Json[] {
+  if (route.auth === 'none') return []
+  return route.auth === 'signature' ? [{ signature: [] }] : [{ bearer: scopesOf(route, settings) }]
 }
 
 function scopesOf({ scope, operation: name }: Route, settings: Settings): string[] {

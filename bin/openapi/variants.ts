@@ -24,9 +24,32 @@ export function withVariant(first: Described, other: Described): Described {
     summary: `${first.summary}; ${other.summary.toLowerCase()}`,
     description: `${first.description} ${other.summary}: ${other.description}`,
     parameters: [...both, ...added],
-    responses: { ...other.responses, ...first.responses },
+    responses: eachStatus(first.responses, other.responses),
     'x-open-points': [...new Set([...first['x-open-points'], ...other['x-open-points']])],
   }
+}
+
+/** The answers of both, and of a status that both have the codes and examples of both. */
+function eachStatus(first: Json, other: Json): Json {
+  const statuses = [...new Set([...Object.keys(first), ...Object.keys(other)])]
+  return Object.fromEntries(
+    statuses.map((status) => [status, together(first[status] as Answer, other[status] as Answer)]),
+  )
+}
+
+interface Answer extends Json {
+  description: string
+  content?: { 'application/json': Json & { examples?: Json } }
+}
+
+function together(one: Answer | undefined, other: Answer | undefined): Answer | undefined {
+  const examples = {
+    ...other?.content?.['application/json']?.examples,
+    ...one?.content?.['application/json']?.examples,
+  }
+  if (!one?.content || !other?.content) return one ?? other
+  const content = { 'application/json': { ...one.content['application/json'], examples } }
+  return { ...one, description: Object.keys(examples).join(', '), content }
 }
 
 function either(one: unknown, other: unknown): unknown {

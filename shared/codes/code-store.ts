@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Scope } from '../platform/auth/authorise.ts'
 import { locate } from '../platform/auth/locate.ts'
 import { timestamp } from '../platform/clock.ts'
+import { smallestId } from '../platform/listing/ids.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { create, remove, type Write } from '../platform/table/writes.ts'
@@ -17,6 +18,16 @@ export function asCode(item: Item): Code {
 /** @throws NOT_FOUND.code, also for another tenant's */
 export async function readCode(table: Table, scope: Scope, id: string, settings: Settings): Promise<Code> {
   return asCode(await locate(table, scope, 'code', id, 'NOT_FOUND.code', settings))
+}
+
+/**
+ * Finds a code by its text, in its stored form. It reads as often for a text that is nobody's, so that the time tells
+ * nothing.
+ */
+export async function findByText(table: Table, tenant: string, text: string): Promise<Code | undefined> {
+  const claim = await table.get(keyOf(tenant, 'code_claim', text))
+  const item = await table.get(keyOf(tenant, 'code', String(claim?.code_id ?? smallestId)))
+  return item && asCode(item)
 }
 
 export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string {

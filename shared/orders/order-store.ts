@@ -4,12 +4,18 @@ import { locate } from '../platform/auth/locate.ts'
 import { fail } from '../platform/errors/failure.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
-import { create, type Write } from '../platform/table/writes.ts'
+import { create, replace, type Write } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Order } from './order.ts'
 
 export function newOrder(order: Order): Write {
   return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
+}
+
+/** An order anew, if it still is what was read. */
+export function changedOrder(before: Order, after: Order): Write {
+  const item = { ...keyOf(after.tenant_id, 'order', after.id), ...after }
+  return replace(item, { version: before.version }, 'TRANSIENT.error')
 }
 
 /** @throws NOT_FOUND.order, also for another tenant's; GONE.order where only a tombstone is left */

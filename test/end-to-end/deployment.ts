@@ -39,11 +39,12 @@ export interface HttpAnswer {
 /** Deploys the whole stack to a local AWS of its own, as `npm start` does. */
 export async function deploy(): Promise<Deployment> {
   const settings = await smallExports()
-  const { engine, outputs } = await startLocalService({
+  const local = await startLocalService({
     port: await freePort(),
     settings,
     signal: new AbortController().signal,
   })
+  const { engine, outputs } = local
   const service = describeService(engine.endpoint, outputs)
   const tokens = new Map<string, Promise<string>>()
   const token = (who: Partial<TokenRequest> = {}) => {
@@ -57,7 +58,7 @@ export async function deploy(): Promise<Deployment> {
     ...service,
     enginePid: engine.pid,
     token,
-    stop: () => engine.stop(),
+    stop: () => local.stop(),
     async run(command, ...args) {
       const { stdout } = await promisify(execFile)('node', [join(root, `bin/${command}.ts`), ...args], {
         env: {
@@ -93,10 +94,11 @@ export async function deploy(): Promise<Deployment> {
   }
 }
 
-/** The profile that is shipped, with exports that are soon too large for an answer. */
+/** The profile that is shipped, with exports that are soon too large for an answer, and a payment provider of its own. */
 async function smallExports(): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
   values['codes.export'].inlineMaxBytes = 8192
+  values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))
   return file

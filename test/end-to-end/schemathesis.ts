@@ -49,7 +49,7 @@ export async function schemathesis(
       '--seed',
       '1',
       '--max-examples',
-      '40',
+      '15',
       '--generation-deterministic',
       '--suppress-health-check',
       'all',

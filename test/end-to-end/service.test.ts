@@ -252,7 +252,7 @@ test('Schemathesis finds no fault of the server and no answer beyond openapi.jso
   const { passed, report, operations } = await schemathesis(service.base_url, token)
   if (!passed) throw new Error(report)
   expect(report).toMatch(new RegExp(`Tested: +${operations}`))
-}, 300_000)
+}, 600_000)
 
 /** The headers that tell something of the answer, without those that the engine adds to each. */
 function told({ headers }: HttpAnswer): Record<string, string> {

@@ -186,7 +186,7 @@ test('five thousand codes are exported in a query a page and one more', async ()
   const answer = await download(await likewise({ client }), tenant, { 'X-Request-Timeout': '10000' })
   expect(idsOf(answer.body)).toEqual(stored.map(({ id }) => id))
   expect(queries).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
-}, 60_000)
+}, 180_000)
 
 test('a file is read a page ahead of its reader, beyond what an answer could hold', async () => {
   const pages = 40

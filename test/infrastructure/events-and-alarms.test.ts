@@ -9,10 +9,14 @@ import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } fr
 const { template, settings } = await synthesise('prod')
 
 describe('the relay', () => {
-  const [[queueId, queue]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
-  const [[, { Properties: mapping }]] = resourcesOf(template, 'AWS::Lambda::EventSourceMapping') as [
-    [string, Resource],
-  ]
+  const [queueId, queue] = resourcesOf(template, 'AWS::SQS::Queue').find(([id]) =>
+    id.startsWith('EventsRelayDeadLetters'),
+  ) as [string, Resource]
+  const { Properties: mapping } = resourceNamed(
+    template,
+    'AWS::Lambda::EventSourceMapping',
+    'EventsRelayTableStream',
+  )
 
   test('gets changes as they happen and from the first one on', () => {
     expect(mapping).toMatchObject({ BatchSize: 100, StartingPosition: 'TRIM_HORIZON' })
@@ -109,4 +113,12 @@ describe('alarms', () => {
     )
     expect(silent).toEqual([])
   })
+})
+
+test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 days, and that is told', () => {
+  const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Webhooks')
+  expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
+  const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')
+  expect(dead.Properties.MessageRetentionPeriod).toBe(1_209_600)
+  resourceNamed(template, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })

@@ -126,8 +126,13 @@ describe('rights', () => {
     Ref: resourcesOf(template, 'AWS::SecretsManager::Secret').find(([id]) => id.startsWith(name))?.[0],
   })
   const [[busId]] = resourcesOf(template, 'AWS::Events::EventBus') as [[string, Resource]]
-  const [[queueId]] = resourcesOf(template, 'AWS::SQS::Queue') as [[string, Resource]]
   const [[bucketId]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
+  const queueOf = (name: string) => ({
+    'Fn::GetAtt': [
+      resourcesOf(template, 'AWS::SQS::Queue').find(([id]) => id.replace(/[0-9A-F]{8}$/, '') === name)?.[0],
+      'Arn',
+    ],
+  })
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
@@ -147,32 +152,39 @@ describe('rights', () => {
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
     'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
     'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
+    'webhooks.send': [['sqs:SendMessage', queueOf('Webhooks')]],
+    'webhooks.receive': [
+      'ReceiveMessage',
+      'DeleteMessage',
+      'GetQueueAttributes',
+      'ChangeMessageVisibility',
+    ].map((action) => [`sqs:${action}`, queueOf('Webhooks')]),
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],
     ],
     'files.link': [['s3:GetObject', exports]],
   }
-  const ofConsumers: [string, unknown][] = [
+  const ofStreams = (name: string): [string, unknown][] => [
     ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
       (action) => [`dynamodb:${action}`, stream] as [string, unknown],
     ),
     ...['SendMessage', 'GetQueueAttributes', 'GetQueueUrl'].map(
-      (action) => [`sqs:${action}`, { 'Fn::GetAtt': [queueId, 'Arn'] }] as [string, unknown],
+      (action) => [`sqs:${action}`, queueOf(`${pascalCase(name)}DeadLetters`)] as [string, unknown],
     ),
   ]
 
   test.each(functions)('$name may do what it uses, on that, and nothing else', ({ name, uses }) => {
     const id = pascalCase(name)
     const [log] = resourcesOf(template, 'AWS::Logs::LogGroup').filter(([key]) => key.startsWith(`${id}Log`))
-    const consumes = subscriptions.some((subscription) => subscription.name === name)
+    const source = subscriptions.find((subscription) => subscription.name === name)?.source
     const rights = [
       ['logs:CreateLogStream', { 'Fn::GetAtt': [log?.[0], 'Arn'] }],
       ['logs:PutLogEvents', { 'Fn::GetAtt': [log?.[0], 'Arn'] }],
       ['xray:PutTraceSegments', '*'],
       ['xray:PutTelemetryRecords', '*'],
       ...uses.flatMap((use) => expected[use]),
-      ...(consumes ? ofConsumers : []),
+      ...(source?.startsWith('stream.') ? ofStreams(name) : []),
     ]
     const { PolicyDocument: policy } = resourceNamed(template, 'AWS::IAM::Policy', `${id}RoleDefaultPolicy`)
       .Properties as { PolicyDocument: { Statement: Statement[] } }

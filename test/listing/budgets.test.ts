@@ -92,6 +92,26 @@ describe('a page that was come to by going back', () => {
   )
 })
 
+describe('a walk of the codes with one text', () => {
+  test.each(sorts)('begins where it began, though its first code is gone since, by %s', async (sort) => {
+    const store = new CodeStore(service.table, newTenant())
+    const codes: StoredCode[] = []
+    for (let n = 0; n < 3; n += 1) {
+      const added = (await store.add(start + n, 'SAME')) as StoredCode
+      await store.softDelete(added, true)
+      codes.push(added)
+    }
+    const [gone, ...left] = sorted(codes, sort)
+    const pages = pagesOf(store, { sort, code: 'SAME', include_deleted: 'true', page_size: '1' })
+    const first = await read(pages)
+    await store.remove(gone as StoredCode)
+    const walked = await rest(pages, first, 'next')
+    expect(walked.flatMap((page) => page.ids)).toEqual(left.map(({ id }) => id))
+    const back = await rest(pages, walked[0] as Shown, 'prev')
+    expect(back.map((page) => page.ids)).toEqual([[]])
+  })
+})
+
 describe('a walk that a clock ahead of ours has been at', () => {
   test.each(sorts)('shows its item in its place, to the last page and back, by %s', async (sort) => {
     const { store, codes } = await fill(service.table, 5, (n) => `C-${(n * 2) % 5}`)

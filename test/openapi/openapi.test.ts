@@ -33,9 +33,12 @@ describe('openapi.json', () => {
       const described = kept.paths[pathOf(route, settings)][route.method.toLowerCase()]
       const variant = route.when !== undefined
       if (!variant) expect(described.operationId).toBe(operation)
-      expect(described.security).toEqual(
-        route.auth === 'bearer' ? [{ bearer: route.scope ? [route.scope] : [] }] : [],
-      )
+      const credentials = {
+        none: [],
+        signature: [{ signature: [] }],
+        bearer: [{ bearer: route.scope ? [route.scope] : [] }],
+      }
+      expect(described.security).toEqual(credentials[route.auth])
       expect(Object.keys(described.responses)).toEqual(
         expect.arrayContaining(['400', '413', '500', '503', '504']),
       )

@@ -25,6 +25,7 @@ const tests = textOf(
   'test/settings/changes.test.ts',
   'test/settings/code-changes.test.ts',
   'test/settings/code-call-changes.test.ts',
+  'test/settings/money-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )

@@ -1,5 +1,6 @@
 import { type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
 import type { Service } from './service.ts'
+import { eventOf, signed } from './signed-events.ts'
 
 /** A valid call of an operation, as far as its route does not say it. */
 export interface Valid {
@@ -45,6 +46,15 @@ export const examples: Record<string, Example> = {
   },
   'orders.list': () => ({}),
   'health.read': () => ({}),
+  'refunds.create': () => ({ body: { charge_id: `ch_${crypto.randomUUID()}`, amount: 500 } }),
+  'webhooks.receive': () => {
+    const body = JSON.stringify(eventOf('cart.emptied', { id: 'cart-1' }))
+    return { body, headers: signed(body) }
+  },
+  'discount.verify': async (service, tenant) => {
+    const { code: text } = (await made(service, tenant, '/codes', code())).json
+    return { body: { code: text } }
+  },
   'codes.create': () => ({ body: code() }),
   'codes.read': madeCode,
   'codes.list': () => ({}),

@@ -10,6 +10,7 @@ import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { cursorSeal } from '#shared/platform/listing/cursor.ts'
 import type { Log, RequestLine } from '#shared/platform/logging/log.ts'
+import type { SecretName } from '#shared/platform/secrets/secret.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -17,6 +18,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { testClient } from './dynamodb-client.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
+import { webhookSecret } from './signed-events.ts'
 import { createTable } from './tables.ts'
 
 export interface Call {
@@ -44,6 +46,7 @@ export interface Service {
   /** All items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
+  runtime: Runtime
 }
 
 export interface ServiceOptions {
@@ -52,6 +55,8 @@ export interface ServiceOptions {
   client?: DynamoDBClient
   /** A table to share; absent for a new one. */
   tableName?: string
+  /** Other secrets than those that the tests sign with. */
+  secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test's own, beside those of the route table. */
   extra?: Endpoint[]
 }
@@ -61,7 +66,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
   const tableName = options.tableName ?? (await createTable(testClient()))
   const lines: RequestLine[] = []
-  const log: Log = { request: (line) => lines.push(line), relayed: () => {} }
+  const log: Log = { request: (line) => lines.push(line), relayed: () => {}, worked: () => {} }
   const seal = cursorSeal(new TextEncoder().encode('a secret of the tests, long enough'), clock.randomBytes)
   const store = memoryFiles()
   const runtime: Runtime = {
@@ -70,7 +75,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     tokens: tokenVerifier(settings),
     openFiles: () => store,
-    secret: async (name) => `secret of ${name}`,
+    secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
     openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
     cursorSeal: async () => seal,
   }
@@ -83,6 +88,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tableName,
     lines,
     files: store.files,
+    runtime,
     async call({ method = 'GET', path, as, headers = {}, body }) {
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)

@@ -10,10 +10,12 @@ export const signingKey = privateKey
 
 const root = join(import.meta.dirname, '../..')
 
-/** A profile with the key set of this test run in the place of the local issuer's. */
+/** A profile with the key set and the payment provider of this test run in the place of the local ones. */
 export function profile(file: string, changes: Record<string, unknown> = {}): Settings {
   const values = JSON.parse(readFileSync(join(root, file), 'utf8'))
   for (const issuer of values['auth.issuers']) if (issuer.keys === 'development') issuer.keys = keySet
+  const { PAYMENT_PROVIDER_ENDPOINT: endpoint } = process.env
+  if (endpoint) values['refunds.provider'].endpoint = endpoint
   return readProfile({ ...values, ...changes }, file)
 }
 

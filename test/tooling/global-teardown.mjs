@@ -1,4 +1,7 @@
 import { stopAfterRun } from '#test/support/dynamodb-local.ts'
 
-/** Ends the DynamoDB Local that this run started, and no other. */
-export default stopAfterRun
+/** Ends what this run started, and nothing else. */
+export default async function stop() {
+  await globalThis.paymentProvider?.stop()
+  await stopAfterRun()
+}

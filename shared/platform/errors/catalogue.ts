@@ -81,6 +81,8 @@ export const catalogue = {
   'NOT_FOUND.order': missing,
   'NOT_FOUND.code': missing,
   'NOT_FOUND.charge': missing,
+  'NOT_FOUND.refund': missing,
+  'NOT_FOUND.cart': missing,
   'NOT_FOUND.operation': missing,
   'NOT_FOUND.route': missing,
   'GONE.order': gone,

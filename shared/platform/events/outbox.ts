@@ -7,6 +7,8 @@ export interface OutgoingEvent {
   version: number
   /** Never an e-mail, a secret or another tenant's id. */
   data: Record<string, unknown> & { id: string; tenant_id: string }
+  /** Events of one type and tenant with the same value are one event to their consumers. */
+  once?: string
 }
 
 /** The events of one commit, stored on the item that they speak of. */
@@ -20,7 +22,7 @@ export interface Outbox {
 }
 
 /** An event as subscribers get it (contract, 'Events'). */
-export interface PublishedEvent extends OutgoingEvent {
+export interface PublishedEvent extends Omit<OutgoingEvent, 'once'> {
   /** Derived from the commit, so that publishing twice is seen as one event. */
   event_id: string
   occurred_at: string
@@ -34,8 +36,10 @@ export function publishedEvents(item: Item): PublishedEvent[] {
   const outbox = item.outbox as Outbox | undefined
   if (!outbox) return []
   const { id, events, ...circumstances } = outbox
-  return events.map((event, index) => ({
-    event_id: eventId(`${id}|${index}`),
+  return events.map(({ once, ...event }, index) => ({
+    event_id: eventId(
+      once === undefined ? `${id}|${index}` : `${event.type}|${event.data.tenant_id}|${once}`,
+    ),
     ...event,
     ...circumstances,
     source: 'commerce-api',

@@ -26,7 +26,7 @@ export async function answerOnce(
   const { answer, status } = await runOnce(
     onceOf(passage, checked, {
       key: recordKey(caller?.tenant ?? tenant, principalOf(caller), place, idempotencyKey),
-      payloadHash: payloadHashOf(route, checked),
+      payloadHash: payloadHashOf(route, checked, settings),
       expiresAt: expiryOf(passage),
     }),
   )
@@ -76,14 +76,14 @@ function placeOf(route: Route, settings: Settings): string {
 }
 
 /** Everything of a request that decides what it does. */
-function payloadHashOf(
-  { operation }: Route,
-  { scope, params, query, ifMatch, reason, body }: Checked<unknown>,
-) {
-  return fingerprint([operation, scope.tenant, params, query, ifMatch ?? null, reason ?? null, body ?? null])
+function payloadHashOf(route: Route, checked: Checked<unknown>, settings: Settings): string {
+  const { scope, params, query, headers, ifMatch, reason, body } = checked
+  const named = route.payloadHeaders?.(settings).map((name) => headers[name.toLowerCase()] ?? null) ?? []
+  const given = [ifMatch ?? null, reason ?? null, named, body ?? null]
+  return fingerprint([route.operation, scope.tenant, params, query, ...given])
 }
 
 /** A subject is unique to its issuer only. */
-function principalOf(caller: Caller | undefined): string {
+export function principalOf(caller: Caller | undefined): string {
   return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
 }

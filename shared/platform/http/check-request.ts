@@ -2,13 +2,14 @@ import type { Settings } from '../../settings/register.ts'
 import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
 import { tenantPattern } from '../auth/tenant.ts'
-import type { TokenVerifier } from '../auth/verify-token.ts'
+import { verifySignature } from '../auth/verify-signature.ts'
 import { fail, failField } from '../errors/failure.ts'
 import { parseListQuery } from '../listing/list-query.ts'
 import type { Checked } from './endpoint.ts'
 import { parseBody } from './parse-body.ts'
 import { auditReason, ifMatch } from './parse-headers.ts'
 import { parseQuery } from './parse-query.ts'
+import type { Runtime } from './passage.ts'
 import type { HttpRequest } from './request.ts'
 import { bodyLimitOf, type Route } from './route.ts'
 
@@ -22,16 +23,19 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
 }
 
 /** @throws AUTH.*, when the credential does not say who calls */
-export function authenticate(
-  { headers }: HttpRequest,
+export async function authenticate(
+  request: HttpRequest,
   route: Route,
-  tokens: TokenVerifier,
-  settings: Settings,
-  now: number,
-): Promise<Caller> | undefined {
+  { tokens, secret, settings, clock }: Pick<Runtime, 'tokens' | 'secret' | 'settings' | 'clock'>,
+): Promise<Caller | undefined> {
   if (route.auth === 'none') return undefined
+  if (route.auth === 'signature') {
+    verifySignature(request, await secret('webhooks'), settings, clock.now())
+    return undefined
+  }
+  const { headers } = request
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
-  return tokens.verify(headers.authorization, nonce, now)
+  return tokens.verify(headers.authorization, nonce, clock.now())
 }
 
 /** What the caller may touch: their tenant, or the one that the request names. @throws AUTHZ.*, POLICY.* */
@@ -41,7 +45,7 @@ export function scopeOf(
   caller: Caller | undefined,
   settings: Settings,
 ): Scope {
-  if (route.auth === 'none') return { tenant: settings['auth.publicTenant'], anywhere: false }
+  if (route.auth !== 'bearer') return { tenant: settings['auth.publicTenant'], anywhere: false }
   // Deny by default: a bearer route without a row of the matrix lets nobody in.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
   const name = settings['auth.adminTenantParameter']
@@ -71,6 +75,7 @@ export function parseRequest(
     route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
   return {
     params: request.params,
+    headers: request.headers,
     query: route.listing ? {} : parseQuery(query, route, settings),
     list,
     ifMatch: ifMatch(request, route, settings),

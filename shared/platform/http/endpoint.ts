@@ -19,6 +19,8 @@ export interface Checked<Body> {
   body: Body
   /** The parameters of the route's query schema. */
   query: Readonly<Record<string, string | undefined>>
+  /** Names in lower case. Those that decide what a request does are named by `payloadHeaders` of its route. */
+  headers: Readonly<Record<string, string>>
   /** If-Match, of routes that need it. */
   ifMatch: string | undefined
   /** The caller's reason, of routes that need one. */

@@ -22,7 +22,7 @@ const restMilliseconds = 60_000
 const mostAtOnce = 100
 const budgetMilliseconds = 10_000
 /** No intent is begun after this; the function has time left for the last one. */
-const lookMilliseconds = 40_000
+const lookMilliseconds = 15_000
 
 /**
  * Finishes the intents that no retry came for (`finished: 'by_itself'`), oldest first: each is taken over like a

@@ -31,6 +31,7 @@ const exposedHeaders = [
   'Location',
   'Retry-After',
   'WWW-Authenticate',
+  'Content-Disposition',
   'traceparent',
   'tracestate',
 ].join(', ')
@@ -53,7 +54,11 @@ export function preflightHeaders(
 ): Record<string, string> {
   const allowed = corsHeaders(origin, settings)
   if (!('Access-Control-Allow-Origin' in allowed)) return allowed
-  const own = [settings['auth.nonce'].header]
+  const own = [
+    settings['auth.nonce'].header,
+    settings['codes.hardDeleteReason'].header,
+    settings['discount.cart'].header,
+  ]
   return {
     ...allowed,
     'Access-Control-Allow-Methods': methods.join(', '),

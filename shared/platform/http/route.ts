@@ -30,7 +30,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   when?: { parameter: string; value: string }
   summary: string
   description: string
-  auth: 'bearer' | 'none'
+  /** `signature`: an HMAC over the body, as the setting webhooks.scheme says. */
+  auth: 'bearer' | 'signature' | 'none'
   /** The row of the role matrix; every bearer route has one. */
   access?: Access
   /** The token scope that the contract names. Others come from the setting auth.scopes. */
@@ -41,6 +42,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   ifMatch?: true
   /** The header that carries the reason for the audit, and its longest value in characters. */
   reason?: (settings: Settings) => { header: string; maxLength: number }
+  /** Headers that decide what a request does, as its body does: another value is another payload for a key. */
+  payloadHeaders?: (settings: Settings) => readonly string[]
   /** Largest body in KB of 1,024 bytes (contract, 'Limits'): of the request where it has one, else of the reply. */
   payloadKilobytes?: number
   /** Largest body of the request in bytes, where a deployment decides it. */

@@ -10,6 +10,10 @@ export type LogCode =
   | 'REQUEST_FAILED'
   | 'EVENTS_PUBLISHED'
   | 'EVENTS_NOT_PUBLISHED'
+  | 'EVENTS_NOT_QUEUED'
+  | 'EVENT_NOT_HANDLED'
+  | 'INTENTS_FINISHED'
+  | 'INTENTS_LEFT'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {
@@ -24,6 +28,8 @@ export interface RequestLine {
 export interface Log {
   request(line: RequestLine): void
   relayed(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
+  /** Work that nobody waits for: how much of it failed, and why. */
+  worked(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
 }
 
 export function powertoolsLog(service: string): Log {
@@ -48,6 +54,11 @@ export function powertoolsLog(service: string): Log {
       const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
       if (failed > 0) logger.error('relay', record)
       else logger.info('relay', record)
+    },
+    worked({ code, done, failed, fault }) {
+      const record = { code, done, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
+      if (failed > 0) logger.error('work', record)
+      else logger.info('work', record)
     },
   }
 }

@@ -128,7 +128,7 @@ function conditionalPut(name: string, { item, condition }: Put) {
   return {
     TableName: name,
     Item: marshall(item, { removeUndefinedValues: true }),
-    ...expressionOf(condition),
+    ...(condition === 'none' ? {} : expressionOf(condition)),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   }
 }

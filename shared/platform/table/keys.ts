@@ -22,6 +22,11 @@ export const entities = {
   refund: { shards: 1 },
   /** The charges that may not be refunded again, by their id. */
   refund_hold: { shards: 1 },
+  /** What carries the event of a discount's verification. */
+  verification: { shards: 1 },
+  cart: { shards: 1 },
+  /** Gift cards and discounts of carts, by cart and what they are. */
+  cart_line: { shards: 1 },
   /** One entry for each refund that succeeded. */
   ledger: { shards: 1 },
 } as const satisfies Record<string, { shards: number }>

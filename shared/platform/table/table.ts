@@ -26,10 +26,10 @@ export type Condition =
   | { absentOrExpiredBy: number }
   | { matches: Record<string, string | number>; oneOf?: Record<string, readonly string[]> }
 
-/** The whole of an item, new or anew. */
+/** The whole of an item, new or anew; `none` where whatever was there may go. */
 export interface Put {
   item: Item
-  condition: Condition
+  condition: Condition | 'none'
 }
 
 /** Some attributes of an item that was not read. All of it works on the values from before. */

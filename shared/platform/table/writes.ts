@@ -13,6 +13,11 @@ export function create(item: Item, otherwise: ErrorCode = 'INTERNAL.unexpected')
   return { item, condition: { absent: true }, otherwise }
 }
 
+/** The whole of an item, whatever was there. */
+export function put(item: Item): Write {
+  return { item, condition: 'none', otherwise: 'INTERNAL.unexpected' }
+}
+
 /** The whole of an item anew, if it still has these values. */
 export function replace(item: Item, matches: Record<string, string | number>, otherwise: ErrorCode): Write {
   return { item, condition: { matches }, otherwise }

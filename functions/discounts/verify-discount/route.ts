@@ -1,0 +1,41 @@
+import * as v from 'valibot'
+import { CodeText } from '#shared/codes/code-text.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { openPoint } from '#shared/platform/settings/open-point.ts'
+
+const Verified = v.strictObject({
+  applied: v.boolean(),
+  amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
+})
+
+export const route = defineRoute({
+  operation: 'discount.verify',
+  method: 'POST',
+  path: '/discount/verify',
+  summary: 'Verify a discount code',
+  description:
+    'Tells whether a code applies and what it takes off, in minor units; with a cart named in the header, it is applied to that cart as one line, however often it is verified. A code that is unknown, expired or deleted is answered like any other that does not apply.',
+  auth: 'bearer',
+  access: 'read',
+  idempotency: 'required',
+  latency: { p95: 300, p99: 800 },
+  payloadHeaders: (settings) => [settings['discount.cart'].header],
+  body: () => v.strictObject({ code: CodeText }),
+  reply: { status: () => 200, schema: () => Verified },
+  errors: [
+    'VALIDATION.code.length.exceeds',
+    'VALIDATION.code.charset',
+    'CONFLICT.code.not_combinable',
+    'NOT_FOUND.cart',
+  ],
+  openPoints: [
+    'discount.cart',
+    'discount.cartFields',
+    'discount.rejection',
+    'discount.amount',
+    'codes.types',
+    'limits.other',
+  ],
+  uses: ['table.read', 'table.write'],
+  breaks: 'No discount can be verified or applied to a cart.',
+})

@@ -1,0 +1,15 @@
+import { deployedRuntime } from '#shared/platform/http/deployed-runtime.ts'
+import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import type { Runtime } from '#shared/platform/http/passage.ts'
+import { readSecret } from '#shared/platform/secrets/secret.ts'
+import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
+
+let runtime: Runtime | undefined
+
+/** Each minute: finishes what was interrupted and nobody came back for. */
+export async function handler(): Promise<void> {
+  runtime ??= deployedRuntime({ secret: readSecret })
+  const { finished, left } = await finishIntents([createRefund], runtime)
+  const code = left > 0 ? 'INTENTS_LEFT' : 'INTENTS_FINISHED'
+  if (finished + left > 0) runtime.log.worked({ code, done: finished, failed: left })
+}

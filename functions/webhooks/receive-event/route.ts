@@ -1,0 +1,27 @@
+import * as v from 'valibot'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+
+export const route = defineRoute({
+  operation: 'webhooks.receive',
+  method: 'POST',
+  path: '/v1/webhooks/events',
+  summary: 'Receive an event',
+  description:
+    'Takes an event of another service, signed over its very bytes. It is kept before it is answered and handled after; one that was received before is answered alike and changes nothing.',
+  auth: 'signature',
+  idempotency: 'none',
+  bodyBytes: (settings) => settings['webhooks.maxBytes'],
+  body: () => WebhookEvent,
+  reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
+  errors: ['VALIDATION.datetime.timezone_required'],
+  openPoints: [
+    'webhooks.scheme',
+    'webhooks.windowSeconds',
+    'webhooks.status',
+    'webhooks.maxBytes',
+    'webhooks.inboxDays',
+  ],
+  uses: ['table.write', 'secret.webhooks'],
+  breaks: 'Events of other services are not received; their senders try again.',
+})

@@ -1,0 +1,150 @@
+import { Duration, Validations } from 'aws-cdk-lib'
+import type { Table } from 'aws-cdk-lib/aws-dynamodb'
+import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import {
+  EventSourceMapping,
+  FilterCriteria,
+  FilterRule,
+  type Function as LambdaFunction,
+  StartingPosition,
+} from 'aws-cdk-lib/aws-lambda'
+import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
+import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import type { Subscription } from '#functions/subscriptions.ts'
+import { inboxPrefix } from '#shared/webhooks/inbox.ts'
+import { deadLetterQueue } from './dead-letters.ts'
+import { codeOf } from './endpoint-functions.ts'
+import type { FunctionCodes } from './function-entries.ts'
+import { environmentOf } from './function-environment.ts'
+import { grantStreamRead, grantUses, type Resources } from './grants.ts'
+import { pascalCase, serviceFunction } from './service-function.ts'
+import type { Stage } from './stage.ts'
+import type { WebhookQueue } from './webhook-queue.ts'
+
+export interface ConsumersProps {
+  stage: Stage
+  codes: FunctionCodes
+  resources: Resources
+  subscriptions: readonly Subscription[]
+}
+
+/** A function that nobody calls, with the queue for what it could not handle, where it has one of its own. */
+export interface Consumer {
+  subscription: Subscription
+  handler: LambdaFunction
+  deadLetters?: Queue
+}
+
+/** One function for each subscription, fed by what it names. */
+export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
+  const { stage, codes, resources, subscriptions } = props
+  return subscriptions.map((subscription) => {
+    const { name, description, uses } = subscription
+    const handler = serviceFunction(scope, {
+      stage,
+      name,
+      description,
+      code: codeOf(codes, name),
+      timeout: Duration.seconds(30),
+      environment: environmentOf(uses, resources),
+    })
+    grantUses(handler, uses, resources)
+    const deadLetters = feed(handler, subscription, resources, scope)
+    return { subscription, handler, ...(deadLetters && { deadLetters }) }
+  })
+}
+
+/** @returns the queue that takes what the function could not handle */
+function feed(
+  handler: LambdaFunction,
+  { name, source }: Subscription,
+  resources: Resources,
+  scope: Construct,
+): Queue | undefined {
+  if (source === 'queue.webhooks') return feedFromQueue(handler, resources.webhooks)
+  if (source === 'every.minute') return feedEachMinute(handler)
+  const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
+  const filter = source === 'stream.inbox' ? inboxInserted : { dynamodb: { NewImage: outboxPresent } }
+  feedFromStream(handler, resources.table, filter, deadLetters)
+  return deadLetters
+}
+
+function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WebhookQueue): Queue {
+  const mapping = new EventSourceMapping(handler, 'Queue', {
+    target: handler,
+    eventSourceArn: queue.queueArn,
+    batchSize: 10,
+    reportBatchItemFailures: true,
+  })
+  Validations.of(mapping).acknowledge({
+    id: 'Serverless-LambdaEventSourceMappingDestination',
+    reason: 'The queue itself has the dead-letter queue; a destination is for streams.',
+  })
+  mapping.node.addDependency(handler.role?.node.tryFindChild('DefaultPolicy') ?? handler)
+  Validations.of(handler).acknowledge({
+    id: 'Serverless-LambdaDLQ',
+    reason: 'A queue feeds it, which has a dead-letter queue of its own.',
+  })
+  return deadLetters
+}
+
+/** What a look misses, the next one finds a minute later. */
+function feedEachMinute(handler: LambdaFunction): undefined {
+  const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  Grant.addToPrincipal({
+    grantee: invoker,
+    actions: ['lambda:InvokeFunction'],
+    resourceArns: [handler.functionArn],
+  })
+  new CfnSchedule(handler, 'EachMinute', {
+    scheduleExpression: 'rate(1 minute)',
+    flexibleTimeWindow: { mode: 'OFF' },
+    target: {
+      arn: handler.functionArn,
+      roleArn: invoker.roleArn,
+      retryPolicy: { maximumRetryAttempts: 0 },
+    },
+  })
+  Validations.of(handler).acknowledge({
+    id: 'Serverless-LambdaDLQ',
+    reason:
+      'It is invoked each minute and looks for everything that is unfinished: there is nothing to keep.',
+  })
+}
+
+/** Changes reach the function as they happen: no batching window, since an event is due within a second. */
+function feedFromStream(handler: LambdaFunction, table: Table, filter: object, deadLetters: Queue): void {
+  const streamArn = table.tableStreamArn ?? ''
+  grantStreamRead(handler, streamArn)
+  const mapping = new EventSourceMapping(handler, 'TableStream', {
+    target: handler,
+    eventSourceArn: streamArn,
+    startingPosition: StartingPosition.TRIM_HORIZON,
+    batchSize: 100,
+    // Changes of one item keep their order whatever the number of batches at once.
+    parallelizationFactor: 10,
+    reportBatchItemFailures: true,
+    bisectBatchOnError: true,
+    // With the stream's growing pauses, long enough for a bus that is away for a while; the records live for 24 h.
+    retryAttempts: 30,
+    onFailure: new SqsDlq(deadLetters),
+    // What it has no use for wakes nobody.
+    filters: [FilterCriteria.filter({ ...filter })],
+  })
+  // The mapping checks its rights when it is made.
+  mapping.node.addDependency(handler.role?.node.tryFindChild('DefaultPolicy') ?? handler)
+  Validations.of(handler).acknowledge({
+    id: 'Serverless-LambdaDLQ',
+    reason: 'The stream invokes it through a mapping, whose on-failure destination is the dead-letter queue.',
+  })
+}
+
+/** A filter sees only leaves, so the outbox is recognised by a member that it always has. */
+const outboxPresent = { outbox: { M: { occurred_at: { S: FilterRule.exists() } } } }
+
+const inboxInserted = {
+  eventName: FilterRule.isEqual('INSERT'),
+  dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(inboxPrefix) } } },
+}

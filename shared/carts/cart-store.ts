@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { readMerged } from '../platform/listing/merged-read.ts'
+import { type Item, type Key, keyOf, partitionsOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create, replace, type Write } from '../platform/table/writes.ts'
+import type { Cart, CartLine } from './cart.ts'
+
+/** More lines than any cart has; a bound for what one request reads. */
+const mostLines = 100
+
+export async function findCart(table: Table, tenant: string, cartId: string): Promise<Cart | undefined> {
+  return (await table.get(cartKey(tenant, cartId))) as Cart | undefined
+}
+
+/** A cart anew, if it still is what was read. */
+export function changedCart(before: Cart | undefined, after: Cart): Write {
+  const item: Item = { ...cartKey(after.tenant_id, after.cart_id), ...after }
+  return before
+    ? replace(item, { version: before.version }, 'TRANSIENT.error')
+    : create(item, 'TRANSIENT.error')
+}
+
+/** The gift cards and discounts of a cart. */
+export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
+  const prefix = prefixOf(cartId)
+  const range = { low: prefix, high: `${prefix}~`, descending: false, limit: mostLines }
+  const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
+  return items as unknown as CartLine[]
+}
+
+export function lineItem(tenant: string, line: CartLine): Item {
+  const { cart_id, kind, name } = line
+  return { ...keyOf(tenant, 'cart_line', `${prefixOf(cart_id)}${kind}#${hashOf(name)}`), ...line }
+}
+
+function cartKey(tenant: string, cartId: string): Key {
+  return keyOf(tenant, 'cart', hashOf(cartId))
+}
+
+function prefixOf(cartId: string): string {
+  return `${hashOf(cartId)}#`
+}
+
+/** What senders call things may have any form; a hash has one length and no separator. */
+function hashOf(name: string): string {
+  return createHash('sha256').update(name).digest('base64url')
+}

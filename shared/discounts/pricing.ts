@@ -1,0 +1,30 @@
+import Big from 'big.js'
+import type { Settings } from '../settings/register.ts'
+
+type Pricing = Settings['codes.types'][string]
+export interface Priced {
+  /** In minor units. */
+  amount_minor: number
+  currency: string
+}
+
+const roundings = {
+  'half-even': Big.roundHalfEven,
+  'half-up': Big.roundHalfUp,
+  down: Big.roundDown,
+} as const
+
+/**
+ * What a code takes off a cart, in minor units of the cart's currency.
+ * @returns undefined where it takes nothing off this cart, being in another currency
+ */
+export function amountOff(pricing: Pricing, cart: Priced, settings: Settings): number | undefined {
+  const { rounding, cappedAtCart } = settings['discount.amount']
+  if (pricing.kind === 'fixed' && pricing.currency !== cart.currency) return undefined
+  const exact =
+    pricing.kind === 'fixed'
+      ? new Big(pricing.value)
+      : new Big(cart.amount_minor).times(pricing.value).div(100)
+  const whole = exact.round(0, roundings[rounding]).toNumber()
+  return cappedAtCart ? Math.min(whole, cart.amount_minor) : whole
+}

@@ -1,0 +1,63 @@
+import { type Item, keyOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create, remove, replace, type Write } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
+import type { Refund } from './refund.ts'
+
+/** What was paid back: one entry for each refund that succeeded, never changed. */
+export interface LedgerEntry {
+  refund_id: string
+  charge_id: string
+  /** In minor units. */
+  amount: number
+  currency?: string
+  at: string
+}
+
+export function asRefund(item: Item): Refund {
+  return item as unknown as Refund
+}
+
+export async function findRefund(table: Table, tenant: string, id: string): Promise<Refund | undefined> {
+  const item = await table.get(keyOf(tenant, 'refund', id))
+  return item && asRefund(item)
+}
+
+/** A new refund, and its hold on the charge where a charge is refunded once only. */
+export function newRefund(refund: Refund, settings: Settings): Write[] {
+  const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
+  if (settings['refunds.policy'] === 'within_charge') return [create(item)]
+  return [create(item), create({ ...holdKey(refund), refund_id: refund.id }, 'POLICY.refund.repeated')]
+}
+
+/** A refund that succeeded, with its ledger entry: there is no one without the other. */
+export function succeededRefund(before: Refund, after: Refund): Write[] {
+  const entry: LedgerEntry = {
+    refund_id: after.id,
+    charge_id: after.charge_id,
+    amount: after.amount,
+    ...(after.currency !== undefined && { currency: after.currency }),
+    at: after.updated_at,
+  }
+  return [
+    settledRefund(before, after),
+    create({ ...keyOf(after.tenant_id, 'ledger', after.id), ...entry }, 'TRANSIENT.error'),
+  ]
+}
+
+/** A refund that the provider refused: its charge may be refunded again. */
+export function failedRefund(before: Refund, after: Refund, settings: Settings): Write[] {
+  const settled = settledRefund(before, after)
+  if (settings['refunds.policy'] === 'within_charge') return [settled]
+  return [settled, remove(holdKey(after), { refund_id: after.id }, 'TRANSIENT.error')]
+}
+
+/** A refund anew, if it still is what was read. */
+export function settledRefund(before: Refund, after: Refund): Write {
+  const item = { ...keyOf(after.tenant_id, 'refund', after.id), ...after }
+  return replace(item, { version: before.version }, 'TRANSIENT.error')
+}
+
+function holdKey({ tenant_id, charge_id }: Refund) {
+  return keyOf(tenant_id, 'refund_hold', charge_id)
+}

@@ -1,0 +1,64 @@
+import * as v from 'valibot'
+import { timestamp } from '../platform/clock.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { utc } from '../platform/schemas/date-time.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
+
+/** The body of POST /v1/refunds (contract, 'Refund'). amount is in minor units of the charge's currency. */
+export const NewRefund = v.strictObject({
+  charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
+  amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+})
+export type NewRefund = v.InferOutput<typeof NewRefund>
+
+/** A refund as it is stored. */
+export interface Refund {
+  id: string
+  tenant_id: string
+  charge_id: string
+  amount: number
+  /** Pending until the provider has said for good what became of it. */
+  status: 'pending' | 'succeeded' | 'failed'
+  /** As the provider told it. */
+  currency?: string
+  provider_refund_id?: string
+  created_at: string
+  updated_at: string
+  version: number
+}
+
+/** A refund as callers see it: its id, and what the deployment shows. */
+export const RefundView = perSettings((settings) => {
+  const fields = {
+    id: v.string(),
+    charge_id: v.string(),
+    amount: v.pipe(v.number(), v.integer()),
+    status: v.picklist(['pending', 'succeeded', 'failed']),
+    created_at: utc,
+  }
+  const shown = shownFields(settings).map((field) => [field, fields[field]])
+  return v.pipe(
+    v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
+    openPoint('refunds.fields'),
+  )
+})
+
+export function viewOf(refund: Refund, settings: Settings): Record<string, unknown> {
+  return Object.fromEntries(shownFields(settings).map((field) => [field, refund[field]]))
+}
+
+function shownFields(settings: Settings) {
+  return [...new Set(['id' as const, ...settings['refunds.fields']])]
+}
+
+export function makeRefund(request: NewRefund, id: string, tenant: string): Refund {
+  const at = timestamp(timeOf(id))
+  return { id, tenant_id: tenant, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
+}
+
+/** A refund with what became of it. */
+export function settle(refund: Refund, outcome: Partial<Refund>, now: number): Refund {
+  return { ...refund, ...outcome, updated_at: timestamp(now), version: refund.version + 1 }
+}

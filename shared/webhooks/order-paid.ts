@@ -1,0 +1,18 @@
+import { orderPaid as told } from '../orders/order-events.ts'
+import { asOrder, changedOrder } from '../orders/order-store.ts'
+import { timestamp } from '../platform/clock.ts'
+import { fail } from '../platform/errors/failure.ts'
+import type { Handler } from './handler.ts'
+
+/** Moves an order where the deployment's transitions say; an order that is not here yet may still come. */
+export const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
+  const key = await table.findById('order', data.id)
+  const item = key && (await table.get(key))
+  if (!item) throw fail('NOT_FOUND.order')
+  const order = asOrder(item)
+  const { transitions } = settings['orders.statuses']
+  const move = transitions.find(({ from, event }) => event === type && from === order.status)
+  if (!move || order.tenant_id !== (data.tenant_id ?? order.tenant_id)) return {}
+  const after = { ...order, status: move.to, updated_at: timestamp(now), version: order.version + 1 }
+  return { writes: [changedOrder(order, after)], events: told(after) }
+}

@@ -1,0 +1,16 @@
+import { fail } from '../platform/errors/failure.ts'
+import { settle } from '../refunds/refund.ts'
+import { refundSucceeded as told } from '../refunds/refund-events.ts'
+import { asRefund, succeededRefund } from '../refunds/refund-store.ts'
+import type { Handler } from './handler.ts'
+
+/** Settles a refund that the provider had accepted; one that is settled stays as it is, with its one ledger entry. */
+export const refundSucceeded: Handler = async ({ data }, { table, now }) => {
+  const key = await table.findById('refund', data.id)
+  const item = key && (await table.get(key))
+  if (!item) throw fail('NOT_FOUND.refund')
+  const refund = asRefund(item)
+  if (refund.status !== 'pending' || refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) return {}
+  const after = settle(refund, { status: 'succeeded' }, now)
+  return { writes: succeededRefund(refund, after), events: told(after) }
+}

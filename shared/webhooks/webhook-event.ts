@@ -1,0 +1,21 @@
+import * as v from 'valibot'
+import { instant } from '../platform/schemas/date-time.ts'
+
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
+const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
+
+/**
+ * The body of POST /v1/webhooks/events (contract, 'Webhook event shape'). What a type needs beyond data.id is checked
+ * by its handler: an event that cannot be handled is kept all the same.
+ */
+export const WebhookEvent = v.strictObject({
+  event_id: id,
+  type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
+  occurred_at: v.pipe(instant, v.metadata({ description: 'UTC, ending in Z.' })),
+  data: v.objectWithRest({ id }, v.unknown()),
+  source,
+  source_service: source,
+  version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+  correlation_id: v.exactOptional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/))),
+})
+export type WebhookEvent = v.InferOutput<typeof WebhookEvent>

@@ -1,0 +1,69 @@
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
+import { type Fault, startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { type Answer, errorAnswer } from '#test/support/payment-provider/stripe-wire.ts'
+
+export const apiKey = 'sk_test_123'
+/** One for each file of tests, which stops it. */
+export const double = await startPaymentProvider()
+let numbered = 0
+
+export interface TestClock extends Clock {
+  slept: number[]
+}
+
+/** Its time passes by sleeping, and by nothing else. */
+export function quickClock(jitter = 0): TestClock {
+  const slept: number[] = []
+  return {
+    ...systemClock,
+    slept,
+    now: () => slept.reduce((whole, delay) => whole + delay, 0),
+    sleep: async (milliseconds) => void slept.push(milliseconds),
+    jitter: () => jitter,
+  }
+}
+
+/** A request that no other test makes. */
+export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
+  numbered += 1
+  const own = { chargeId: `ch_${numbered}`, idempotencyKey: `refund-${numbered}` }
+  return { account: 'acct_acme', amount: 1000, ...own, ...changes }
+}
+
+interface How {
+  clock?: Clock
+  budgetMilliseconds?: number
+  attemptMilliseconds?: number
+  endpoint?: string
+}
+
+export function refund(asked: ProviderRequest, how: How = {}) {
+  const { clock = quickClock(), budgetMilliseconds = 60_000, attemptMilliseconds = 2000 } = how
+  const { endpoint = double.endpoint } = how
+  const provider = stripeProvider({ apiKey, endpoint, attemptMilliseconds, clock })
+  return provider.refund(asked, startBudget(clock, budgetMilliseconds))
+}
+
+export const callsOf = ({ idempotencyKey }: ProviderRequest) =>
+  double.calls.filter(({ key }) => key === idempotencyKey)
+export const paidFor = ({ account, chargeId }: ProviderRequest) =>
+  double.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
+
+/** The same fault for the first so many requests of a key. */
+export function strike(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
+  let left = times
+  double.faults = ({ key }) => {
+    if (key !== asked.idempotencyKey || left === 0) return undefined
+    left -= 1
+    return fault
+  }
+}
+
+export const answered = (how: Answer): Fault => ({ when: 'before', how })
+
+export function error(status: number, of: Partial<Parameters<typeof errorAnswer>[1]>): Answer {
+  return errorAnswer(status, { message: 'Refused.', ...of })
+}

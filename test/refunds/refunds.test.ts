@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import {
+  type PaymentProviderDouble,
+  startPaymentProvider,
+} from '#test/support/payment-provider/payment-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { profile } from '#test/support/settings.ts'
+
+let provider: PaymentProviderDouble
+let service: Service
+beforeAll(async () => {
+  provider = await startPaymentProvider()
+  service = await startService({ settings: settingsAt(provider.endpoint) })
+})
+afterAll(() => provider.stop())
+afterEach(() => {
+  provider.faults = () => undefined
+})
+
+function settingsAt(endpoint: string) {
+  return profile('shared/settings/profiles/local.json', {
+    'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds: 300 },
+  })
+}
+
+let keys = 0
+const refund = (tenant: string, body: object, key = `k${keys++}`, headers = {}) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/refunds',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': key, ...headers },
+    body,
+  })
+const ledgerOf = async (tenant: string) => service.items(tenant, 'ledger')
+const paidTo = (tenant: string) => provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
+
+describe('a refund', () => {
+  test('is one payout, one ledger entry and one answer, however often its key is sent', async () => {
+    const body = { charge_id: 'ch_1', amount: 700 }
+    const first = await refund('once', body, 'one')
+    expect([first.status, first.headers['Idempotency-Status'], first.json]).toEqual([
+      201,
+      'stored',
+      expect.objectContaining({ charge_id: 'ch_1', amount: 700, status: 'succeeded' }),
+    ])
+    const again = await refund('once', body, 'one')
+    expect([again.status, again.body, again.headers['Idempotency-Status']]).toEqual([
+      201,
+      first.body,
+      'replayed',
+    ])
+    expect((await refund('once', { ...body, amount: 701 }, 'one')).json.error.code).toBe(
+      'CONFLICT.idempotency.payload_mismatch',
+    )
+    expect(await ledgerOf('once')).toEqual([
+      expect.objectContaining({ refund_id: first.json.id, charge_id: 'ch_1', amount: 700, currency: 'EUR' }),
+    ])
+    expect(paidTo('once')).toHaveLength(1)
+    expect(await service.items('once', 'audit')).toEqual([
+      expect.objectContaining({ action: 'refund', result: 'allow', target: `refund/${first.json.id}` }),
+    ])
+  })
+
+  test('with another key is another refund, as long as the charge allows', async () => {
+    for (const key of ['a', 'b'])
+      expect((await refund('twice', { charge_id: 'ch_2', amount: 50_000 }, key)).status).toBe(201)
+    const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
+    expect([over.status, over.json.error.code]).toEqual([409, 'POLICY.refund.exceeds_charge'])
+    expect((await ledgerOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
+  })
+
+  test.each([
+    ['of a charge that is not in the tenant’s account', 'px_1', 404, 'NOT_FOUND.charge'],
+    ['that the provider declines', 'ch_declined_1', 409, 'POLICY.refund.declined'],
+  ])('%s is refused for good, and replayed so', async (_, charge_id, status, code) => {
+    const tenant = `refused-${status}`
+    const first = await refund(tenant, { charge_id, amount: 1 }, 'k')
+    const again = await refund(tenant, { charge_id, amount: 1 }, 'k')
+    expect([first.status, first.json.error.code, again.body]).toEqual([status, code, first.body])
+    expect(again.headers['Idempotency-Status']).toBe('replayed')
+    expect(await ledgerOf(tenant)).toEqual([])
+    expect((await service.items(tenant, 'refund')).map(({ status: of }) => of)).toEqual(['failed'])
+  })
+
+  test('whose provider answers late or is down for a moment succeeds within the request, once', async () => {
+    for (const charge_id of ['ch_slow_1', 'ch_down_1']) {
+      const tenant = charge_id.replaceAll('_', '-')
+      expect((await refund(tenant, { charge_id, amount: 10 })).status).toBe(201)
+      expect([paidTo(tenant).length, (await ledgerOf(tenant)).length]).toEqual([1, 1])
+    }
+  })
+
+  test('whose provider cannot be reached stays pending, and the same key goes on with it', async () => {
+    provider.faults = () => ({ when: 'after', how: 'reset' })
+    const body = { charge_id: 'ch_3', amount: 10 }
+    const failed = await refund('pending', body, 'k')
+    expect([failed.status, failed.json.error.retryable]).toEqual([503, true])
+    expect((await service.items('pending', 'refund')).map(({ status }) => status)).toEqual(['pending'])
+    provider.faults = () => undefined
+    expect((await refund('pending', body, 'k')).status).toBe(201)
+    expect([paidTo('pending').length, (await ledgerOf('pending')).length]).toEqual([1, 1])
+  })
+
+  test('that nobody comes back for is finished by the service, and its key then answers so', async () => {
+    provider.faults = () => ({ when: 'after', how: 'reset' })
+    const body = { charge_id: 'ch_4', amount: 10 }
+    await refund('left', body, 'k')
+    provider.faults = () => undefined
+    const later = { ...systemClock, now: () => Date.now() + 120_000 }
+    const told = await finishIntents([createRefund as never], { ...service.runtime, clock: later })
+    expect(told).toEqual({ finished: 1, left: 0 })
+    expect([paidTo('left').length, (await ledgerOf('left')).length]).toEqual([1, 1])
+    const replayed = await refund('left', body, 'k')
+    expect([replayed.status, replayed.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+    expect(await finishIntents([createRefund as never], { ...service.runtime, clock: later })).toEqual({
+      finished: 0,
+      left: 0,
+    })
+  })
+
+  test('of thirty at once over one charge never pays more than was captured', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => refund('crowd', { charge_id: 'ch_5', amount: 10_000 })),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(20)
+    const paid = paidTo('crowd').reduce((sum, { amount }) => sum + amount, 0)
+    const entered = (await ledgerOf('crowd')).reduce((sum, { amount }) => sum + Number(amount), 0)
+    expect([paid, entered]).toEqual([100_000, 100_000])
+  })
+})

@@ -1,0 +1,264 @@
+import { createServer } from 'node:net'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import type { ProviderOutcome } from '#shared/refunds/payment-provider.ts'
+import { freePort } from '#test/support/free-port.ts'
+import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
+import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import {
+  answered,
+  callsOf,
+  double,
+  error,
+  paidFor,
+  quickClock,
+  refund,
+  request,
+  strike,
+} from './ask-stripe.ts'
+
+beforeEach(() => {
+  double.faults = () => undefined
+})
+afterAll(() => double.stop())
+
+describe('what passes', () => {
+  test.each<[string, Fault]>([
+    ['a 500 before it was carried out', answered(serverError())],
+    ['a 500 after it was carried out', { when: 'after', how: serverError() }],
+    ['a 503', answered(serverError(503))],
+    ['a 429', answered(error(429, { code: 'rate_limit' }))],
+    ['a rate limit that comes as a 400', answered(error(400, { code: 'rate_limit' }))],
+    ['a charge that is held by another request', answered(error(409, { code: 'lock_timeout' }))],
+    ['a conflict without a code', answered(error(409, {}))],
+    ['a gateway’s own 502', answered({ status: 502, body: { message: 'Bad gateway' } })],
+    ['a connection that was reset before', { when: 'before', how: 'reset' }],
+    ['a connection that was reset after', { when: 'after', how: 'reset' }],
+    ['a request that was lost', { when: 'before', how: 'lose' }],
+    ['an answer that was lost', { when: 'after', how: 'lose' }],
+  ])('%s', async (_, fault) => {
+    const asked = request()
+    strike(asked, fault, 2)
+    const outcome = await refund(asked, { attemptMilliseconds: 300 })
+    expect(outcome).toMatchObject({ status: 'succeeded' })
+    expect(callsOf(asked)).toHaveLength(3)
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+
+  test('a charge whose provider is down at first', async () => {
+    const asked = request({ chargeId: 'ch_down_1' })
+    expect(await refund(asked)).toMatchObject({ status: 'succeeded', replayed: false })
+    expect(callsOf(asked)).toHaveLength(3)
+  })
+
+  test('a slow answer: one payout, and the refund of the first attempt', async () => {
+    const asked = request({ chargeId: 'ch_slow_1' })
+    const outcome = await refund(asked, { attemptMilliseconds: 300 })
+    const [paid, ...more] = paidFor(asked)
+    expect(outcome).toMatchObject({ status: 'succeeded', providerRefundId: paid?.id, replayed: true })
+    expect(more).toEqual([])
+    expect(callsOf(asked)).toHaveLength(2)
+  })
+
+  test('a key whose first request is under way', async () => {
+    const asked = request()
+    const work = Promise.withResolvers<void>()
+    strike(asked, { until: work.promise }, 1)
+    const first = refund(asked)
+    while (callsOf(asked).length === 0) await systemClock.sleep(5)
+    const clock = quickClock()
+    const sleep = async (milliseconds: number) => {
+      work.resolve()
+      await first
+      await clock.sleep(milliseconds)
+    }
+    const second = await refund(asked, { clock: { ...clock, sleep } })
+    expect(clock.slept).toEqual([100])
+    expect(second).toEqual({ ...(await first), replayed: true })
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+})
+
+describe('the schedule', () => {
+  const down = answered(serverError(503))
+
+  test.each([
+    [0, [100, 200, 400, 800]],
+    [0.5, [150, 300, 600, 1200]],
+    [0.999_999_999, [200, 400, 800, 1600]],
+  ])('five attempts, with delays drawn from their ranges (%d)', async (jitter, delays) => {
+    const asked = request()
+    const clock = quickClock(jitter)
+    strike(asked, down)
+    await expect(refund(asked, { clock })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    expect(callsOf(asked)).toHaveLength(5)
+    expect(clock.slept.map(Math.round)).toEqual(delays)
+  })
+
+  test('it works in real time', async () => {
+    const asked = request()
+    strike(asked, down, 2)
+    const started = performance.now()
+    await refund(asked, { clock: systemClock })
+    const passed = performance.now() - started
+    expect(passed).toBeGreaterThanOrEqual(299)
+    expect(passed).toBeLessThan(3000)
+  })
+
+  test.each([
+    ['as long as asked', '1', 1000],
+    ['up to two seconds', '2', 2000],
+    ['not longer than two seconds', '3', 100],
+    ['not shorter than drawn', '0', 100],
+    ['not by a date', 'Fri, 31 Dec 2027 23:59:59 GMT', 100],
+  ])('a Retry-After is honoured where it fits: %s', async (_, seconds, delay) => {
+    const asked = request()
+    const clock = quickClock()
+    strike(asked, answered({ ...serverError(503), headers: { 'Retry-After': seconds } }), 1)
+    await refund(asked, { clock })
+    expect(clock.slept).toEqual([delay])
+  })
+
+  test('a Retry-After that passes the budget is not waited for', async () => {
+    const asked = request()
+    const clock = quickClock()
+    strike(asked, answered({ ...error(429, {}), headers: { 'Retry-After': '2' } }), 1)
+    await refund(asked, { clock, budgetMilliseconds: 1900 })
+    expect(clock.slept).toEqual([100])
+  })
+
+  test('a Retry-After of another answer counts for nothing', async () => {
+    const asked = request()
+    const clock = quickClock()
+    strike(asked, answered({ ...serverError(), headers: { 'Retry-After': '1' } }), 1)
+    await refund(asked, { clock })
+    expect(clock.slept).toEqual([100])
+  })
+
+  test('a provider that never answers', async () => {
+    const asked = request()
+    strike(asked, { when: 'before', how: 'lose' })
+    const attempt = refund(asked, { attemptMilliseconds: 50 })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(callsOf(asked)).toHaveLength(5)
+  })
+
+  test('a provider that begins an answer and never ends it', async () => {
+    const server = createServer((socket) => {
+      const trickle = setInterval(() => socket.write(' '), 20)
+      socket.on('error', () => {}).on('close', () => clearInterval(trickle))
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n{')
+    })
+    const port = await freePort()
+    server.listen(port, '127.0.0.1')
+    const started = performance.now()
+    const attempt = refund(request(), { endpoint: `http://127.0.0.1:${port}`, attemptMilliseconds: 100 })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(performance.now() - started).toBeLessThan(5000)
+    server.close()
+  })
+
+  test('a provider that is not there', async () => {
+    const clock = quickClock()
+    const attempt = refund(request(), { clock, endpoint: `http://127.0.0.1:${await freePort()}` })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    expect(clock.slept).toHaveLength(4)
+  })
+
+  test('ten seconds for all of it, whatever the budget', async () => {
+    const asked = request()
+    const clock = quickClock()
+    strike(asked, down)
+    // Each attempt takes nine times as long as the delay before it.
+    const slow: Clock = { ...clock, now: () => clock.now() * 10 }
+    await expect(refund(asked, { clock: slow })).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(clock.slept).toEqual([100, 200, 400, 800])
+    expect(callsOf(asked)).toHaveLength(4)
+  })
+})
+
+describe('the budget', () => {
+  test('nothing left: no attempt is made', async () => {
+    const asked = request()
+    const attempt = refund(asked, { budgetMilliseconds: 0 })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(callsOf(asked)).toEqual([])
+  })
+
+  test('a delay that would pass what is left is not begun', async () => {
+    const asked = request()
+    const clock = quickClock()
+    strike(asked, answered(serverError(503)))
+    const attempt = refund(asked, { clock, budgetMilliseconds: 690 })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(clock.slept).toEqual([100, 200])
+  })
+
+  test('an attempt ends with it', async () => {
+    const asked = request()
+    strike(asked, { when: 'after', how: 'lose' }, 1)
+    const started = performance.now()
+    const attempt = refund(asked, {
+      clock: systemClock,
+      budgetMilliseconds: 200,
+      attemptMilliseconds: 10_000,
+    })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(performance.now() - started).toBeLessThan(2000)
+    expect(await refund(asked)).toMatchObject({ status: 'succeeded', replayed: true })
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+})
+
+test('thirty refunds of a tenth at once: ten are paid, and the rest exceed the charge', async () => {
+  const chargeId = 'ch_contended'
+  const all = Array.from({ length: 30 }, () => request({ chargeId, amount: 10_000 }))
+  const outcomes = await Promise.all(all.map((asked) => refund(asked)))
+  expect(outcomes.filter(({ status }) => status === 'succeeded')).toHaveLength(10)
+  expect(outcomes.filter(({ status }) => status === 'refused')).toHaveLength(20)
+  const reasons = outcomes.flatMap((outcome) => ('reason' in outcome ? [outcome.reason] : []))
+  expect(new Set(reasons)).toEqual(new Set(['exceeds_charge']))
+  const paid = double.refunds().filter(({ charge }) => charge === chargeId)
+  expect(paid.reduce((whole, { amount }) => whole + amount, 0)).toBe(100_000)
+})
+
+test('ten requests with one key at once: one refund', async () => {
+  const asked = request()
+  const outcomes = await Promise.all(Array.from({ length: 10 }, () => refund(asked, { clock: systemClock })))
+  expect(
+    new Set(outcomes.map((outcome) => 'providerRefundId' in outcome && outcome.providerRefundId)).size,
+  ).toBe(1)
+  expect(paidFor(asked)).toHaveLength(1)
+})
+
+const anyFault = fc.constantFrom<Fault | undefined>(
+  undefined,
+  answered(serverError(503)),
+  ...(['before', 'after'] as const).flatMap((when) => [
+    { when, how: serverError() },
+    { when, how: 'reset' as const },
+    { when, how: 'lose' as const },
+  ]),
+)
+
+test('whatever fails in between, one key is one refund', async () => {
+  const schedules = fc.array(anyFault, { minLength: 1, maxLength: 12 })
+  await fc.assert(
+    fc.asyncProperty(schedules, async (faults) => {
+      const asked = request()
+      double.faults = ({ key }) =>
+        key === asked.idempotencyKey ? faults[callsOf(asked).length - 1] : undefined
+      const settled = async (): Promise<ProviderOutcome> =>
+        refund(asked, { attemptMilliseconds: 40 }).catch((thrown) => {
+          expect(thrown.code).toMatch(/^DEPENDENCY\.(timeout|unavailable)$/)
+          return settled()
+        })
+      const outcome = await settled()
+      const [paid, ...more] = paidFor(asked)
+      expect(outcome).toMatchObject({ status: 'succeeded', providerRefundId: paid?.id })
+      expect(more).toEqual([])
+    }),
+    { numRuns: 40 },
+  )
+})

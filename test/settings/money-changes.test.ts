@@ -1,0 +1,249 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { findCart } from '#shared/carts/cart-store.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { inboxKey } from '#shared/webhooks/inbox.ts'
+import {
+  type PaymentProviderDouble,
+  startPaymentProvider,
+} from '#test/support/payment-provider/payment-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
+
+/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+
+let providers: PaymentProviderDouble[]
+let services: Service[]
+beforeAll(async () => {
+  providers = [await startPaymentProvider(), await startPaymentProvider()]
+  const deployed = [localSettings, otherSettings].map((settings, index) => at(settings, providers[index]))
+  services = await Promise.all(deployed.map((settings) => startService({ settings })))
+})
+afterAll(() => Promise.all(providers.map((provider) => provider.stop())))
+
+function at(settings: Settings, provider: PaymentProviderDouble | undefined): Settings {
+  const endpoint = provider?.endpoint ?? ''
+  return { ...settings, 'refunds.provider': { ...settings['refunds.provider'], endpoint } }
+}
+
+/** The outcomes of both deployments, the local one first. */
+const both = <T>(ask: (service: Service, index: number) => Promise<T>) => Promise.all(services.map(ask))
+let made = 0
+const nonce = { 'X-Nonce': 'n' }
+const as = (tenant: string, role: string, sub = `u${made++}`) => ({
+  tenant,
+  role,
+  sub,
+  scope: 'codes:write',
+  claims: { nonce: 'n' },
+})
+const who = (service: Service, tenant: string, role: string, sub?: string) => {
+  const { claims, ...rest } = as(tenant, role, sub)
+  return service.settings['auth.nonce'].mode === 'required' ? { ...rest, claims } : rest
+}
+const refund = (service: Service, charge_id: string, tenant = 'acme') =>
+  service.call({
+    method: 'POST',
+    path: '/v1/refunds',
+    as: who(service, tenant, 'Editor'),
+    headers: { ...nonce, 'Idempotency-Key': `r${made++}` },
+    body: { charge_id, amount: 10 },
+  })
+const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
+  `${status} ${json?.error?.code ?? ''}`.trim()
+
+describe('refunds', () => {
+  test('refunds.provider', async () => {
+    await both((service) => refund(service, 'ch_provider'))
+    for (const provider of providers) {
+      expect(provider.refunds().filter(({ charge }) => charge === 'ch_provider')).toHaveLength(1)
+    }
+  })
+  test('refunds.account', async () => {
+    await both((service) => refund(service, 'ch_account'))
+    await both((service) => refund(service, 'ch_account', 'rival'))
+    const accounts = providers.map((provider) =>
+      provider.refunds().flatMap(({ charge, account }) => (charge === 'ch_account' ? [account] : [])),
+    )
+    expect(accounts).toEqual([
+      ['acct_acme', 'acct_rival'],
+      ['acct_special', 'acct_shop_rival'],
+    ])
+  })
+  test('refunds.fields', async () =>
+    expect(await both(async (service) => Object.keys((await refund(service, 'ch_fields')).json))).toEqual([
+      ['id', 'charge_id', 'amount', 'status', 'created_at'],
+      ['id', 'status'],
+    ]))
+  test('refunds.policy', async () => {
+    await both((service) => refund(service, 'ch_policy'))
+    expect(await both(async (service) => code(await refund(service, 'ch_policy')))).toEqual([
+      '201',
+      '409 POLICY.refund.repeated',
+    ])
+    const declined = async (service: Service) => code(await refund(service, 'ch_declined_policy'))
+    // A refund that was refused holds the charge no longer.
+    await both(declined)
+    expect(await both(declined)).toEqual(['409 POLICY.refund.declined', '409 POLICY.refund.declined'])
+  })
+})
+
+/** Signed by the scheme of the deployment to which it goes. */
+function signedFor(settings: Settings, body: string, secondsAgo = 0): Record<string, string> {
+  const { idHeader, timestampHeader, signatureHeader, prefix } = settings['webhooks.scheme']
+  const id = JSON.parse(body).event_id
+  const seconds = Math.floor(Date.now() / 1000) - secondsAgo
+  const key = Buffer.from(webhookSecret.slice('whsec_'.length), 'base64')
+  const mac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  return {
+    [idHeader]: id,
+    [timestampHeader]: String(seconds),
+    [signatureHeader]: `${prefix}${mac}`,
+    'Content-Type': 'application/json',
+  }
+}
+const receive = (service: Service, event: object, scheme = service.settings, secondsAgo = 0) => {
+  const body = JSON.stringify(event)
+  return service.call({
+    method: 'POST',
+    path: '/v1/webhooks/events',
+    headers: signedFor(scheme, body, secondsAgo),
+    body,
+  })
+}
+const told = async (service: Service, event: ReturnType<typeof eventOf>) => {
+  await receive(service, event)
+  await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
+}
+
+describe('webhooks', () => {
+  test('webhooks.scheme', async () => {
+    const bySchemeOf = (settings: Settings) =>
+      both(async (service) => (await receive(service, eventOf('a.b', { id: 'x' }), settings)).status)
+    expect([await bySchemeOf(localSettings), await bySchemeOf(otherSettings)]).toEqual([
+      [202, 401],
+      [401, 200],
+    ])
+  })
+  test('webhooks.windowSeconds', async () =>
+    expect(
+      await both(
+        async (service) => (await receive(service, eventOf('a.b', { id: 'x' }), service.settings, 90)).status,
+      ),
+    ).toEqual([202, 401]))
+  test('webhooks.status', async () =>
+    expect(
+      await both(async (service) => (await receive(service, eventOf('a.b', { id: 'x' }))).status),
+    ).toEqual([202, 200]))
+  test('webhooks.maxBytes', async () =>
+    expect(
+      await both(async (service) => {
+        const event = eventOf('a.b', { id: 'x', note: 'x'.repeat(3000) })
+        return (await receive(service, event)).status
+      }),
+    ).toEqual([202, 413]))
+  test('webhooks.inboxDays', async () => {
+    const days = await both(async (service) => {
+      const event = eventOf('a.b', { id: 'x' })
+      await receive(service, event)
+      const item = await service.table.get(inboxKey(event.event_id))
+      return Math.round((Number(item?.expires_at) - Date.now() / 1000) / 86_400)
+    })
+    expect(days).toEqual([30, 7])
+  })
+})
+
+describe('discounts', () => {
+  const verify = (service: Service, text: string, basket?: string, sub?: string) =>
+    service.call({
+      method: 'POST',
+      path: '/discount/verify',
+      as: who(service, 'acme', 'Viewer', sub),
+      headers: {
+        ...nonce,
+        'Idempotency-Key': `v${made++}`,
+        ...(basket && { [service.settings['discount.cart'].header]: basket }),
+      },
+      body: { code: text },
+    })
+  const cart = (minor: number, id: string) =>
+    eventOf('cart.updated', {
+      id,
+      tenant_id: 'acme',
+      amount_minor: minor,
+      currency: 'EUR',
+      total: { minor: minor + 1, currency: 'EUR' },
+    })
+
+  test('discount.cart and discount.cartFields', async () => {
+    const amounts = await both(async (service) => {
+      await told(service, cart(1000, 'basket'))
+      return (await findCart(service.table, 'acme', 'basket'))?.amount_minor
+    })
+    expect(amounts).toEqual([1000, 1001])
+    const [local, other] = services as [Service, Service]
+    expect(code(await verify(local, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
+    expect(code(await verify(other, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
+    const byOldName = await other.call({
+      method: 'POST',
+      path: '/discount/verify',
+      as: who(other, 'acme', 'Viewer'),
+      headers: { ...nonce, 'Idempotency-Key': `v${made++}`, 'X-Cart-Id': 'nowhere' },
+      body: { code: 'NONE' },
+    })
+    expect(code(byOldName)).toBe('404 NOT_FOUND.code')
+  })
+  test('discount.rejection', async () =>
+    expect(await both(async (service) => code(await verify(service, 'UNKNOWN')))).toEqual([
+      '200',
+      '404 NOT_FOUND.code',
+    ]))
+  test('discount.amount', async () => {
+    const amounts = await both(async (service) => {
+      const types = Object.entries(service.settings['codes.types'])
+      const percent = types.find(([, { kind }]) => kind === 'percentage')
+      if (!percent) throw new Error('the profile has no percentage')
+      const [type, { value }] = percent
+      // Three quarters of a minor unit are left over: rounded up by one deployment, down by the other.
+      const minor = Math.round((1.75 * 100) / value)
+      await told(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
+      await makeLive(service, type)
+      const exact =
+        (((await findCart(service.table, 'acme', `rounded-${type}`))?.amount_minor ?? 0) * value) / 100
+      const { json } = await verify(service, 'ROUNDED', `rounded-${type}`)
+      return json.amount - Math.trunc(exact)
+    })
+    expect(amounts).toEqual([1, 0])
+  })
+  test('limits.other', async () =>
+    expect(
+      await both(async (service) => {
+        const answers = []
+        for (let n = 0; n < 3; n += 1)
+          answers.push((await verify(service, 'UNKNOWN', undefined, 'guesser')).status)
+        return answers.at(-1)
+      }),
+    ).toEqual([200, 429]))
+
+  /** A code that is active, whatever the first state of the deployment is. */
+  async function makeLive(service: Service, type: string) {
+    const { json, headers } = await service.call({
+      method: 'POST',
+      path: '/codes',
+      as: who(service, 'acme', 'Admin'),
+      headers: { ...nonce, 'Idempotency-Key': `c${made++}` },
+      body: { code: 'ROUNDED', type, name: 'Rounded', expiry_at: '2099-01-01T00:00:00Z' },
+    })
+    if (json.state === 'active') return
+    await service.call({
+      method: 'PATCH',
+      path: `/codes/${json.id}`,
+      as: who(service, 'acme', 'Admin'),
+      headers: { ...nonce, 'If-Match': headers.ETag ?? '' },
+      body: { state: 'active' },
+    })
+  }
+})

@@ -1,0 +1,233 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { type PaymentProviderDouble, startPaymentProvider } from './payment-provider/payment-provider.ts'
+import { serverError } from './payment-provider/stripe-wire.ts'
+
+let double: PaymentProviderDouble
+
+beforeEach(async () => {
+  double = await startPaymentProvider()
+})
+afterEach(() => double.stop())
+
+interface Ask {
+  account?: string
+  key?: string
+  signal?: AbortSignal
+  headers?: Record<string, string>
+}
+
+async function ask(
+  method: string,
+  path: string,
+  { account, key, signal, headers, ...form }: Ask & Record<string, unknown>,
+) {
+  const response = await fetch(`${double.endpoint}${path}`, {
+    method,
+    headers: {
+      Authorization: 'Bearer sk_test_1',
+      ...(account && { 'Stripe-Account': account }),
+      ...(key && { 'Idempotency-Key': key }),
+      ...headers,
+    },
+    ...(method === 'POST' && { body: new URLSearchParams(form as Record<string, string>) }),
+    ...(signal && { signal }),
+  })
+  return {
+    status: response.status,
+    replayed: response.headers.get('idempotent-replayed'),
+    headers: response.headers,
+    // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies of every shape
+    body: (await response.json()) as any,
+  }
+}
+
+const refund = (form: Ask & Record<string, unknown>) =>
+  ask('POST', '/v1/refunds', { account: 'acct_a', ...form })
+const read = (path: string, options: Ask = {}) => ask('GET', path, { ...options })
+
+describe('refunds', () => {
+  test('a refund in Stripe’s fields', async () => {
+    const { status, headers, body } = await refund({
+      charge: 'ch_1',
+      amount: 500,
+      'metadata[order]': 'o1',
+      key: 'k',
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      id: expect.stringMatching(/^re_\w{24}$/),
+      object: 'refund',
+      charge: 'ch_1',
+      amount: 500,
+      currency: 'eur',
+      status: 'succeeded',
+      metadata: { order: 'o1' },
+    })
+    expect(headers.get('request-id')).toMatch(/^req_/)
+    expect(headers.get('stripe-account')).toBe('acct_a')
+    expect(headers.get('idempotency-key')).toBe('k')
+  })
+
+  test('without an amount it is all that is left', async () => {
+    await refund({ charge: 'ch_1', amount: 1 })
+    expect((await refund({ charge: 'ch_1' })).body.amount).toBe(99_999)
+  })
+
+  test.each([
+    [{ charge: 'py_1', amount: 1 }, 404, 'resource_missing'],
+    [{ charge: 'ch_1', amount: 100_001 }, 400, 'amount_too_large'],
+    [{ charge: 'ch_1', amount: 0 }, 400, 'parameter_invalid_integer'],
+    [{ charge: 'ch_1', amount: '1.5' }, 400, 'parameter_invalid_integer'],
+    [{ amount: 1 }, 400, 'parameter_missing'],
+    [{ charge: 'ch_1', amonut: 1 }, 400, 'parameter_unknown'],
+    [{ charge: 'ch_declined_1', amount: 1 }, 402, 'charge_not_refundable'],
+    [{ charge: 'ch_1', amount: 1, account: 'nobody' }, 403, 'account_invalid'],
+  ])('%j is refused: %d %s', async (form, status, code) => {
+    const answer = await refund(form)
+    expect([answer.status, answer.body.error.code]).toEqual([status, code])
+    expect(answer.body.error).toMatchObject({ type: 'invalid_request_error', message: expect.any(String) })
+    expect(double.refunds()).toEqual([])
+  })
+
+  test('nothing is left of a charge that was refunded in full', async () => {
+    await refund({ charge: 'ch_1' })
+    expect((await refund({ charge: 'ch_1', amount: 1 })).body.error.code).toBe('charge_already_refunded')
+    expect((await refund({ charge: 'ch_1', amount: 1, account: 'acct_b' })).status).toBe(200)
+  })
+
+  test('a request without a key of the API is refused', async () => {
+    const answer = await refund({ charge: 'ch_1', headers: { Authorization: '' } })
+    expect(answer.status).toBe(401)
+  })
+
+  test('what was paid is listed, with and without a version, for one account or all', async () => {
+    await refund({ charge: 'ch_1', amount: 1 })
+    await refund({ charge: 'ch_2', amount: 2 })
+    await refund({ charge: 'ch_1', amount: 3, account: 'acct_b' })
+    const amounts = async (path: string, options?: Ask) =>
+      (await read(path, options)).body.data.map(({ amount }: { amount: number }) => amount)
+    expect(await amounts('/refunds')).toEqual([1, 2, 3])
+    expect(await amounts('/refunds?charge=ch_1')).toEqual([1, 3])
+    expect(await amounts('/v1/refunds?charge=ch_1', { account: 'acct_b' })).toEqual([3])
+    expect((await read('/refunds?charge=ch_2')).body.data).toEqual(
+      double.refunds().filter(({ charge }) => charge === 'ch_2'),
+    )
+  })
+
+  test('one refund, and its charge', async () => {
+    const { body } = await refund({ charge: 'ch_1', amount: 500 })
+    expect((await read(`/v1/refunds/${body.id}`)).body).toEqual(body)
+    expect((await read(`/v1/refunds/${body.id}`, { account: 'acct_b' })).status).toBe(404)
+    const charge = { id: 'ch_1', amount: 100_000, currency: 'eur', refunded: false }
+    expect((await read('/v1/charges/ch_1', { account: 'acct_a' })).body).toMatchObject({
+      ...charge,
+      amount_refunded: 500,
+    })
+    expect((await read('/v1/charges/ch_1', { account: 'acct_b' })).body).toMatchObject({
+      ...charge,
+      amount_refunded: 0,
+    })
+    expect((await read('/v1/charges/other')).status).toBe(404)
+    expect((await read('/v1/customers')).status).toBe(404)
+  })
+})
+
+describe('keys', () => {
+  test('the same parameters get the first answer, also one that refused', async () => {
+    for (const form of [
+      { charge: 'ch_1', amount: 1 },
+      { charge: 'ch_1', amount: 200_000 },
+    ]) {
+      const key = `key-${form.amount}`
+      const first = await refund({ ...form, key })
+      const again = await refund({ ...form, key })
+      expect(first.replayed).toBeNull()
+      expect(again).toMatchObject({ status: first.status, replayed: 'true', body: first.body })
+    }
+    expect(double.refunds()).toHaveLength(1)
+  })
+
+  test('other parameters are refused; another account has keys of its own', async () => {
+    await refund({ charge: 'ch_1', amount: 1, key: 'k' })
+    const other = await refund({ charge: 'ch_1', amount: 2, key: 'k' })
+    expect([other.status, other.body.error.type]).toEqual([400, 'idempotency_error'])
+    expect((await refund({ charge: 'ch_1', amount: 2, key: 'k', account: 'acct_b' })).status).toBe(200)
+  })
+
+  test('a key is in use while its request is under way', async () => {
+    const work = Promise.withResolvers<void>()
+    double.faults = ({ number }) => (number === 1 ? { until: work.promise } : undefined)
+    const first = refund({ charge: 'ch_1', amount: 1, key: 'k' })
+    while (double.calls.length === 0) await new Promise((wake) => setTimeout(wake, 5))
+    const second = await refund({ charge: 'ch_1', amount: 1, key: 'k' })
+    expect([second.status, second.body.error.code]).toEqual([409, 'idempotency_key_in_use'])
+    work.resolve()
+    expect((await first).status).toBe(200)
+  })
+})
+
+describe('names with effects', () => {
+  test('ch_slow_…: paid, and answered to the first request of a key once it gave up', async () => {
+    const form = { charge: 'ch_slow_1', amount: 1, key: 'k' }
+    await expect(refund({ ...form, signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    })
+    expect(double.refunds()).toHaveLength(1)
+    expect(await refund(form)).toMatchObject({
+      status: 200,
+      replayed: 'true',
+      body: { id: double.refunds()[0]?.id },
+    })
+  })
+
+  test('ch_down_…: two failures for each key', async () => {
+    const statuses = async (key: string) => {
+      const answers = []
+      for (let n = 0; n < 4; n += 1)
+        answers.push((await refund({ charge: 'ch_down_1', amount: 1, key })).status)
+      return answers
+    }
+    expect(await statuses('k')).toEqual([503, 503, 200, 200])
+    expect(await statuses('l')).toEqual([503, 503, 200, 200])
+    expect(double.refunds()).toHaveLength(2)
+  })
+
+  test('ch_pending_…: accepted, and counted as paid', async () => {
+    expect((await refund({ charge: 'ch_pending_1' })).body.status).toBe('pending')
+    expect((await refund({ charge: 'ch_pending_1' })).body.error.code).toBe('charge_already_refunded')
+  })
+})
+
+describe('faults', () => {
+  test.each(['before', 'after'] as const)('%s it is carried out', async (when) => {
+    const signal = () => AbortSignal.timeout(200)
+    const form = { charge: 'ch_1', amount: 1 }
+    double.faults = ({ number }) =>
+      [
+        { when, how: serverError() },
+        { when, how: 'reset' as const },
+        { when, how: 'lose' as const },
+      ][number - 1]
+    expect((await refund({ ...form, key: '1' })).status).toBe(500)
+    await expect(refund({ ...form, key: '2' })).rejects.toMatchObject({
+      cause: { code: expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/) },
+    })
+    await expect(refund({ ...form, key: '3', signal: signal() })).rejects.toMatchObject({
+      name: 'TimeoutError',
+    })
+    expect(double.refunds()).toHaveLength(when === 'after' ? 3 : 0)
+    for (const key of ['1', '2', '3'])
+      expect((await refund({ ...form, key })).replayed).toBe(when === 'after' ? 'true' : null)
+    expect(double.refunds()).toHaveLength(3)
+  })
+
+  test('a fault that throws is told', async () => {
+    double.faults = () => {
+      throw new Error('mistaken')
+    }
+    expect(await refund({ charge: 'ch_1' })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('mistaken') } },
+    })
+  })
+})

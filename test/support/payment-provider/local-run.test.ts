@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  assertProviderPortFree,
+  localProviderPort,
+  startPaymentProvider as startLocalProvider,
+} from '#bin/local/payment-provider.ts'
+import { freePort } from '../free-port.ts'
+import { startPaymentProvider } from './payment-provider.ts'
+
+const command = join(import.meta.dirname, 'main.ts')
+
+describe('the command', () => {
+  async function run() {
+    const child = spawn(process.execPath, [command, '--port', '0'], {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    const [line] = await once(child.stdout ?? child, 'data')
+    return { child, endpoint: /http:\S+/.exec(String(line))?.[0] ?? '' }
+  }
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('it says where it listens, and ends on %s', async (signal) => {
+    const { child, endpoint } = await run()
+    expect((await fetch(`${endpoint}/refunds`)).status).toBe(200)
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('it ends when the process that started it is gone', async () => {
+    const { child } = await run()
+    const ended = once(child, 'exit')
+    child.disconnect()
+    expect(await ended).toEqual([0, null])
+  })
+})
+
+describe('in the local run', () => {
+  async function profileWith(provider: unknown): Promise<string> {
+    const file = join(folder, 'profile.json')
+    await writeFile(file, JSON.stringify({ 'refunds.provider': provider }))
+    return file
+  }
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'commerce-provider-'))
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  test.each([
+    ['http://127.0.0.1:4577', 4577],
+    ['http://127.0.0.1:4577/', 4577],
+    ['https://api.stripe.com', undefined],
+    ['https://127.0.0.1:4577', undefined],
+    ['nonsense', undefined],
+  ])('the endpoint %s: port %s', async (endpoint, port) => {
+    expect(await localProviderPort(await profileWith({ endpoint }))).toBe(port)
+  })
+
+  test('a profile that cannot be read is left to synthesis', async () => {
+    expect(await localProviderPort(join(folder, 'missing.json'))).toBeUndefined()
+    expect(await localProviderPort(await profileWith(undefined))).toBeUndefined()
+  })
+
+  test('it starts, holds its port and ends', async () => {
+    const port = await freePort()
+    await assertProviderPortFree(port)
+    const local = await startLocalProvider({ port, logFile: join(folder, 'provider.log') })
+    expect((await fetch(`${local.endpoint}/v1/refunds`)).status).toBe(200)
+    await expect(assertProviderPortFree(port)).rejects.toThrow(`Port ${port} is taken`)
+    await local.stop()
+    await local.stop()
+    await assertProviderPortFree(port)
+  })
+
+  test('that it ended by itself is told, with where its log is', async () => {
+    const logFile = join(folder, 'provider.log')
+    const local = await startLocalProvider({ port: await freePort(), logFile })
+    process.kill(local.pid, 'SIGKILL')
+    expect(await local.died).toContain(logFile)
+  })
+
+  test('a port that was taken meanwhile is told with the log', async () => {
+    const double = await startPaymentProvider()
+    const port = Number(new URL(double.endpoint).port)
+    const starting = startLocalProvider({ port, logFile: join(folder, 'provider.log') })
+    await expect(starting).rejects.toMatchObject({ output: expect.stringContaining('EADDRINUSE') })
+    await double.stop()
+  })
+})

@@ -1,0 +1,14 @@
+/** Runs the double of the payment provider until it is told to end, or until the process that started it is gone. */
+import { parseArgs } from 'node:util'
+import { startPaymentProvider } from './payment-provider.ts'
+
+const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } })
+const provider = await startPaymentProvider({ port: Number(values.port) })
+const end = async () => {
+  await provider.stop()
+  process.exit()
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end)
+process.once('disconnect', end)
+process.send?.('listening')
+console.log(`The double of the payment provider listens on ${provider.endpoint}`)

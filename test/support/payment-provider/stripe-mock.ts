@@ -1,0 +1,77 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { freePort } from '../free-port.ts'
+
+const version = 'v0.203.0'
+const module = 'github.com/stripe/stripe-mock'
+const cache = join(import.meta.dirname, '../../../node_modules/.cache/stripe-mock')
+const readyWithinMilliseconds = 30_000
+
+export interface StripeMock {
+  endpoint: string
+  stop(): Promise<void>
+}
+
+/** Whether stripe-mock can be built here: it is not published as a binary by a package registry. */
+export const hasGo = spawnSync('go', ['version']).status === 0
+
+/** Stripe's own mock, which checks requests against Stripe's description of its API; built once, on loopback. */
+export async function startStripeMock(): Promise<StripeMock> {
+  const binary = await ensureBinary()
+  const port = await freePort()
+  const endpoint = `http://127.0.0.1:${port}`
+  const child = spawn(binary, ['-http-addr', `127.0.0.1:${port}`], { stdio: 'ignore' })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.removeListener('exit', kill))
+  await once(child, 'spawn')
+  if (!(await answers(endpoint, child))) {
+    kill()
+    throw new Error(`stripe-mock ${version} did not answer within ${readyWithinMilliseconds / 1000} s`)
+  }
+  return { endpoint, stop: () => stop(child) }
+}
+
+/** The path of the binary, built from the Go module proxy the first time. */
+async function ensureBinary(): Promise<string> {
+  const folder = join(cache, version)
+  const binary = join(folder, 'stripe-mock')
+  if (existsSync(binary)) return binary
+  await mkdir(cache, { recursive: true })
+  const aside = await mkdtemp(join(cache, 'build-'))
+  try {
+    const env = { ...process.env, GOBIN: aside }
+    await promisify(execFile)('go', ['install', `${module}@${version}`], { env })
+    // Renaming shows other runs the folder whole or not at all; where one was quicker, its folder serves.
+    await rename(aside, folder).catch((error) => {
+      if (!existsSync(binary)) throw error
+    })
+  } finally {
+    await rm(aside, { recursive: true, force: true })
+  }
+  return binary
+}
+
+async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
+  const deadline = performance.now() + readyWithinMilliseconds
+  while (performance.now() < deadline && child.exitCode === null) {
+    // Any answer will do: without a key it is a 401.
+    const response = await fetch(endpoint).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response) return true
+    await sleep(50)
+  }
+  return false
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** One request, as far as the double cares for it. */
+export interface Call {
+  /** Counts all requests from 1. */
+  number: number
+  method: string
+  /** Without the version in front: `/refunds`. */
+  path: string
+  /** Of the query, or of a form-encoded body. */
+  parameters: Record<string, string>
+  account: string | undefined
+  key: string | undefined
+  authorised: boolean
+}
+
+export interface Answer {
+  status: number
+  headers?: Record<string, string>
+  body: unknown
+  /** Sent only once its caller has given up. */
+  late?: boolean
+}
+
+const largestBody = 65_536
+
+/** Reads a request; undefined when its caller was gone before its end. */
+export async function readCall(request: IncomingMessage, number: number): Promise<Call | undefined> {
+  const url = new URL(request.url ?? '/', 'http://provider.localhost')
+  const { method = 'GET', headers } = request
+  const form = await textOf(request)
+  if (form === undefined) return undefined
+  return {
+    number,
+    method,
+    path: url.pathname.replace(/^\/v1(?=\/)/, ''),
+    parameters: Object.fromEntries(method === 'GET' ? url.searchParams : new URLSearchParams(form)),
+    account: headerOf(headers['stripe-account']),
+    key: headerOf(headers['idempotency-key']),
+    authorised: /^Bearer .|^Basic ./.test(headers.authorization ?? ''),
+  }
+}
+
+async function textOf(request: IncomingMessage): Promise<string | undefined> {
+  let text = ''
+  try {
+    for await (const chunk of request.setEncoding('utf8')) {
+      text += chunk
+      if (text.length > largestBody) return undefined
+    }
+    return text
+  } catch {
+    return undefined
+  }
+}
+
+function headerOf(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+export function sendAnswer(response: ServerResponse, { account, key }: Call, answer: Answer): void {
+  response.writeHead(answer.status, {
+    'Content-Type': 'application/json',
+    'Request-Id': newStripeId('req'),
+    ...(account !== undefined && { 'Stripe-Account': account }),
+    ...(key !== undefined && { 'Idempotency-Key': key }),
+    ...answer.headers,
+  })
+  response.end(JSON.stringify(answer.body))
+}
+
+/** Such as re_ and 24 characters. */
+export function newStripeId(prefix: string): string {
+  return `${prefix}_${randomBytes(12).toString('hex')}`
+}
+
+/** Stripe's error object. Some errors have no code. */
+export function errorAnswer(
+  status: number,
+  error: { type?: string; code?: string; param?: string; message: string },
+): Answer {
+  return { status, body: { error: { type: 'invalid_request_error', ...error } } }
+}
+
+/** What Stripe says when it is at fault itself. */
+export function serverError(status = 500): Answer {
+  return errorAnswer(status, { type: 'api_error', message: 'An unknown error occurred' })
+}
