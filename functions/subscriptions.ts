@@ -1,15 +1,16 @@
 import type { Use } from '#shared/platform/http/route.ts'
+import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 /** What a function that nobody calls may do beyond what those of requests may. */
-export type ConsumerUse = 'bus.publish' | 'webhooks.send' | 'webhooks.receive'
+export type ConsumerUse = 'bus.publish' | 'queues.send' | `queue.${TaskQueue}`
 
 /** A function that AWS invokes for something other than a request. */
 export interface Subscription {
   name: string
   folder: string
   description: string
-  /** What feeds it: changes of the table that carry events or that are received events; the queue of those; the clock. */
-  source: 'stream.outbox' | 'stream.inbox' | 'queue.webhooks' | 'every.minute'
+  /** What feeds it: changes of the table that carry events, or tasks; a queue of tasks; the clock. */
+  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute'
   uses: readonly (Use | ConsumerUse)[]
   /** What people lose when it fails, in a sentence: the text of its alarm. */
   breaks: string
@@ -20,24 +21,24 @@ export const subscriptions: readonly Subscription[] = [
     name: 'events.relay',
     folder: 'platform/relay-events',
     description: 'Publish what the table’s stream carries',
-    source: 'stream.outbox',
+    source: { stream: 'outbox' },
     uses: ['bus.publish'],
     breaks: 'Nothing that happens in the service reaches its subscribers.',
   },
   {
-    name: 'webhooks.enqueue',
-    folder: 'webhooks/enqueue-events',
-    description: 'Queue received events',
-    source: 'stream.inbox',
-    uses: ['webhooks.send'],
-    breaks: 'Events of other services are received and kept, but not handled.',
+    name: 'tasks.enqueue',
+    folder: 'platform/enqueue-tasks',
+    description: 'Queue the work that goes on after a commit',
+    source: { stream: 'tasks' },
+    uses: ['queues.send'],
+    breaks: 'What goes on after a request stands still: received events are kept, but not handled.',
   },
   {
     name: 'webhooks.handle',
     folder: 'webhooks/handle-event',
     description: 'Handle received events',
-    source: 'queue.webhooks',
-    uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'webhooks.receive'],
+    source: { queue: 'webhooks' },
+    uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'queue.webhooks'],
     breaks: 'Orders, refunds and carts do not follow what other services tell.',
   },
   {

@@ -14,7 +14,7 @@ import type { FunctionCodes } from './function-entries.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
-import { webhookQueue } from './webhook-queue.ts'
+import { workQueues } from './work-queues.ts'
 
 export interface CommerceStackProps {
   stage: Stage
@@ -35,8 +35,8 @@ export class CommerceStack extends Stack {
     const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
     const files = filesBucket(this, stage)
-    const webhooks = webhookQueue(this, settings)
-    const resources = { table, secret, partners, bus, files, webhooks }
+    const queues = workQueues(this, settings)
+    const resources = { table, secret, partners, bus, files, queues }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })

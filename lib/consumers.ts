@@ -13,7 +13,6 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
-import { inboxPrefix } from '#shared/webhooks/inbox.ts'
 import { deadLetterQueue } from './dead-letters.ts'
 import { codeOf } from './endpoint-functions.ts'
 import type { FunctionCodes } from './function-entries.ts'
@@ -21,7 +20,7 @@ import { environmentOf } from './function-environment.ts'
 import { grantStreamRead, grantUses, type Resources } from './grants.ts'
 import { pascalCase, serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
-import type { WebhookQueue } from './webhook-queue.ts'
+import type { WorkQueue } from './work-queues.ts'
 
 export interface ConsumersProps {
   stage: Stage
@@ -63,15 +62,14 @@ function feed(
   resources: Resources,
   scope: Construct,
 ): Queue | undefined {
-  if (source === 'queue.webhooks') return feedFromQueue(handler, resources.webhooks)
   if (source === 'every.minute') return feedEachMinute(handler)
+  if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
   const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
-  const filter = source === 'stream.inbox' ? inboxInserted : { dynamodb: { NewImage: outboxPresent } }
-  feedFromStream(handler, resources.table, filter, deadLetters)
+  feedFromStream(handler, resources.table, streamFilters[source.stream], deadLetters)
   return deadLetters
 }
 
-function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WebhookQueue): Queue {
+function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WorkQueue): Queue {
   const mapping = new EventSourceMapping(handler, 'Queue', {
     target: handler,
     eventSourceArn: queue.queueArn,
@@ -141,10 +139,11 @@ function feedFromStream(handler: LambdaFunction, table: Table, filter: object, d
   })
 }
 
-/** A filter sees only leaves, so the outbox is recognised by a member that it always has. */
-const outboxPresent = { outbox: { M: { occurred_at: { S: FilterRule.exists() } } } }
-
-const inboxInserted = {
-  eventName: FilterRule.isEqual('INSERT'),
-  dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(inboxPrefix) } } },
+/** A filter sees only leaves, so each is recognised by a member that it always has. */
+const streamFilters = {
+  outbox: { dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: FilterRule.exists() } } } } } },
+  tasks: {
+    eventName: FilterRule.isEqual('INSERT'),
+    dynamodb: { NewImage: { task: { M: { queue: { S: FilterRule.exists() } } } } },
+  },
 }

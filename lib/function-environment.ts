@@ -1,9 +1,15 @@
+import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { type Resources, type Right, usesFiles } from './grants.ts'
 
 /** Where a function finds what it uses. */
 export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
-  const { table, secret, partners, files, bus, webhooks } = resources
+  const { table, secret, partners, files, bus, queues } = resources
   const usesOneOf = (...rights: Right[]) => rights.some((right) => uses.includes(right))
+  const addresses = Object.entries(queues).flatMap(([name, { queue }]) =>
+    usesOneOf('queues.send', `queue.${name as TaskQueue}`)
+      ? [[addressVariable(name as TaskQueue), queue.queueUrl]]
+      : [],
+  )
   return {
     ...(uses.some((use) => use.startsWith('table.')) && { TABLE_NAME: table.tableName }),
     ...(usesOneOf('secret.read') && { SECRET_ARN: secret.secretArn }),
@@ -11,6 +17,6 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
     ...(usesOneOf('secret.webhooks') && { WEBHOOKS_SECRET_ARN: partners.webhooks.secretArn }),
     ...(usesFiles(uses) && { FILES_BUCKET: files.bucketName }),
     ...(usesOneOf('bus.publish') && { EVENT_BUS_NAME: bus.eventBusName }),
-    ...(usesOneOf('webhooks.send', 'webhooks.receive') && { WEBHOOKS_QUEUE_URL: webhooks.queue.queueUrl }),
+    ...Object.fromEntries(addresses),
   }
 }

@@ -8,9 +8,10 @@ import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
+import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
-import type { WebhookQueue } from './webhook-queue.ts'
+import type { WorkQueues } from './work-queues.ts'
 
 /** What the functions of one deployment work on. */
 export interface Resources {
@@ -19,7 +20,7 @@ export interface Resources {
   partners: PartnerSecrets
   bus: EventBus
   files: Bucket
-  webhooks: WebhookQueue
+  queues: WorkQueues
 }
 
 /** Everything that a function can say it uses. */
@@ -64,19 +65,11 @@ const rights = {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,
   },
-  'webhooks.send': {
+  'queues.send': {
     actions: ['sqs:SendMessage'],
-    on: ({ webhooks }) => webhooks.queue.queueArn,
+    on: ({ queues }) => Object.values(queues).map(({ queue }) => queue.queueArn),
   },
-  'webhooks.receive': {
-    actions: [
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:GetQueueAttributes',
-      'sqs:ChangeMessageVisibility',
-    ],
-    on: ({ webhooks }) => webhooks.queue.queueArn,
-  },
+  'queue.webhooks': receiving('webhooks'),
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
@@ -87,14 +80,26 @@ const rights = {
     actions: ['s3:GetObject'],
     on: exportsOf,
   },
-} satisfies Record<Right, { actions: string[]; on: (resources: Resources) => string }>
+} satisfies Record<Right, { actions: string[]; on: (resources: Resources) => string | string[] }>
 
 export function grantUses(grantee: IFunction, uses: readonly Right[], resources: Resources): void {
   for (const use of uses) {
     const { actions, on } = rights[use]
-    Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)] })
+    Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
   }
   if (usesFiles(uses)) acknowledgeExports(grantee, resources)
+}
+
+function receiving(name: TaskQueue) {
+  return {
+    actions: [
+      'sqs:ReceiveMessage',
+      'sqs:DeleteMessage',
+      'sqs:GetQueueAttributes',
+      'sqs:ChangeMessageVisibility',
+    ],
+    on: ({ queues }: Resources) => queues[name].queue.queueArn,
+  }
 }
 
 export function usesFiles(uses: readonly Right[]): boolean {

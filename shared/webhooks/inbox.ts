@@ -1,3 +1,4 @@
+import type { Task } from '../platform/queue/tasks.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Change } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/writes.ts'
@@ -6,6 +7,8 @@ import type { WebhookEvent } from './webhook-event.ts'
 /** An event as it was received, once for each event_id. */
 export interface InboxItem extends Key {
   event: WebhookEvent
+  /** Its handling. */
+  task: Task
   /** `received` until its handler's effects are committed. */
   state: 'received' | 'handled'
   /** Of the request that brought it; its effects carry it on. */
@@ -14,16 +17,8 @@ export interface InboxItem extends Key {
   expires_at: number
 }
 
-/** Of the partition keys of received events. */
-export const inboxPrefix = 'inbox#'
-
 export function inboxKey(eventId: string): Key {
-  return { pk: `${inboxPrefix}${eventId}`, sk: 'event' }
-}
-
-/** The event that lies under a partition key, if it is one of the inbox. */
-export function eventIdOf(pk: string): string | undefined {
-  return pk.startsWith(inboxPrefix) ? pk.slice(inboxPrefix.length) : undefined
+  return { pk: `inbox#${eventId}`, sk: 'event' }
 }
 
 /** An event that is received. @param now milliseconds since 1970 */
@@ -31,6 +26,7 @@ export function received(event: WebhookEvent, correlationId: string, now: number
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id),
     event,
+    task: { queue: 'webhooks', body: event.event_id },
     state: 'received',
     correlation_id: correlationId,
     expires_at: Math.floor(now / 1000) + days * 24 * 3600,

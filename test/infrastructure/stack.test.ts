@@ -4,6 +4,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { functionEntries, preflight } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
 import { pascalCase } from '#lib/service-function.ts'
+import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
@@ -138,6 +139,11 @@ describe('rights', () => {
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
   const exports = { 'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, '/exports/*']] }
 
+  const receiving = (name: string): [string, unknown][] =>
+    ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map((action) => [
+      `sqs:${action}`,
+      queueOf(name),
+    ])
   const expected: Record<Right, [action: string, on: unknown][]> = {
     'table.read': [
       ['dynamodb:GetItem', table],
@@ -152,13 +158,8 @@ describe('rights', () => {
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
     'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
     'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
-    'webhooks.send': [['sqs:SendMessage', queueOf('Webhooks')]],
-    'webhooks.receive': [
-      'ReceiveMessage',
-      'DeleteMessage',
-      'GetQueueAttributes',
-      'ChangeMessageVisibility',
-    ].map((action) => [`sqs:${action}`, queueOf('Webhooks')]),
+    'queues.send': Object.keys(taskQueues).map((name) => ['sqs:SendMessage', queueOf(pascalCase(name))]),
+    'queue.webhooks': receiving('Webhooks'),
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],
@@ -184,7 +185,7 @@ describe('rights', () => {
       ['xray:PutTraceSegments', '*'],
       ['xray:PutTelemetryRecords', '*'],
       ...uses.flatMap((use) => expected[use]),
-      ...(source?.startsWith('stream.') ? ofStreams(name) : []),
+      ...(typeof source === 'object' && 'stream' in source ? ofStreams(name) : []),
     ]
     const { PolicyDocument: policy } = resourceNamed(template, 'AWS::IAM::Policy', `${id}RoleDefaultPolicy`)
       .Properties as { PolicyDocument: { Statement: Statement[] } }

@@ -1,0 +1,51 @@
+import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { sendAll } from '#shared/platform/queue/sqs.ts'
+import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
+
+const log = powertoolsLog('commerce-api')
+/** The most messages of one call. */
+const batchSize = 10
+
+interface QueuedTask {
+  queue: TaskQueue
+  body: string
+  sequenceNumber: string
+}
+
+/**
+ * Queues the work that new items carry, in the order of the stream. It is delivered again from the first that failed,
+ * and whoever handles a task expects to get it twice.
+ */
+export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
+  for (const batch of batchesOf(Records.flatMap(taskOf))) {
+    const [{ queue }] = batch
+    const bodies = batch.map(({ body }) => body)
+    const failed = await sendAll(process.env[addressVariable(queue)] ?? '', bodies).catch(
+      (fault: unknown) => {
+        log.worked({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
+        return batch.map(() => true)
+      },
+    )
+    const first = batch[failed.indexOf(true)]
+    if (first) return { batchItemFailures: [{ itemIdentifier: first.sequenceNumber }] }
+  }
+  return { batchItemFailures: [] }
+}
+
+function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
+  const { queue, body } = dynamodb?.NewImage?.task?.M ?? {}
+  if (eventName !== 'INSERT' || !queue?.S || body?.S === undefined) return []
+  return [{ queue: queue.S as TaskQueue, body: body.S, sequenceNumber: dynamodb?.SequenceNumber ?? '' }]
+}
+
+/** Neighbours of one queue, at most ten. */
+function batchesOf(tasks: readonly QueuedTask[]): [QueuedTask, ...QueuedTask[]][] {
+  const batches: [QueuedTask, ...QueuedTask[]][] = []
+  for (const task of tasks) {
+    const batch = batches.at(-1)
+    if (batch && batch.length < batchSize && batch[0].queue === task.queue) batch.push(task)
+    else batches.push([task])
+  }
+  return batches
+}

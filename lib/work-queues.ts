@@ -1,0 +1,32 @@
+import { Duration } from 'aws-cdk-lib'
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { type TaskQueue, taskQueues } from '#shared/platform/queue/tasks.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { deadLetterQueue } from './dead-letters.ts'
+import { pascalCase } from './service-function.ts'
+
+/** A queue of work, and the one for what was tried as often as the settings say. */
+export interface WorkQueue {
+  queue: Queue
+  deadLetters: Queue
+}
+
+export type WorkQueues = Readonly<Record<TaskQueue, WorkQueue>>
+
+/** A queue for each kind of work that goes on after a commit. */
+export function workQueues(scope: Construct, settings: Settings): WorkQueues {
+  const made = Object.entries(taskQueues).map(([name, { attempts }]) => {
+    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
+    const queue = new Queue(scope, pascalCase(name), {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+      // Six times as long as its function may take, as AWS advises.
+      visibilityTimeout: Duration.seconds(180),
+      deadLetterQueue: { queue: deadLetters, maxReceiveCount: attempts(settings) },
+    })
+    return [name, { queue, deadLetters }]
+  })
+  return Object.fromEntries(made)
+}
