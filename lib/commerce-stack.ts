@@ -48,6 +48,7 @@ export class CommerceStack extends Stack {
       alarms(this, { stage, settings, api, endpoints, preflightHandler, consumers: consuming })
     Tags.of(this).add('service', 'commerce')
 
+    new CfnOutput(this, 'BaseUrl', { value: api.url })
     new CfnOutput(this, 'RestApiId', { value: api.restApiId })
     new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })
     new CfnOutput(this, 'TableName', { value: table.tableName })

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib'
+import { CfnOutput, Duration } from 'aws-cdk-lib'
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { type TaskQueue, taskQueues } from '#shared/platform/queue/tasks.ts'
@@ -14,6 +14,15 @@ export interface WorkQueue {
 
 export type WorkQueues = Readonly<Record<TaskQueue, WorkQueue>>
 
+/** The outputs of the stack that tell where a queue and its dead letters are. */
+export function queueOutput(queue: TaskQueue): string {
+  return `${pascalCase(queue)}QueueUrl`
+}
+
+export function deadLettersOutput(queue: TaskQueue): string {
+  return `${pascalCase(queue)}DeadLettersUrl`
+}
+
 /** A queue for each kind of work that goes on after a commit. */
 export function workQueues(scope: Construct, settings: Settings): WorkQueues {
   const made = Object.entries(taskQueues).map(([name, { attempts }]) => {
@@ -26,6 +35,8 @@ export function workQueues(scope: Construct, settings: Settings): WorkQueues {
       visibilityTimeout: Duration.seconds(180),
       deadLetterQueue: { queue: deadLetters, maxReceiveCount: attempts(settings) },
     })
+    new CfnOutput(scope, queueOutput(name as TaskQueue), { value: queue.queueUrl })
+    new CfnOutput(scope, deadLettersOutput(name as TaskQueue), { value: deadLetters.queueUrl })
     return [name, { queue, deadLetters }]
   })
   return Object.fromEntries(made)

@@ -14,7 +14,7 @@ const QUIET = ['--no-notices', '--no-version-reporting', '--no-color', '--ci']
 const SILENCE = { CDK_DISABLE_CLI_TELEMETRY: 'true', CDK_DISABLE_VERSION_CHECK: '1', NO_COLOR: '1' }
 
 /** What the running service is reached by; the stack's outputs carry these names. */
-export interface StackOutputs {
+export interface StackOutputs extends Readonly<Record<string, string>> {
   readonly RestApiId: string
   readonly StageName: string
   readonly TableName: string

@@ -13,15 +13,20 @@ export interface ServiceFile {
   readonly region: string
   readonly table: string
   readonly event_bus: string
+  /** All outputs of the stack, for the commands. */
+  readonly outputs: Readonly<Record<string, string>>
 }
 
 export function describeService(endpoint: string, outputs: StackOutputs): ServiceFile {
+  const baseUrl = `${endpoint}/restapis/${outputs.RestApiId}/${outputs.StageName}/_user_request_`
   return {
-    base_url: `${endpoint}/restapis/${outputs.RestApiId}/${outputs.StageName}/_user_request_`,
+    base_url: baseUrl,
     aws_endpoint: endpoint,
     region: REGION,
     table: outputs.TableName,
     event_bus: outputs.EventBusName,
+    // The engine knows the API under another address than the one that the stack tells.
+    outputs: { ...outputs, BaseUrl: baseUrl },
   }
 }
 

@@ -1,15 +1,40 @@
+import * as v from 'valibot'
+import { defineEvent, event } from '../platform/events/event-definition.ts'
+import { minorUnits, subject, subjectOnly } from '../platform/events/event-schemas.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import type { Order } from './order.ts'
+
+export const OrderCreated = defineEvent({
+  type: 'order.created',
+  version: 1,
+  summary: 'An order is there. It is told within a second.',
+  data: subjectOnly,
+})
+
+export const OrderPlaced = defineEvent({
+  type: 'order.placed',
+  version: 1,
+  summary: 'A customer placed an order.',
+  data: () =>
+    v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: v.string() }),
+})
+
+export const OrderPaid = defineEvent({
+  type: 'order.paid',
+  version: 1,
+  summary: 'An order was paid.',
+  data: subjectOnly,
+})
 
 /** What the world is told of a placed order (contract, 'Events named'). */
 export function orderPlaced({ id, tenant_id, amount_minor, currency }: Order): OutgoingEvent[] {
   return [
-    { type: 'order.created', version: 1, data: { id, tenant_id } },
-    { type: 'order.placed', version: 1, data: { id, tenant_id, order_id: id, amount_minor, currency } },
+    event(OrderCreated, { id, tenant_id }),
+    event(OrderPlaced, { id, tenant_id, order_id: id, amount_minor, currency }),
   ]
 }
 
 /** What the world is told of an order that was paid. */
 export function orderPaid({ id, tenant_id }: Order): OutgoingEvent[] {
-  return [{ type: 'order.paid', version: 1, data: { id, tenant_id } }]
+  return [event(OrderPaid, { id, tenant_id })]
 }

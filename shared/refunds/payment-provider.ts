@@ -1,13 +1,16 @@
 import type { Budget } from '../platform/limits/budget.ts'
 
-/** What the provider is asked for: the same key is the same refund, however often it is asked. */
+/** What the provider is asked for: the same refund is paid once, however often and however late it is asked for. */
 export interface ProviderRequest {
   /** The provider's account in which the tenant's charges lie. */
   account: string
   chargeId: string
   /** In minor units of the charge's currency. */
   amount: number
-  idempotencyKey: string
+  /** The refund: the provider's idempotency key is made of it, and it is kept with the payout. */
+  refundId: string
+  /** When it may have been asked for first, in milliseconds since 1970: a provider forgets its keys after a while. */
+  askedSince: number
 }
 
 /** What a provider says for good. */
@@ -28,8 +31,8 @@ export interface PaymentProvider {
   /**
    * Refunds a charge, or a part of it.
    * @param budget ends the attempts; their number and delays are the contract's retry schedule
-   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: then nobody knows whether money moved until the same key is
-   * asked again
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: then nobody knows whether money moved until the same
+   * refund is asked for again
    */
   refund(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome>
 }

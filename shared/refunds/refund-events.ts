@@ -1,7 +1,16 @@
+import { defineEvent, event } from '../platform/events/event-definition.ts'
+import { subjectOnly } from '../platform/events/event-schemas.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import type { Refund } from './refund.ts'
 
+export const RefundSucceeded = defineEvent({
+  type: 'refund.succeeded',
+  version: 1,
+  summary: 'The payment provider paid a refund.',
+  data: subjectOnly,
+})
+
 /** What the world is told of a refund that the provider completed (contract, 'Events named'). */
 export function refundSucceeded({ id, tenant_id }: Refund): OutgoingEvent[] {
-  return [{ type: 'refund.succeeded', version: 1, data: { id, tenant_id } }]
+  return [event(RefundSucceeded, { id, tenant_id })]
 }

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../platform/errors/catalogue.ts'
 import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import { created, type Reply, refusal } from '../platform/http/reply.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, settle, viewOf } from './refund.ts'
@@ -10,32 +11,46 @@ import { failedRefund, findRefund, settledRefund, succeededRefund } from './refu
 
 type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget'>
 
+/** So long after it was made, hardly anything but its own request has touched a refund. */
+const freshMilliseconds = 10_000
+
 /**
- * Asks the provider for a pending refund and decides what comes of it. It may be asked again and again: the
- * provider's key is the refund's id, so that one payout comes of all of them.
+ * Asks the provider for a refund and decides what comes of it. It may be asked again and again: the refund's id goes
+ * with the request, so that one payout comes of all of them.
+ * @param made the refund as its intent recorded it
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending
  */
 export async function settleRefund(
-  { tenant, id }: { tenant: string; id: string },
+  made: Refund,
   provider: PaymentProvider,
   context: Circumstances,
 ): Promise<Reply> {
-  const { table, settings, now, budget } = context
-  const refund = await findRefund(table, tenant, id)
-  if (!refund) throw new Error('an intent was committed without its refund')
+  const isFresh = context.now() - timeOf(made.id) < freshMilliseconds
+  return settleFrom(isFresh ? made : await currentRefund(made, context), provider, context)
+}
+
+async function settleFrom(refund: Refund, provider: PaymentProvider, context: Circumstances): Promise<Reply> {
+  const { settings, now, budget } = context
   if (refund.status !== 'pending') return alreadySettled(refund, settings)
   const outcome = await provider.refund(
     {
-      account: accountOf(tenant, settings),
+      account: accountOf(refund.tenant_id, settings),
       chargeId: refund.charge_id,
       amount: refund.amount,
-      idempotencyKey: `refund-${refund.id}`,
+      refundId: refund.id,
+      askedSince: timeOf(refund.id),
     },
     budget,
   )
-  // An event of the provider may settle it at this very moment: then that is what became of it.
-  const again = () => settleRefund({ tenant, id }, provider, context)
-  return { ...decided(refund, outcome, settings, now()), refused: again }
+  // It was settled meanwhile, by an event of the provider perhaps: then that is what became of it.
+  const refused = async () => settleFrom(await currentRefund(refund, context), provider, context)
+  return { ...decided(refund, outcome, settings, now()), refused }
+}
+
+async function currentRefund({ tenant_id, id }: Refund, { table }: Circumstances): Promise<Refund> {
+  const refund = await findRefund(table, tenant_id, id)
+  if (!refund) throw new Error('an intent was committed without its refund')
+  return refund
 }
 
 function decided(refund: Refund, outcome: ProviderOutcome, settings: Settings, now: number): Reply {

@@ -12,6 +12,8 @@ const delays = [
   [800, 1600],
 ] as const
 const longestDelayMilliseconds = 2000
+/** Stripe keeps a key for 24 hours at least. Later, it would be a new one, so that the payout is looked for first. */
+const keyLifeMilliseconds = 20 * 3600 * 1000
 /** All attempts and delays together. */
 const wholeMilliseconds = 10_000
 
@@ -19,6 +21,9 @@ const wholeMilliseconds = 10_000
 const underWay = new Set(['', 'idempotency_key_in_use', 'lock_timeout'])
 const noSuchCharge = new Set(['resource_missing', 'account_invalid'])
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
+
+/** Under this name a payout at Stripe holds the refund's id. */
+const metadataName = 'refund_id'
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 
@@ -40,7 +45,7 @@ export function stripeProvider(options: {
         const timeout = Math.min(attemptMilliseconds, remaining())
         if (timeout < 1) throw fail('DEPENDENCY.timeout')
         try {
-          return await ask(stripe, request, timeout)
+          return await askOnce(stripe, request, timeout, clock)
         } catch (thrown) {
           if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
           if (!isTransient(thrown)) return refused(thrown)
@@ -75,12 +80,40 @@ function within(budget: Budget, clock: Clock): () => number {
 }
 
 /** @throws StripeError */
-async function ask(stripe: Stripe, request: ProviderRequest, timeout: number): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, idempotencyKey } = request
-  const { id, status, currency, lastResponse } = await stripe.refunds.create(
-    { charge: chargeId, amount },
-    { stripeAccount: account, idempotencyKey, timeout },
+async function askOnce(
+  stripe: Stripe,
+  request: ProviderRequest,
+  timeout: number,
+  clock: Clock,
+): Promise<ProviderOutcome> {
+  const keyIsKnown = clock.now() - request.askedSince < keyLifeMilliseconds
+  const paid = keyIsKnown ? undefined : await findPayout(stripe, request, timeout)
+  return paid ? outcomeOf(paid, true) : create(stripe, request, timeout)
+}
+
+async function create(stripe: Stripe, request: ProviderRequest, timeout: number): Promise<ProviderOutcome> {
+  const { account, chargeId, amount, refundId } = request
+  const made = await stripe.refunds.create(
+    { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
+    { stripeAccount: account, idempotencyKey: `refund-${refundId}`, timeout },
   )
+  // Typed as an object, and with this client a Headers.
+  const headers = new Headers(made.lastResponse.headers)
+  return outcomeOf(made, headers.get('idempotent-replayed') === 'true')
+}
+
+/** What was paid for a refund, told by what it left with the payout. */
+async function findPayout(
+  stripe: Stripe,
+  { account, chargeId, refundId }: ProviderRequest,
+  timeout: number,
+): Promise<Stripe.Refund | undefined> {
+  const ofCharge = stripe.refunds.list({ charge: chargeId, limit: 100 }, { stripeAccount: account, timeout })
+  for await (const refund of ofCharge) if (refund.metadata?.[metadataName] === refundId) return refund
+  return undefined
+}
+
+function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
   switch (status) {
     case 'succeeded':
     case 'pending':
@@ -89,8 +122,7 @@ async function ask(stripe: Stripe, request: ProviderRequest, timeout: number): P
         status: status === 'succeeded' ? 'succeeded' : 'pending',
         providerRefundId: id,
         currency: currency?.toUpperCase(),
-        // Typed as an object, and with this client a Headers.
-        replayed: new Headers(lastResponse.headers).get('idempotent-replayed') === 'true',
+        replayed,
       }
     case 'failed':
     case 'canceled':

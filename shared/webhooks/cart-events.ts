@@ -1,15 +1,41 @@
 import * as v from 'valibot'
 import type { Cart } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
+import { defineEvent } from '../platform/events/event-definition.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
 import type { Key } from '../platform/table/keys.ts'
 import { create, replace } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
-import type { Handler } from './handler.ts'
+import { type Handler, received } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const CartState = v.object({ amount_minor: amount, currency: v.pipe(v.string(), v.regex(/^[A-Z]{3}$/)) })
 const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
+
+/** The cart is data.cart_id where that is given, else data.id. */
+const aboutCart = { ...received, cart_id: v.exactOptional(v.string()) }
+
+export const CartUpdated = defineEvent({
+  type: 'cart.updated',
+  version: 1,
+  summary: 'A cart changed: its amount and currency as they are now.',
+  data: (settings) => v.pipe(cartData(settings), openPoint('discount.cartFields')),
+})
+
+export const GiftcardApplied = defineEvent({
+  type: 'giftcard.applied',
+  version: 1,
+  summary: 'A gift card was put on a cart. Told twice, it is one line.',
+  data: () => v.looseObject({ ...aboutCart, ...GiftCard.entries }),
+})
+
+export const TaxRecalculated = defineEvent({
+  type: 'tax.recalculated',
+  version: 1,
+  summary: 'The tax of a cart was calculated anew.',
+  data: () => v.looseObject(aboutCart),
+})
 
 /** The cart as it was at occurred_at, unless something later is known of it. */
 export const cartUpdated: Handler = async (event, { table, settings, tenant }) => {
@@ -77,4 +103,20 @@ function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amo
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     return inside ? (value as Record<string, unknown>)[name] : undefined
   }, event)
+}
+
+/** The data of cart.updated: amount and currency stand where the settings say. */
+function cartData(settings: Settings) {
+  const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
+  const { amount_minor, currency } = CartState.entries
+  return v.intersect([
+    v.looseObject(aboutCart),
+    schemaAt(amountPath, amount_minor),
+    schemaAt(currencyPath, currency),
+  ])
+}
+
+function schemaAt(path: string, schema: v.GenericSchema): v.GenericSchema {
+  const inData = path.split('.').slice(1)
+  return inData.reduceRight((inner, name): v.GenericSchema => v.looseObject({ [name]: inner }), schema)
 }

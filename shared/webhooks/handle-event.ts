@@ -2,20 +2,9 @@ import { tenantPattern } from '../platform/auth/tenant.ts'
 import { timestamp } from '../platform/clock.ts'
 import { type Committer, commit } from '../platform/idempotency/commit.ts'
 import type { Settings } from '../settings/register.ts'
-import { cartUpdated, giftcardApplied, taxRecalculated } from './cart-events.ts'
-import type { Handler } from './handler.ts'
 import { handled, type InboxItem, inboxKey } from './inbox.ts'
-import { orderPaid } from './order-paid.ts'
-import { refundSucceeded } from './refund-succeeded.ts'
+import { receivedEvents } from './received-events.ts'
 import type { WebhookEvent } from './webhook-event.ts'
-
-const handlers: Readonly<Record<string, Handler>> = {
-  'order.paid': orderPaid,
-  'refund.succeeded': refundSucceeded,
-  'cart.updated': cartUpdated,
-  'giftcard.applied': giftcardApplied,
-  'tax.recalculated': taxRecalculated,
-}
 
 /**
  * Handles a received event once: its effects and the note that it was handled are one transaction. A type that nobody
@@ -31,10 +20,10 @@ export async function handleEvent(
   if (!item) throw new Error('an event was queued that is not in the inbox')
   if (item.state === 'handled') return 'known'
   const { event, correlation_id } = item
-  const handler = Object.hasOwn(handlers, event.type) ? handlers[event.type] : undefined
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
-  const effects = (await handler?.(event, handling)) ?? {}
+  const known = receivedEvents.find(({ definition }) => definition.type === event.type)
+  const effects = (await known?.handler(event, handling)) ?? {}
   const correlation = { id: correlation_id, traceparent: undefined, tracestate: undefined }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],

@@ -2,7 +2,15 @@ import { orderPaid as told } from '../orders/order-events.ts'
 import { asOrder, changedOrder } from '../orders/order-store.ts'
 import { timestamp } from '../platform/clock.ts'
 import { fail } from '../platform/errors/failure.ts'
-import type { Handler } from './handler.ts'
+import { defineEvent } from '../platform/events/event-definition.ts'
+import { aboutOne, type Handler } from './handler.ts'
+
+export const OrderPaid = defineEvent({
+  type: 'order.paid',
+  version: 1,
+  summary: 'An order was paid; data.id is the order.',
+  data: aboutOne,
+})
 
 /** Moves an order where the deployment's transitions say; an order that is not here yet may still come. */
 export const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {

@@ -1,8 +1,16 @@
 import { fail } from '../platform/errors/failure.ts'
+import { defineEvent } from '../platform/events/event-definition.ts'
 import { settle } from '../refunds/refund.ts'
 import { refundSucceeded as told } from '../refunds/refund-events.ts'
 import { asRefund, succeededRefund } from '../refunds/refund-store.ts'
-import type { Handler } from './handler.ts'
+import { aboutOne, type Handler } from './handler.ts'
+
+export const RefundSucceeded = defineEvent({
+  type: 'refund.succeeded',
+  version: 1,
+  summary: 'The payment provider completed a refund; data.id is the refund.',
+  data: aboutOne,
+})
 
 /** Settles a refund that the provider had accepted; one that is settled stays as it is, with its one ledger entry. */
 export const refundSucceeded: Handler = async ({ data }, { table, now }) => {

@@ -9,10 +9,13 @@ import { issueToken, type TokenRequest } from '#bin/token.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
+const stackName = 'commerce-local'
 export const profile = join(root, 'shared/settings/profiles/local.json')
 
 export interface Deployment extends ServiceFile {
   enginePid: number
+  /** Where the double of the payment provider is. */
+  paymentProvider: string
   token(who?: Partial<TokenRequest>): Promise<string>
   /** A request over HTTP; `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
@@ -38,7 +41,7 @@ export interface HttpAnswer {
 
 /** Deploys the whole stack to a local AWS of its own, as `npm start` does. */
 export async function deploy(): Promise<Deployment> {
-  const settings = await smallExports()
+  const settings = await impatientProfile()
   const local = await startLocalService({
     port: await freePort(),
     settings,
@@ -57,18 +60,23 @@ export async function deploy(): Promise<Deployment> {
   return {
     ...service,
     enginePid: engine.pid,
+    paymentProvider: local.paymentProvider?.endpoint ?? '',
     token,
     stop: () => local.stop(),
     async run(command, ...args) {
-      const { stdout } = await promisify(execFile)('node', [join(root, `bin/${command}.ts`), ...args], {
-        env: {
-          PATH: process.env.PATH ?? '',
-          AWS_ENDPOINT_URL: service.aws_endpoint,
-          AWS_REGION: service.region,
-          AWS_ACCESS_KEY_ID: 'local',
-          AWS_SECRET_ACCESS_KEY: 'local',
+      const { stdout } = await promisify(execFile)(
+        'node',
+        [join(root, `bin/${command}.ts`), ...args, '--stack', stackName],
+        {
+          env: {
+            PATH: process.env.PATH ?? '',
+            AWS_ENDPOINT_URL: service.aws_endpoint,
+            AWS_REGION: service.region,
+            AWS_ACCESS_KEY_ID: 'local',
+            AWS_SECRET_ACCESS_KEY: 'local',
+          },
         },
-      })
+      )
       return stdout
         .trim()
         .split('\n')
@@ -94,10 +102,12 @@ export async function deploy(): Promise<Deployment> {
   }
 }
 
-/** The profile that is shipped, with exports that are soon too large for an answer, and a payment provider of its own. */
-async function smallExports(): Promise<string> {
+/** The profile that is shipped, with exports that are soon too large for an answer, webhooks that are soon
+ * given up, and a payment provider of its own. */
+async function impatientProfile(): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
   values['codes.export'].inlineMaxBytes = 8192
+  values['webhooks.maxAttempts'] = 2
   values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { moneyOverHttp } from './money-over-http.ts'
 import { schemathesis } from './schemathesis.ts'
 
 let service: Deployment
@@ -29,6 +30,9 @@ const place = (key: string, options: Send = {}) =>
   })
 
 describe('discount codes over HTTP on the deployed stack', () => codesOverHttp(() => service))
+
+describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
+  moneyOverHttp(() => ({ service, listener })))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {
@@ -79,7 +83,7 @@ describe('over HTTP on the deployed stack', () => {
     const foreign = await service.send(`/v1/orders/${json.id}`, { as, headers })
     const absent = await service.send('/v1/orders/01900000-0000-7000-8000-000000000000', { as, headers })
     expect([foreign.status, foreign.text, told(foreign)]).toEqual([404, absent.text, told(absent)])
-    const records = await service.run('audit', '--tenant', 'stranger', '--table', service.table)
+    const records = await service.run('audit', '--tenant', 'stranger')
     expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
   })
 

@@ -29,7 +29,7 @@ export function quickClock(jitter = 0): TestClock {
 /** A request that no other test makes. */
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
-  const own = { chargeId: `ch_${numbered}`, idempotencyKey: `refund-${numbered}` }
+  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), askedSince: 0 }
   return { account: 'acct_acme', amount: 1000, ...own, ...changes }
 }
 
@@ -47,8 +47,8 @@ export function refund(asked: ProviderRequest, how: How = {}) {
   return provider.refund(asked, startBudget(clock, budgetMilliseconds))
 }
 
-export const callsOf = ({ idempotencyKey }: ProviderRequest) =>
-  double.calls.filter(({ key }) => key === idempotencyKey)
+export const keyOf = ({ refundId }: ProviderRequest) => `refund-${refundId}`
+export const callsOf = (asked: ProviderRequest) => double.calls.filter(({ key }) => key === keyOf(asked))
 export const paidFor = ({ account, chargeId }: ProviderRequest) =>
   double.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
 
@@ -56,7 +56,7 @@ export const paidFor = ({ account, chargeId }: ProviderRequest) =>
 export function strike(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
   let left = times
   double.faults = ({ key }) => {
-    if (key !== asked.idempotencyKey || left === 0) return undefined
+    if (key !== keyOf(asked) || left === 0) return undefined
     left -= 1
     return fault
   }

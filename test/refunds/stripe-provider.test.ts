@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { bundle } from '#bin/bundle.ts'
 import { ROOT } from '#bin/local/environment.ts'
+import type { Clock } from '#shared/platform/clock.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { describeFault } from '#shared/platform/logging/log.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
@@ -70,7 +71,7 @@ describe('what the provider says for good', () => {
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
     const other = { ...whole, account: 'acct_other' }
     expect(await refund(other)).toMatchObject({ status: 'succeeded', replayed: false })
-    expect(await refund({ ...whole, idempotencyKey: 'other' })).toEqual({
+    expect(await refund({ ...whole, refundId: 'other' })).toEqual({
       status: 'refused',
       reason: 'exceeds_charge',
     })
@@ -137,7 +138,7 @@ describe('what is wrong with the service itself', () => {
     [401, 'StripeAuthenticationError'],
     [500, 'StripeAPIError'],
   ])('the cause says what, and quotes nobody (%d)', async (status, name) => {
-    const asked = request({ chargeId: 'ch_secret', idempotencyKey: 'secret-key' })
+    const asked = request({ chargeId: 'ch_secret', refundId: 'secret-id' })
     const message = `Invalid API Key provided: ${apiKey} for ch_secret`
     strike(asked, answered(error(status, { code: 'told', message })))
     const failure = await refund(asked).catch((thrown) => thrown)
@@ -147,7 +148,7 @@ describe('what is wrong with the service itself', () => {
     })
     expect(failure.cause.message).toMatch(new RegExp(`^${status} told req_\\w+$`))
     const shown = inspect(failure, { depth: 10, showHidden: true })
-    for (const secret of [apiKey, 'ch_secret', 'secret-key', 'acct_acme']) expect(shown).not.toContain(secret)
+    for (const secret of [apiKey, 'ch_secret', 'secret-id', 'acct_acme']) expect(shown).not.toContain(secret)
   })
 })
 
@@ -197,3 +198,36 @@ if (hasGo) {
     })
   })
 }
+
+describe('a refund that is asked for again when the provider may have forgotten its key', () => {
+  const days = (count: number) => count * 24 * 3600 * 1000
+  const later = (): Clock => {
+    const clock = quickClock()
+    return { ...clock, now: () => days(2) + clock.now() }
+  }
+
+  test('is found by its id, and not paid a second time', async () => {
+    const asked = request()
+    const first = await refund(asked)
+    double.forgetKeys()
+    const again = await refund(asked, { clock: later() })
+    expect(again).toEqual({ ...first, replayed: true })
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+
+  test('is paid if it was not, though others of its charge were', async () => {
+    const other = request()
+    await refund(other)
+    const asked = request({ chargeId: other.chargeId })
+    expect(await refund(asked, { clock: later() })).toMatchObject({ status: 'succeeded', replayed: false })
+    expect(paidFor(asked)).toHaveLength(2)
+  })
+
+  test('would be paid twice by its key alone', async () => {
+    const asked = request()
+    await refund(asked)
+    double.forgetKeys()
+    await refund(asked)
+    expect(paidFor(asked)).toHaveLength(2)
+  })
+})

@@ -11,6 +11,7 @@ import {
   callsOf,
   double,
   error,
+  keyOf,
   paidFor,
   quickClock,
   refund,
@@ -247,8 +248,7 @@ test('whatever fails in between, one key is one refund', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (faults) => {
       const asked = request()
-      double.faults = ({ key }) =>
-        key === asked.idempotencyKey ? faults[callsOf(asked).length - 1] : undefined
+      double.faults = ({ key }) => (key === keyOf(asked) ? faults[callsOf(asked).length - 1] : undefined)
       const settled = async (): Promise<ProviderOutcome> =>
         refund(asked, { attemptMilliseconds: 40 }).catch((thrown) => {
           expect(thrown.code).toMatch(/^DEPENDENCY\.(timeout|unavailable)$/)

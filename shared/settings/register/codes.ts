@@ -35,6 +35,12 @@ const importable = ['code', 'type', 'name', 'expiry_at'] as const
 const fieldName = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/))
 const path = v.pipe(v.string(), v.regex(/^\/codes[:/][A-Za-z]+$/))
 
+/** Where something stands in the data of an event. */
+const inData = v.pipe(
+  v.string(),
+  v.regex(/^data(\.[A-Za-z_][A-Za-z0-9_]*)+$/, 'a path such as data.amount_minor'),
+)
+
 export const codes = {
   'codes.types': setting({
     open: 'the allowed values of type, each with its pricing rule',
@@ -195,7 +201,7 @@ export const discount = {
     open: 'where the amount and currency of a cart stand in cart.updated',
     contract: 'Events',
     feature: 'discount',
-    schema: v.strictObject({ amount: v.string(), currency: v.string() }),
+    schema: v.strictObject({ amount: inData, currency: inData }),
   }),
   'discount.rejection': setting({
     open: 'the answer for an unknown, expired, archived or soft-deleted code',

@@ -13,6 +13,8 @@ export interface IdempotencyKeys {
    * replayed. Keys of one account are not those of another.
    */
   once(call: Call, carryOut: () => Promise<Answer>): Promise<Answer>
+  /** As if a day had passed. */
+  forget(): void
 }
 
 export function idempotencyKeys(): IdempotencyKeys {
@@ -29,6 +31,7 @@ export function idempotencyKeys(): IdempotencyKeys {
       fresh.answer = await carryOut()
       return fresh.answer
     },
+    forget: () => keys.clear(),
   }
 }
 

@@ -25,6 +25,8 @@ export interface PaymentProviderDouble {
   refunds(): PaidRefund[]
   /** Asked for each request; may be replaced at any time. */
   faults: (call: Call) => Fault | undefined
+  /** As Stripe does with idempotency keys after a day. */
+  forgetKeys(): void
   stop(): Promise<void>
 }
 
@@ -71,6 +73,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<PaymentPr
     endpoint: `http://127.0.0.1:${address.port}`,
     calls,
     refunds: api.paid,
+    forgetKeys: api.forgetKeys,
     faults: () => undefined,
     async stop() {
       const closed = once(server, 'close')

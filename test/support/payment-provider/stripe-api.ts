@@ -7,6 +7,7 @@ export interface StripeApi {
   answerTo(call: Call, begun: () => Promise<unknown>): Promise<Answer>
   /** What was really paid, oldest first. */
   paid(): PaidRefund[]
+  forgetKeys(): void
 }
 
 /** How many requests of each key fail where a charge is ch_down_…. */
@@ -46,6 +47,7 @@ export function stripeApi(): StripeApi {
 
   return {
     paid: () => ledger.paid(),
+    forgetKeys: () => keys.forget(),
 
     async answerTo(call, begun) {
       const { method, path, account } = call

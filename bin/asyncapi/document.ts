@@ -1,0 +1,97 @@
+import { eventDefinitions } from '#functions/events.ts'
+import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
+import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
+import { publishedEventSchema } from '#shared/platform/events/event-schemas.ts'
+import { pathOf } from '#shared/platform/http/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { receivedEvents } from '#shared/webhooks/received-events.ts'
+import { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { type Json, jsonSchema } from '../openapi/schemas.ts'
+
+/** The events of the service as this profile makes them: AsyncAPI 3.0, from the event definitions alone. */
+export function asyncapiDocument(settings: Settings): Json {
+  const received = receivedEvents.map(({ definition }) => definition)
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Commerce API events',
+      version: '1.0.0',
+      description:
+        'What the service tells on its EventBridge bus, and what it handles of other services. Delivery is at least once and in no order: consumers do once what they do for an event_id, and go by occurred_at. Whatever carries x-open-point is decided by the profile of a deployment.',
+    },
+    defaultContentType: 'application/json',
+    channels: {
+      bus: {
+        title: 'The event bus',
+        description:
+          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload.',
+        messages: messagesOf(eventDefinitions, 'published'),
+      },
+      webhooks: {
+        title: 'Received events',
+        address: pathOf(receiveEvent, settings),
+        description:
+          'Signed requests; types that are not named here are kept and acknowledged, and change nothing.',
+        messages: messagesOf(received, 'received'),
+      },
+    },
+    operations: {
+      publish: operation('send', 'bus', 'Tells what happened, once it is committed.'),
+      handle: operation('receive', 'webhooks', 'Takes what other services tell.'),
+    },
+    components: {
+      messages: {
+        ...components(eventDefinitions, 'published', (definition) => published(definition, settings)),
+        ...components(received, 'received', (definition) => receivedPayload(definition, settings)),
+      },
+      schemas: { ReceivedEvent: jsonSchema(WebhookEvent) },
+    },
+  }
+}
+
+type Direction = 'published' | 'received'
+
+/** `order.paid` in its second version as `order.paid.v2`. */
+function nameOf({ type, version }: EventDefinition): string {
+  return `${type}.v${version}`
+}
+
+function messagesOf(definitions: readonly EventDefinition[], direction: Direction): Json {
+  return Object.fromEntries(
+    definitions.map((definition) => [
+      nameOf(definition),
+      { $ref: `#/components/messages/${direction}.${nameOf(definition)}` },
+    ]),
+  )
+}
+
+function components(
+  definitions: readonly EventDefinition[],
+  direction: Direction,
+  payload: (definition: EventDefinition) => Json,
+): Json {
+  return Object.fromEntries(
+    definitions.map((definition) => [
+      `${direction}.${nameOf(definition)}`,
+      {
+        name: definition.type,
+        title: `${definition.type}, version ${definition.version}`,
+        summary: definition.summary,
+        payload: payload(definition),
+      },
+    ]),
+  )
+}
+
+function published({ type, version, data }: EventDefinition, settings: Settings): Json {
+  return jsonSchema(publishedEventSchema(type, version, data(settings)))
+}
+
+function receivedPayload({ type, data }: EventDefinition, settings: Settings): Json {
+  const narrowed = { type: { const: type }, data: jsonSchema(data(settings)) }
+  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties: narrowed }] }
+}
+
+function operation(action: 'send' | 'receive', channel: string, summary: string): Json {
+  return { action, channel: { $ref: `#/channels/${channel}` }, summary }
+}

@@ -1,0 +1,14 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+
+/** Writes a document that is made from the code; with `--check` it refuses one that is not what would be written. */
+export async function writeOrCheck(file: string, document: unknown, command: string): Promise<void> {
+  const text = `${JSON.stringify(document, null, 2)}\n`
+  if (!process.argv.includes('--check')) return writeFile(file, text)
+  const kept = await readFile(file, 'utf8').catch(() => '')
+  if (kept === text) return
+  console.error(`${relative(root, file)} is not what the code says: run ${command} and commit it`)
+  process.exitCode = 1
+}

@@ -1,0 +1,14 @@
+import { PromoApplied, PromoRejected } from '#shared/discounts/promo-events.ts'
+import { OrderCreated, OrderPaid, OrderPlaced } from '#shared/orders/order-events.ts'
+import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
+import { RefundSucceeded } from '#shared/refunds/refund-events.ts'
+
+/** Every event that the service publishes. From this list and from `receivedEvents` comes asyncapi.json. */
+export const eventDefinitions: readonly EventDefinition[] = [
+  OrderCreated,
+  OrderPlaced,
+  OrderPaid,
+  RefundSucceeded,
+  PromoApplied,
+  PromoRejected,
+]

@@ -1,0 +1,21 @@
+import type { EventDefinition } from '../platform/events/event-definition.ts'
+import {
+  CartUpdated,
+  cartUpdated,
+  GiftcardApplied,
+  giftcardApplied,
+  TaxRecalculated,
+  taxRecalculated,
+} from './cart-events.ts'
+import type { Handler } from './handler.ts'
+import { OrderPaid, orderPaid } from './order-paid.ts'
+import { RefundSucceeded, refundSucceeded } from './refund-succeeded.ts'
+
+/** The events that are handled, and how. A new one is one line. */
+export const receivedEvents: readonly { definition: EventDefinition; handler: Handler }[] = [
+  { definition: OrderPaid, handler: orderPaid },
+  { definition: RefundSucceeded, handler: refundSucceeded },
+  { definition: CartUpdated, handler: cartUpdated },
+  { definition: GiftcardApplied, handler: giftcardApplied },
+  { definition: TaxRecalculated, handler: taxRecalculated },
+]

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from '@jest/globals'
+import type { listen } from './bus-listener.ts'
+import type { Deployment, HttpAnswer, Send } from './deployment.ts'
+
+interface Running {
+  service: Deployment
+  listener: Awaited<ReturnType<typeof listen>>
+}
+
+const tenant = 'paid'
+const editor = { tenant, sub: 'cashier', scope: 'codes:read codes:write' }
+
+/** Refunds with the double of the provider, signed events through their queue, and discounts on the carts they tell of. */
+export function moneyOverHttp(running: () => Running): void {
+  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const post = (path: string, key: string, body: unknown, options: Send = {}) =>
+    running().service.send(path, {
+      method: 'POST',
+      as: editor,
+      body,
+      ...options,
+      headers: { 'Idempotency-Key': key, ...options.headers },
+    })
+  const refund = (key: string, charge_id: string, amount: number) =>
+    post('/v1/refunds', key, { charge_id, amount })
+  const paidOut = async (charge: string) => {
+    const answer = await fetch(`${running().service.paymentProvider}/refunds?charge=${charge}`)
+    const { data } = (await answer.json()) as { data: { amount: number }[] }
+    return data.map(({ amount }) => amount)
+  }
+  const ledger = () => running().service.run('ledger', '--tenant', tenant)
+  const tell = async (type: string, id: string, data: object = {}, ...more: string[]) => {
+    const { service } = running()
+    const about = ['--type', type, '--id', id, '--tenant', tenant, '--data', JSON.stringify(data)]
+    const [line] = await service.run('webhook', ...about, '--url', service.base_url, ...more)
+    return line
+  }
+  const eventually = async (condition: () => Promise<boolean>, seconds: number) => {
+    for (const deadline = Date.now() + seconds * 1000; Date.now() < deadline; await sleep(200))
+      if (await condition()) return
+    throw new Error(`it did not come about within ${seconds} s`)
+  }
+
+  test('a refund is paid once, replayed, and in the ledger; the same for a provider that answers late', async () => {
+    for (const charge of ['ch_plain', 'ch_slow_1', 'ch_down_1']) {
+      let first = await refund(charge, charge, 700)
+      for (let tries = 0; first.status >= 500 && tries < 8; tries += 1) {
+        expect(first.json.error.code).toMatch(/^DEPENDENCY\./)
+        first = await refund(charge, charge, 700)
+      }
+      expect([first.status, first.json.amount]).toEqual([201, 700])
+      const again = await refund(charge, charge, 700)
+      expect([again.status, again.text, again.headers.get('idempotency-status')]).toEqual([
+        201,
+        first.text,
+        'replayed',
+      ])
+      expect(told(await refund(charge, charge, 701))).toBe('409 CONFLICT.idempotency.payload_mismatch')
+      expect(await paidOut(charge)).toEqual([700])
+      const entries = (await ledger()).filter(({ charge_id }) => charge_id === charge)
+      expect(entries).toEqual([
+        { refund_id: first.json.id, charge_id: charge, amount: 700, currency: 'EUR', at: expect.any(String) },
+      ])
+    }
+  }, 60_000)
+
+  test('a refund that is refused is refused again alike, and nothing is paid', async () => {
+    const first = await refund('declined', 'ch_declined_1', 700)
+    expect(told(first)).toBe('409 POLICY.refund.declined')
+    const again = await refund('declined', 'ch_declined_1', 700)
+    expect([again.text, again.headers.get('idempotency-status')]).toEqual([first.text, 'replayed'])
+    expect(await paidOut('ch_declined_1')).toEqual([])
+  })
+
+  test('of 30 refunds of a charge at once, no more is paid than was captured', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => refund(`crowd-${n}`, 'ch_crowd', 9000)),
+    )
+    const retried = await Promise.all(
+      answers.map((answer, n) => (answer.status >= 500 ? refund(`crowd-${n}`, 'ch_crowd', 9000) : answer)),
+    )
+    expect(retried.filter(({ status }) => status === 201)).toHaveLength(11)
+    expect(new Set(retried.map(told))).toEqual(new Set(['201', '409 POLICY.refund.exceeds_charge']))
+    expect(await paidOut('ch_crowd')).toHaveLength(11)
+    const entries = (await ledger()).filter(({ charge_id }) => charge_id === 'ch_crowd')
+    expect(entries).toHaveLength(11)
+  }, 60_000)
+
+  test('an order is paid by a signed event, once, however often it is told', async () => {
+    const { service } = running()
+    const placed = await post('/v1/orders', 'paid', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
+    const { id } = placed.json
+    for (let times = 0; times < 3; times += 1)
+      expect(await tell('order.paid', id, {}, '--event-id', 'paid-1')).toMatchObject({ status: 202 })
+    const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
+    await eventually(async () => (await status()) === 'paid', 10)
+    const { listener } = running()
+    const ours = () => listener.heard.filter(({ type, data }) => type === 'order.paid' && data.id === id)
+    await listener.until(() => ours().length > 0)
+    expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
+  }, 30_000)
+
+  test('an event whose signature is wrong is not received', async () => {
+    const body = {
+      event_id: 'forged',
+      type: 'order.paid',
+      occurred_at: '2026-01-01T00:00:00Z',
+      data: { id: 'x' },
+    }
+    const headers = {
+      'webhook-id': 'forged',
+      'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+      'webhook-signature': 'v1,bm90IGEgc2lnbmF0dXJl',
+    }
+    const options = { method: 'POST', as: null, headers, body }
+    expect(told(await running().service.send('/v1/webhooks/events', options))).toBe(
+      '401 AUTH.invalid_credentials',
+    )
+  })
+
+  test('an event that nobody can handle is given up, kept, and tried again by redrive', async () => {
+    const { service } = running()
+    expect(await tell('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
+    const redriven = async () => (await service.run('redrive', '--queue', 'webhooks'))[0]?.moved === 1
+    await eventually(redriven, 40)
+    await eventually(redriven, 40)
+  }, 100_000)
+
+  test('a discount is verified on the cart that was told, and promo.applied follows within two seconds', async () => {
+    const { listener } = running()
+    const code = { code: 'TEN', type: 'percent-10', name: 'Ten', expiry_at: '2099-01-01T00:00:00Z' }
+    expect((await post('/codes', 'ten', code)).status).toBe(201)
+    await tell('cart.updated', 'cart-7', { amount_minor: 2005, currency: 'EUR' })
+    const verify = (key: string, text: string, cart = 'cart-7') =>
+      post('/discount/verify', key, { code: text }, { headers: { 'X-Cart-Id': cart } })
+    await eventually(async () => (await verify('known', 'NONE')).status === 200, 10)
+
+    const applied = await verify('ten-off', 'ten')
+    const answeredAt = Date.now()
+    expect([applied.status, applied.json]).toEqual([200, { applied: true, amount: 200 }])
+    const again = await verify('ten-off', 'ten')
+    expect([again.text, again.headers.get('idempotency-status')]).toEqual([applied.text, 'replayed'])
+    const ours = () =>
+      listener.heard.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
+    await listener.until(() => ours().length > 0)
+    expect(ours().map(({ data }) => [data.cart_id, data.code, data.amount])).toEqual([['cart-7', 'TEN', 200]])
+    expect((ours()[0]?.heardAt ?? 0) - answeredAt).toBeLessThan(2000)
+
+    await tell('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
+    await eventually(
+      async () => told(await verify(`with-card-${Date.now()}`, 'TEN')) === '409 CONFLICT.code.not_combinable',
+      5,
+    )
+    expect((await verify('guess', 'NO-SUCH')).json).toEqual({ applied: false, amount: 0 })
+    expect(told(await verify('long', 'ABCDEFGHIJKLMNOPQ'))).toBe('400 VALIDATION.code.length.exceeds')
+  }, 60_000)
+}

@@ -1,0 +1,63 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { routes } from '#functions/routes.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { exampleOf } from '#test/support/examples.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+
+/** What another service tells. */
+export interface Told {
+  type: string
+  data: { id: string } & Record<string, unknown>
+}
+
+const tenant_id = 'told'
+
+/** One of each event that is handled. The order and the refund are there only once they are made. */
+export const happenings: readonly Told[] = [
+  { type: 'cart.updated', data: { id: 'cart-1', tenant_id, amount_minor: 2000, currency: 'EUR' } },
+  { type: 'giftcard.applied', data: { id: 'cart-1', tenant_id, giftcard_id: 'gift-1', amount: 100 } },
+  { type: 'tax.recalculated', data: { id: 'cart-1', tenant_id } },
+  { type: 'order.paid', data: { id: 'an-order', tenant_id } },
+  { type: 'refund.succeeded', data: { id: 'a-refund', tenant_id } },
+]
+
+/** Calls every route once, lets every received event happen, and returns what is to be published of all that. */
+export async function tellEverything(): Promise<PublishedEvent[]> {
+  const service = await startService()
+  const as = { tenant: tenant_id, role: 'Admin', sub: 'teller', scope: 'codes:read codes:write' }
+  for (const { route } of routes) {
+    const { path, headers, body } = await exampleOf(route, service, tenant_id)
+    const key = { 'Idempotency-Key': crypto.randomUUID() }
+    await service.call({ method: route.method, path, as, headers: { ...key, ...headers }, body })
+  }
+  const post = async (path: string, body: unknown, headers = {}) => {
+    const key = { 'Idempotency-Key': crypto.randomUUID() }
+    return (await service.call({ method: 'POST', path, as, headers: { ...key, ...headers }, body })).json
+  }
+  const order = await post('/v1/orders', { cart_id: 'cart-1', amount_minor: 5, currency: 'EUR' })
+  const refund = await post('/v1/refunds', { charge_id: 'ch_pending_1', amount: 5 })
+  for (const { type, data } of happenings) {
+    const made: Record<string, string> = { 'order.paid': order.id, 'refund.succeeded': refund.id }
+    await tell(service, { type, data: { ...data, id: made[type] ?? data.id } })
+  }
+  await post('/discount/verify', { code: 'UNKNOWN' }, { 'X-Cart-Id': 'cart-1' })
+  return (await itemsOf(service)).flatMap(publishedEvents)
+}
+
+async function tell(service: Service, { type, data }: Told): Promise<void> {
+  const event = eventOf(type, data)
+  const body = JSON.stringify(event)
+  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+  await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
+}
+
+async function itemsOf({ tableName }: Service): Promise<Item[]> {
+  const { Items = [] } = await testClient().send(new ScanCommand({ TableName: tableName }))
+  return Items.map((item) => unmarshall(item) as Item)
+}
