@@ -99,7 +99,7 @@ Local charges nothing for it, AWS what the transaction would have cost.
 
 | Request | Status | Requests | Read units | Write units | Index entries |
 |---|---|---|---|---|---|
-${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
+${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
 
 ## A tenant of 100,000 codes
 
@@ -108,7 +108,7 @@ is too large for an answer here. Growth is that of the whole process, with the f
 
 | Request | Status | Requests | Read units | ms | MB grown |
 |---|---|---|---|---|---|
-${large.map(({ request, status, requests, readUnits, milliseconds, grownMegabytes }) => `| ${request} | ${status} | ${requests} | ${readUnits} | ${milliseconds.toFixed(0)} | ${grownMegabytes.toFixed(0)} |`).join('\n')}
+${large.map(({ request, status, requests, readUnits, milliseconds, grownMegabytes }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${milliseconds.toFixed(0)} | ${grownMegabytes.toFixed(0)} |`).join('\n')}
 
 ## Against the reference
 

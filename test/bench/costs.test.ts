@@ -98,3 +98,22 @@ describe('a discount code at DynamoDB', () => {
     }
   })
 })
+
+describe('money at DynamoDB', () => {
+  test('a refund is two requests beside the provider, its replay one', () => {
+    expect(costOf('refund a charge')).toMatchObject({ status: 201, requests: 2, readUnits: 0 })
+    expect(costOf('replay a refund')).toMatchObject({ status: 201, requests: 1 })
+    expect(costOf('be refused a refund')).toMatchObject({ status: 409, requests: 2 })
+  })
+  test('an event is received in one request, again or not, and handled in three', () => {
+    expect(costOf('receive an event')).toMatchObject({ status: 202, requests: 1 })
+    expect(costOf('receive it again')).toMatchObject({ status: 202, requests: 1 })
+    expect(costOf('handle it').requests).toBe(3)
+    expect(costOf('handle it again')).toMatchObject({ requests: 1, tableWriteUnits: 0 })
+  })
+  test('a discount that is unknown costs the requests of one that applies, less the code', () => {
+    const [applied, unknown] = [costOf('verify a discount on a cart'), costOf('verify an unknown code')]
+    expect([applied.status, unknown.status]).toEqual([200, 200])
+    expect(applied.requests - unknown.requests).toBeLessThanOrEqual(1)
+  })
+})

@@ -1,5 +1,6 @@
 import { codeCosts } from './code-costs.ts'
 import { type Cost, metered } from './meter.ts'
+import { moneyCosts } from './money-costs.ts'
 import { orderCosts } from './order-costs.ts'
 
 /** Measures the cost of each kind of request; deterministic but for the time in the ids. */
@@ -7,6 +8,7 @@ export async function measureCosts(endpoint: string, pageSize: number, pages: nu
   return metered(endpoint, async (meter) => {
     await orderCosts(meter, pageSize, pages)
     await codeCosts(meter)
+    await moneyCosts(meter)
     await meter.measure('ask for health', { path: '/health' })
   })
 }

@@ -7,7 +7,8 @@ import { type Answer, type Call, type Service, startService } from '#test/suppor
 /** What one request costs at DynamoDB. */
 export interface Cost {
   request: string
-  status: number
+  /** Absent for work that answers nobody. */
+  status: number | undefined
   requests: number
   readUnits: number
   /** On the table; a transaction's writes count twice. */
@@ -23,6 +24,8 @@ export interface Meter {
   client: DynamoDBClient
   costs: Cost[]
   measure(request: string, call: Call): Promise<Answer>
+  /** Work that no request asks for, on the measured table. */
+  measureWork(name: string, work: () => Promise<unknown>): Promise<void>
 }
 
 /** Runs the service against a DynamoDB whose calls are counted. */
@@ -31,24 +34,32 @@ export async function metered(endpoint: string, run: (meter: Meter) => Promise<v
   try {
     const service = await startService({ client: measuring(testClient(proxy.endpoint)) })
     const costs: Cost[] = []
-    const measure = async (request: string, call: Call): Promise<Answer> => {
-      proxy.reset()
-      const answer = await service.call(call)
+    const keep = (request: string, status: number | undefined): void => {
       const { requests, readUnits, writeUnits } = capacityOf(proxy.calls.map(onTheTable))
       const indexEntries = proxy.calls
         .filter(({ status }) => status === 200)
         .reduce((entries, { body }) => entries + entriesOf(body), 0)
       costs.push({
         request,
-        status: answer.status,
+        status,
         requests,
         readUnits,
         tableWriteUnits: writeUnits,
         indexEntries,
       })
+    }
+    const measure = async (request: string, call: Call): Promise<Answer> => {
+      proxy.reset()
+      const answer = await service.call(call)
+      keep(request, answer.status)
       return answer
     }
-    await run({ service, client: testClient(endpoint), costs, measure })
+    const measureWork = async (name: string, work: () => Promise<unknown>): Promise<void> => {
+      proxy.reset()
+      await work()
+      keep(name, undefined)
+    }
+    await run({ service, client: testClient(endpoint), costs, measure, measureWork })
     return costs
   } finally {
     await proxy.stop()
