@@ -3,19 +3,23 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Metafile, PartialMessage, Plugin } from 'esbuild'
 import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
+import { ofStripe } from './bundle-stripe.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const nodeModules = join(root, 'node_modules')
-const sdkModule = /node_modules.(@aws-sdk|@smithy).*\.js$/
+const sdkModule = /node_modules.(@aws-sdk|@smithy|stripe).*\.js$/
 const clientConfiguration = /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/
 
+/** Everything that is left out of any function. */
+export const allReplacements: readonly Replacement[] = [...replacements, ...ofStripe]
+
 /**
- * Leaves out of the AWS SDK what a function on Lambda cannot use (see the replacements).
+ * Leaves out of the AWS SDK, and of Stripe's, what a function on Lambda cannot use (see the replacements).
  * The build fails when the installed SDK has no such module, does not import it any more, or imports a name that
  * the replacement lacks: an upgrade of the SDK must not undo the trimming unseen. It fails, too, when a function has
  * a client without replacements, as that would bring the credential chain back.
  */
-export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
+export function smallSdk(list: readonly Replacement[] = allReplacements): Plugin {
   const byFile = new Map(list.map((replacement) => [join(nodeModules, replacement.module), replacement]))
   const files = [...byFile.keys()]
   return {
@@ -26,7 +30,7 @@ export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
       onStart(() => {
         loaded.clear()
         const gone = files.filter((file) => !existsSync(file))
-        return { errors: gone.map(complaint('is not in the installed AWS SDK')) }
+        return { errors: gone.map(complaint('is not in the installed package')) }
       })
       onLoad({ filter: sdkModule }, async ({ path }) => {
         const replacement = byFile.get(path)
@@ -45,7 +49,7 @@ export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
         const whole = inputs.filter((input) => clientConfiguration.test(input) && !byFile.has(input))
         return {
           errors: [
-            ...passedBy.map(complaint('is no longer imported by the AWS SDK')),
+            ...passedBy.map(complaint('is no longer imported by its package')),
             ...whole.map(complaint('is not replaced')),
           ],
         }

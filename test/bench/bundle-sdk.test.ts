@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
 import { commonOptions } from '#bin/bundle.ts'
-import { smallSdk } from '#bin/bundle-sdk.ts'
+import { allReplacements, smallSdk } from '#bin/bundle-sdk.ts'
 import { type Replacement, replacements } from '#bin/bundle-sdk-replacements.ts'
 
 describe('trimming the SDK', () => {
@@ -21,12 +21,12 @@ describe('trimming the SDK', () => {
 
   test('fails the build when the SDK lacks a module that is to be replaced', async () => {
     const module = '@smithy/core/dist-es/gone.js'
-    await expect(trimmed(module)).rejects.toThrow(`${module} is not in the installed AWS SDK`)
+    await expect(trimmed(module)).rejects.toThrow(`${module} is not in the installed package`)
   })
 
   test('fails the build when the SDK does not import such a module', async () => {
     const module = '@smithy/core/dist-es/submodules/serde/index.browser.js'
-    await expect(trimmed(module)).rejects.toThrow(`${module} is no longer imported by the AWS SDK`)
+    await expect(trimmed(module)).rejects.toThrow(`${module} is no longer imported by its package`)
   })
 
   test('asks for a module that one client brings where that client is', async () => {
@@ -34,7 +34,7 @@ describe('trimming the SDK', () => {
     const ofS3 = { module, why: '', code: 'export {}', broughtBy: '@aws-sdk/client-s3' }
     await expect(built(publisher, [...replacements, ofS3])).resolves.toBeDefined()
     await expect(built(files, [...replacements, ofS3])).rejects.toThrow(
-      `${module} is no longer imported by the AWS SDK`,
+      `${module} is no longer imported by its package`,
     )
   })
 
@@ -57,5 +57,17 @@ describe('trimming the SDK', () => {
     await expect(trimmed()).rejects.toThrow(
       '@aws-sdk/client-eventbridge/dist-es/runtimeConfig.js is not replaced',
     )
+  })
+
+  test('leaves of Stripe what refunds need, and fails the build when its client is made otherwise', async () => {
+    const entry = join(import.meta.dirname, '../../shared/refunds/stripe-provider.ts')
+    const { outputFiles: [whole] = [] } = await built(entry, [])
+    const { outputFiles: [small] = [] } = await built(entry, allReplacements)
+    expect((small?.contents.length ?? 0) / (whole?.contents.length ?? 0)).toBeLessThan(0.5)
+    const module = 'stripe/esm/stripe.esm.node.js'
+    const given = allReplacements.find((one) => one.module === module) as Replacement
+    const code = () => (typeof given.code === 'string' ? given.code : given.code('export class Stripe {}'))
+    const changed = allReplacements.map((one) => (one === given ? { ...given, code } : one))
+    await expect(built(entry, changed)).rejects.toThrow('The client of Stripe is made otherwise than it was')
   })
 })
