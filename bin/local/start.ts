@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { StartFailure } from '#bin/local/failure.ts'
 import { type LocalService, startLocalService } from '#bin/local/local-service.ts'
 import { secondsSince } from '#bin/local/progress.ts'
+import { startReference } from '#bin/local/reference.ts'
 import {
   describeService,
   removeServiceFile,
@@ -12,7 +13,8 @@ import {
   type ServiceFile,
   writeServiceFile,
 } from '#bin/local/service-file.ts'
-import { printWelcome } from '#bin/local/welcome.ts'
+import { printWelcome, tokenToTry } from '#bin/local/welcome.ts'
+import type { ServedSite } from '#bin/reference/serve.ts'
 
 const DEFAULT_PORT = '4566'
 const DEFAULT_SETTINGS = 'shared/settings/profiles/local.json'
@@ -37,11 +39,21 @@ async function main(): Promise<number> {
   console.log(`Starting the service on port ${port} with ${relative('.', settings)}`)
   const local = await startLocalService({ port, settings, signal: stopped.signal })
   const service = describeService(local.engine.endpoint, local.outputs)
+  let reference: ServedSite | undefined
   try {
-    await printWelcome(service, secondsSince(started).trim(), settings, local.paymentProvider?.endpoint)
+    const token = await tokenToTry(settings)
+    reference = await startReference(service, settings, 'token' in token ? token.token : undefined)
+    printWelcome({
+      service,
+      seconds: secondsSince(started).trim(),
+      token,
+      paymentProvider: local.paymentProvider?.endpoint,
+      reference: reference?.url,
+    })
     return await serve(local, service)
   } finally {
     removeServiceFile(service.aws_endpoint)
+    await reference?.stop()
     await local.stop()
   }
 }

@@ -3,26 +3,37 @@ import type { ServiceFile } from '#bin/local/service-file.ts'
 /** Long enough to try things out with; `npm run -s token` makes others. */
 const TOKEN_SECONDS = 8 * 3600
 
-/** Ends the start: base URL, token and three requests, printed as one block that can be pasted into a shell. */
-export async function printWelcome(
-  service: ServiceFile,
-  seconds: string,
-  settings: string,
-  paymentProvider: string | undefined,
-): Promise<void> {
+/** A token for whoever tries the service out; undefined with the reason where the profile trusts other issuers alone. */
+export async function tokenToTry(settings: string): Promise<{ token: string } | { reason: string }> {
   // Loaded only now: signing keys and their library are not needed to deploy.
   const { issueToken } = await import('#bin/token.ts')
   const who = { tenant: 'acme', role: 'Editor', sub: 'u1', expiresInSeconds: TOKEN_SECONDS }
-  // A profile may trust other issuers alone: the service runs all the same.
-  const token = await issueToken(who, settings).catch((thrown: Error) => `# none: ${thrown.message}`)
-  const refunds = paymentProvider
-    ? `Refunds are paid by a double: ${paymentProvider}/refunds lists them.\n`
-    : ''
+  return issueToken({ ...who, scope: 'codes:read codes:write' }, settings).then(
+    (token) => ({ token }),
+    (thrown: Error) => ({ reason: thrown.message }),
+  )
+}
+
+export interface Welcome {
+  service: ServiceFile
+  seconds: string
+  token: { token: string } | { reason: string }
+  paymentProvider: string | undefined
+  reference: string | undefined
+}
+
+/** Ends the start: addresses, token and three requests, printed as one block that can be pasted into a shell. */
+export function printWelcome({ service, seconds, token, paymentProvider, reference }: Welcome): void {
+  const beside = [
+    reference && `API reference, where every operation can be tried: ${reference}`,
+    paymentProvider && `Refunds are paid by a double: ${paymentProvider}/refunds lists them.`,
+  ].filter(Boolean)
   console.log(`
-${refunds}Ready in ${seconds} s; Ctrl-C ends it. To create an order, read it and list, paste into another terminal:
+${beside.join('\n')}
+Ready in ${seconds} s; Ctrl-C ends it. To create an order, read it and list, paste into another terminal:
 
 BASE_URL=${service.base_url}
-TOKEN=${token}
+TOKEN=${'token' in token ? token.token : `# none: ${token.reason}`}
 ${REQUESTS.join('\n')}
 `)
 }

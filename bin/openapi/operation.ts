@@ -7,7 +7,7 @@ import { type Json, jsonSchema, reference } from './schemas.ts'
 
 /** One operation as the route table has it. */
 export function operation(route: Route, settings: Settings) {
-  const { body, latency, payloadKilobytes } = route
+  const { body, example, latency, payloadKilobytes } = route
   return {
     operationId: route.operation,
     summary: route.summary,
@@ -18,7 +18,12 @@ export function operation(route: Route, settings: Settings) {
     ...(body && {
       requestBody: {
         required: !acceptsNothing(body(settings)),
-        content: { [route.bodyType ?? 'application/json']: { schema: jsonSchema(body(settings)) } },
+        content: {
+          [route.bodyType ?? 'application/json']: {
+            schema: jsonSchema(body(settings)),
+            ...(example && { example: example(settings) }),
+          },
+        },
       },
     }),
     responses: { ...successes(route, settings), ...errorResponses(route, settings) },

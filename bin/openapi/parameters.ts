@@ -100,6 +100,7 @@ function idempotencyKey(route: Route, settings: Settings): Json {
       'Makes the request safe to send again: one effect and one answer for each key.',
     ),
     required: route.idempotency === 'required' || decided,
+    example: `try-${route.operation}`,
     schema: {
       type: 'string',
       minLength: 1,

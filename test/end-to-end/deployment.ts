@@ -16,6 +16,10 @@ export interface Deployment extends ServiceFile {
   enginePid: number
   /** Where the double of the payment provider is. */
   paymentProvider: string
+  /** The profile that it was deployed with. */
+  settings: string
+  /** One that browsers may call from. */
+  origin: string
   token(who?: Partial<TokenRequest>): Promise<string>
   /** A request over HTTP; `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
@@ -41,7 +45,8 @@ export interface HttpAnswer {
 
 /** Deploys the whole stack to a local AWS of its own, as `npm start` does. */
 export async function deploy(): Promise<Deployment> {
-  const settings = await impatientProfile()
+  const origin = `http://localhost:${await freePort()}`
+  const settings = await impatientProfile(origin)
   const local = await startLocalService({
     port: await freePort(),
     settings,
@@ -61,6 +66,8 @@ export async function deploy(): Promise<Deployment> {
     ...service,
     enginePid: engine.pid,
     paymentProvider: local.paymentProvider?.endpoint ?? '',
+    settings,
+    origin,
     token,
     stop: () => local.stop(),
     async run(command, ...args) {
@@ -104,10 +111,11 @@ export async function deploy(): Promise<Deployment> {
 
 /** The profile that is shipped, with exports that are soon too large for an answer, webhooks that are soon
  * given up, and a payment provider of its own. */
-async function impatientProfile(): Promise<string> {
+async function impatientProfile(origin: string): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
   values['codes.export'].inlineMaxBytes = 8192
   values['webhooks.maxAttempts'] = 2
+  values['cors.allowedOrigins'].push(origin)
   values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))

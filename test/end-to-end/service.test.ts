@@ -7,6 +7,7 @@ import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
 import { moneyOverHttp } from './money-over-http.ts'
+import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
 
 let service: Deployment
@@ -33,6 +34,8 @@ describe('discount codes over HTTP on the deployed stack', () => codesOverHttp((
 
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))
+
+describe('the reference in a browser', () => referencePage(() => service))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {

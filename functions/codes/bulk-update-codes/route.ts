@@ -41,6 +41,9 @@ export const route = defineRoute({
   idempotency: 'accepted',
   payloadKilobytes: 128,
   body: Body,
+  example: () => ({
+    items: [{ id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', if_match: '"1"', name: 'Summer sale' }],
+  }),
   reply: { status: () => 207, schema: BulkView },
   errors: [],
   openPoints: ['codes.bulkUpdate', 'codes.missingIfMatch', 'codes.adminUpdateOfSoftDeleted', 'bulk.layout'],

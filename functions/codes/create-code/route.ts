@@ -13,6 +13,12 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'required',
   body: NewCode,
+  example: (settings) => ({
+    code: 'SUMMER-10',
+    type: Object.keys(settings['codes.types'])[0],
+    name: 'Summer sale',
+    expiry_at: '2099-01-01T00:00:00Z',
+  }),
   reply: {
     status: () => 201,
     replayStatus: (settings) => {

@@ -17,6 +17,7 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   body: () => v.strictObject({ grantee_tenant: v.pipe(v.string(), v.regex(tenantPattern)) }),
+  example: () => ({ grantee_tenant: 'acme' }),
   reply: {
     status: (settings) => settings['codes.share'].status,
     schema: perSettings((settings) =>

@@ -15,6 +15,7 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: true,
   body: CodeChanges,
+  example: () => ({ name: 'Late summer sale' }),
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: [
     'NOT_FOUND.code',

@@ -21,6 +21,7 @@ export const route = defineRoute({
   latency: { p95: 300, p99: 800 },
   payloadHeaders: (settings) => [settings['discount.cart'].header],
   body: () => v.strictObject({ code: CodeText }),
+  example: () => ({ code: 'SUMMER-10' }),
   reply: { status: () => 200, schema: () => Verified },
   errors: [
     'VALIDATION.code.length.exceeds',

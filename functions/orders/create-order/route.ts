@@ -14,6 +14,11 @@ export const route = defineRoute({
   payloadKilobytes: 32,
   latency: { p95: 400, p99: 1000 },
   body: NewOrder,
+  example: (settings) => ({
+    cart_id: 'cart-1',
+    amount_minor: 1999,
+    currency: settings['orders.currencies'].find((one) => one === 'EUR') ?? settings['orders.currencies'][0],
+  }),
   reply: {
     status: (settings) => settings['orders.createStatus'],
     schema: OrderView,

@@ -14,6 +14,7 @@ export const route = defineRoute({
   idempotency: 'required',
   latency: { p95: 400, p99: 2000 },
   body: () => NewRefund,
+  example: () => ({ charge_id: 'ch_1', amount: 500 }),
   reply: { status: () => 201, schema: RefundView },
   errors: [
     'NOT_FOUND.charge',

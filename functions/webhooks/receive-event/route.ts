@@ -13,6 +13,12 @@ export const route = defineRoute({
   idempotency: 'none',
   bodyBytes: (settings) => settings['webhooks.maxBytes'],
   body: () => WebhookEvent,
+  example: () => ({
+    event_id: 'evt-1',
+    type: 'order.paid',
+    occurred_at: '2026-01-01T00:00:00Z',
+    data: { id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', tenant_id: 'acme' },
+  }),
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required'],
   openPoints: [

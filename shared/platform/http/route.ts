@@ -62,6 +62,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
   body?: (settings: Settings) => Body
+  /** A body to begin with, as it is sent: shown in the API description, where it can be tried. */
+  example?: (settings: Settings) => unknown
   /** Of the body; JSON unless it says otherwise. A text body comes as a string. */
   bodyType?: 'text/csv'
   /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */

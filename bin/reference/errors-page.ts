@@ -1,0 +1,23 @@
+import { catalogue, type ErrorCode, messageId } from '#shared/platform/errors/catalogue.ts'
+import { adviceOf, adviceOfFamily } from './error-advice.ts'
+import { escaped } from './page.ts'
+
+/** Every error code with its status, whether the same request may be sent again, and what to do about it. */
+export function errorsPage(): string {
+  const families = Map.groupBy(Object.keys(catalogue) as ErrorCode[], (code) => code.split('.')[0] ?? '')
+  const sections = [...families].map(
+    ([family, codes]) => `<h2 id="${family}">${family}</h2>
+<p>${escaped(adviceOfFamily[family] ?? '')}</p>
+<table><thead><tr><th>Code</th><th>Status</th><th>Again?</th><th>What to do</th></tr></thead>
+<tbody>${codes.map(row).join('')}</tbody></table>`,
+  )
+  return `<h1>Errors</h1>
+<p>Each is answered in one envelope; <code>message_id</code> is the code in lower case behind <code>error.</code>, for
+instance <code>${messageId('CONFLICT.code.exists')}</code>.</p>
+${sections.join('\n')}`
+}
+
+function row(code: ErrorCode): string {
+  const { http, retryable } = catalogue[code]
+  return `<tr id="${code}"><td class="code"><code>${code}</code></td><td>${http}</td><td>${retryable ? 'yes' : 'no'}</td><td>${escaped(adviceOf[code])}</td></tr>`
+}
