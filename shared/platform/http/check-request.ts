@@ -3,6 +3,7 @@ import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
 import { hasSessionCookie } from '../auth/session-cookie.ts'
 import { tenantPattern } from '../auth/tenant.ts'
+import { verifyApiKey } from '../auth/verify-api-key.ts'
 import { verifySession } from '../auth/verify-session.ts'
 import { verifySignature } from '../auth/verify-signature.ts'
 import { fail, failField } from '../errors/failure.ts'
@@ -26,7 +27,7 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
 }
 
 /**
- * Who calls, by a bearer token, or a session where the operation takes one. Of several credentials the first counts,
+ * Who calls, by a bearer token, an API key, or a session where the operation takes one. Of several credentials the first counts,
  * and one that is wrong is not passed over for another.
  * @throws AUTH.*, when the credential does not say who calls
  */
@@ -42,9 +43,11 @@ export async function authenticate(
     return undefined
   }
   const { headers } = request
-  const session = takesSession(route, settings) && hasSessionCookie(headers)
-  if (headers.authorization === undefined && session) {
-    return verifySession(request, table, settings, clock.now())
+  if (headers.authorization === undefined) {
+    const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
+    if (apiKey !== undefined) return verifyApiKey(apiKey, table, clock.now())
+    const session = takesSession(route, settings) && hasSessionCookie(headers)
+    if (session) return verifySession(request, table, settings, clock.now())
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
   return tokens.verify(headers.authorization, nonce, clock.now())

@@ -31,6 +31,8 @@ export const entities = {
   ledger: { shards: 1 },
   /** Logins by one-time code. */
   session: { shards: 1 },
+  /** API keys of the role Service. */
+  api_key: { shards: 1 },
 } as const satisfies Record<string, { shards: number }>
 
 export type Entity = keyof typeof entities
