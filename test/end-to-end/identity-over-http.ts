@@ -2,12 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import type { Deployment, HttpAnswer, Send } from './deployment.ts'
 
-interface SentMail {
-  To?: string[]
-  Body?: string
-  [part: string]: unknown
-}
-
 /** Somebody logs in with a code from a mail and uses the session; a service uses its API key. */
 export function identityOverHttp(deployment: () => Deployment): void {
   let keys = 0
@@ -19,8 +13,11 @@ export function identityOverHttp(deployment: () => Deployment): void {
   /** The mails to an address, as the local AWS has sent them. */
   async function mailsTo(email: string): Promise<string[]> {
     const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
-    const { messages } = (await answer.json()) as { messages: SentMail[] }
-    return messages.map((message) => JSON.stringify(message)).filter((text) => text.includes(email))
+    const { messages } = (await answer.json()) as { messages: Record<string, object[]> }
+    const texts = Object.values(messages)
+      .flat()
+      .map((message) => JSON.stringify(message))
+    return texts.filter((text) => text.includes(email))
   }
 
   async function codeFor(email: string, mails: number): Promise<string> {
