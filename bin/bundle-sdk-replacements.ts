@@ -49,6 +49,7 @@ const services = {
   eventbridge: endpointOf('events'),
   s3: bucketEndpoint,
   'secrets-manager': endpointOf('secretsmanager'),
+  sesv2: endpointOf('email'),
   sqs: endpointOf('sqs'),
 }
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Entity } from '#shared/platform/table/keys.ts'
 import { needed } from './command.ts'
 import { deployedStack, openTable } from './deployment.ts'
-import { entityRecords } from './entity-records.ts'
+import { itemsOf } from './entity-records.ts'
 
 /** Prints what a tenant has of an entity as JSON lines, oldest first; tenant and stack come from the command line. */
 export async function printRecords(entity: Entity): Promise<void> {
@@ -10,5 +10,6 @@ export async function printRecords(entity: Entity): Promise<void> {
   const { values } = parseArgs({ options: { tenant: text, stack: text } })
   const tenant = needed(values.tenant, 'tenant')
   const table = openTable(await deployedStack(values.stack))
-  for await (const record of entityRecords(table, tenant, entity)) console.log(JSON.stringify(record))
+  for await (const { pk: _pk, sk: _sk, ...record } of itemsOf(table, tenant, entity))
+    console.log(JSON.stringify(record))
 }

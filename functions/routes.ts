@@ -15,6 +15,8 @@ import { route as readHealth } from './health/read-health/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
+import { route as requestCode } from './otp/request-code/route.ts'
+import { route as verifyCode } from './otp/verify-code/route.ts'
 import { route as createRefund } from './refunds/create-refund/route.ts'
 import { route as receiveEvent } from './webhooks/receive-event/route.ts'
 
@@ -45,6 +47,8 @@ export const routes: readonly RouteEntry[] = [
   { route: importCodes as Route, folder: 'codes/import-codes' },
   { route: bulkUpdateCodes as Route, folder: 'codes/bulk-update-codes' },
   { route: verifyDiscount as Route, folder: 'discounts/verify-discount' },
+  { route: requestCode as Route, folder: 'otp/request-code' },
+  { route: verifyCode as Route, folder: 'otp/verify-code' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 

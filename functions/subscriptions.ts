@@ -2,7 +2,7 @@ import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 /** What a function that nobody calls may do beyond what those of requests may. */
-export type ConsumerUse = 'bus.publish' | 'queues.send' | `queue.${TaskQueue}`
+export type ConsumerUse = 'bus.publish' | 'queues.send' | 'mail.send' | `queue.${TaskQueue}`
 
 /** A function that AWS invokes for something other than a request. */
 export interface Subscription {
@@ -31,7 +31,8 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Queue the work that goes on after a commit',
     source: { stream: 'tasks' },
     uses: ['queues.send'],
-    breaks: 'What goes on after a request stands still: received events are kept, but not handled.',
+    breaks:
+      'What goes on after a request stands still: received events are kept, but not handled, and no mail is sent.',
   },
   {
     name: 'webhooks.handle',
@@ -40,6 +41,22 @@ export const subscriptions: readonly Subscription[] = [
     source: { queue: 'webhooks' },
     uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'queue.webhooks'],
     breaks: 'Orders, refunds and carts do not follow what other services tell.',
+  },
+  {
+    name: 'otp.send',
+    folder: 'otp/send-code',
+    description: 'Send one-time codes by mail',
+    source: { queue: 'mail' },
+    uses: [
+      'table.read',
+      'table.write',
+      'table.update',
+      'table.delete',
+      'secret.read',
+      'queue.mail',
+      'mail.send',
+    ],
+    breaks: 'Nobody gets the one-time code that they asked for, so nobody can log in with one.',
   },
   {
     name: 'intents.finish',

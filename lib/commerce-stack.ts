@@ -11,6 +11,7 @@ import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import type { FunctionCodes } from './function-entries.ts'
+import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
@@ -36,7 +37,8 @@ export class CommerceStack extends Stack {
     const bus = eventBus(this, stage, settings)
     const files = filesBucket(this, stage)
     const queues = workQueues(this, settings)
-    const resources = { table, secret, partners, bus, files, queues }
+    const mail = mailIdentity(this, settings)
+    const resources = { table, secret, partners, bus, files, queues, mail }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })

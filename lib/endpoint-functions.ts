@@ -2,7 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
-import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
+import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
 import { environmentOf } from './function-environment.ts'
@@ -59,7 +59,10 @@ export function preflightFunction(
     description: 'Answer preflight requests',
     code: codeOf(codes, preflight.name),
     timeout: requestTimeout(settings),
-    environment: { METHODS: JSON.stringify(methodsByPath(routes, settings)) },
+    environment: {
+      METHODS: JSON.stringify(methodsByPath(routes, settings)),
+      COOKIE_PATHS: JSON.stringify(cookiePaths(routes, settings)),
+    },
   })
   acknowledgeSynchronous(handler)
   return handler
@@ -77,6 +80,12 @@ export function methodsByPath(routes: readonly RouteEntry[], settings: Settings)
     return [path, [...new Set(entries.flatMap(({ route }) => methodsOf(route)))].sort()] as const
   })
   return Object.fromEntries(methods)
+}
+
+/** The paths where browsers may send and keep cookies: `["/discount/verify"]` */
+function cookiePaths(routes: readonly RouteEntry[], settings: Settings): string[] {
+  const found = routes.filter(({ route }) => usesCookies(route, settings))
+  return [...new Set(found.map(({ route }) => gatewayPathOf(route, settings)))]
 }
 
 export function codeOf(codes: FunctionCodes, name: string): FunctionCodes[string] {

@@ -5,6 +5,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { EmailIdentity } from 'aws-cdk-lib/aws-ses'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
@@ -21,6 +22,7 @@ export interface Resources {
   bus: EventBus
   files: Bucket
   queues: WorkQueues
+  mail: EmailIdentity
 }
 
 /** Everything that a function can say it uses. */
@@ -70,6 +72,11 @@ const rights = {
     on: ({ queues }) => Object.values(queues).map(({ queue }) => queue.queueArn),
   },
   'queue.webhooks': receiving('webhooks'),
+  'queue.mail': receiving('mail'),
+  'mail.send': {
+    actions: ['ses:SendEmail'],
+    on: ({ mail }) => mail.emailIdentityArn,
+  },
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],

@@ -1,4 +1,5 @@
 import { routes } from '#functions/routes.ts'
+import { csrfCookie, sessionCookie } from '#shared/platform/auth/session-cookie.ts'
 import { pathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorSchema } from './errors.ts'
@@ -34,6 +35,27 @@ export function openapiDocument(settings: Settings): Json {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', 'x-open-point': 'auth.issuers' },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: settings['auth.apiKeyHeader'],
+          description: 'A key of the role Service in its tenant. A bearer token beside it counts instead.',
+          'x-open-point': 'auth.apiKeyHeader',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie,
+          description: 'Set by POST /otp/verify.',
+          'x-open-point': 'auth.sessionOperations',
+        },
+        csrf: {
+          type: 'apiKey',
+          in: 'header',
+          name: settings['auth.csrf'].header,
+          description: `The value of the cookie ${csrfCookie}, which is set beside that of the session.`,
+          'x-open-point': 'auth.csrf',
+        },
         signature: {
           type: 'apiKey',
           in: 'header',
@@ -51,6 +73,7 @@ export function openapiDocument(settings: Settings): Json {
           description: 'stored by the first call with a key, replayed by the others.',
         },
         ETag: textHeader('A strong entity tag.'),
+        SetCookie: textHeader('Two of them: the session, and its CSRF token, which scripts can read.'),
         Location: textHeader('The address of what was made.'),
         RetryAfter: {
           description: 'Seconds to wait before another try.',

@@ -1,5 +1,5 @@
 import { catalogue, type ErrorCode, messageId } from '#shared/platform/errors/catalogue.ts'
-import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import { hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Json, reference } from './schemas.ts'
 
@@ -24,6 +24,7 @@ const ofBearer: ErrorCode[] = [
   'POLICY.mfa.required',
   'VALIDATION.filter.value_invalid',
 ]
+const ofSessions: ErrorCode[] = ['AUTHZ.csrf.token', 'AUTHZ.csrf.origin']
 const ofBodies: ErrorCode[] = [
   'VALIDATION.body.json',
   'VALIDATION.body.too_deep',
@@ -61,6 +62,7 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
     ...ofEvery,
     settings['limits.tooLarge'] as ErrorCode,
     ...(route.auth === 'bearer' ? ofBearer : []),
+    ...(takesSession(route, settings) ? ofSessions : []),
     ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
     ...(hasBody(route) ? ofBodies : []),
     ...(route.idempotency === 'none' ? [] : [settings['idempotency.missingKey'] as ErrorCode, ...ofKeys]),
@@ -73,6 +75,7 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
 /** The status of a code in this deployment. */
 function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
+  if (ofSessions.includes(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413
   return catalogue[code].http
 }

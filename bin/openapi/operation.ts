@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { hasBody, type Route } from '#shared/platform/http/route.ts'
+import { hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorResponses } from './errors.ts'
 import { parametersOf } from './parameters.ts'
@@ -41,6 +41,7 @@ function successes(route: Route, settings: Settings): Json {
     ...common,
     ...(reply.etag && { ETag: reference('headers', 'ETag') }),
     ...(reply.location && { Location: reference('headers', 'Location') }),
+    ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
     ...(route.idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
   }
   const mediaType = reply.mediaType?.(settings) ?? 'application/json'
@@ -74,7 +75,9 @@ function acceptsNothing(schema: v.GenericSchema): boolean {
 
 function securityOf(route: Route, settings: Settings): Json[] {
   if (route.auth === 'none') return []
-  return route.auth === 'signature' ? [{ signature: [] }] : [{ bearer: scopesOf(route, settings) }]
+  if (route.auth === 'signature') return [{ signature: [] }]
+  const session = takesSession(route, settings) ? [{ session: [], csrf: [] }] : []
+  return [{ bearer: scopesOf(route, settings) }, { apiKey: scopesOf(route, settings) }, ...session]
 }
 
 function scopesOf({ scope, operation: name }: Route, settings: Settings): string[] {

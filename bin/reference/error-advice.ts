@@ -71,6 +71,9 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'AUTHZ.scope.token': 'The token lacks the scope that WWW-Authenticate names: ask for a token with it.',
   'AUTHZ.field.denied': 'Nobody, or not this role, may write the field.',
   'AUTHZ.filter.denied': 'The role of the caller does not allow the filter.',
+  'AUTHZ.csrf.token':
+    'A request by cookie wants the CSRF token: send the value of the cookie csrf_token in the header that the operation names.',
+  'AUTHZ.csrf.origin': 'A request by cookie comes from an origin that is not allowed.',
   'AUTHZ.request.denied': 'The request was refused before it reached the service.',
   'POLICY.mfa.required':
     'Authenticate with a second factor, as WWW-Authenticate says, and send the request again.',

@@ -11,7 +11,6 @@ export type Feature =
   | 'webhooks'
   | 'events'
   | 'otp'
-  | 'sessions'
   | 'login'
   | 'imports'
   | 'operations'

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { identityOverHttp } from './identity-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
@@ -36,6 +37,8 @@ describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =
   moneyOverHttp(() => ({ service, listener })))
 
 describe('the reference in a browser', () => referencePage(() => service))
+describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>
+  identityOverHttp(() => service))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {

@@ -134,6 +134,22 @@ describe('rights', () => {
       'Arn',
     ],
   })
+  const [[senderId]] = resourcesOf(template, 'AWS::SES::EmailIdentity') as [[string, Resource]]
+  const sender = {
+    'Fn::Join': [
+      '',
+      [
+        'arn:',
+        { Ref: 'AWS::Partition' },
+        ':ses:',
+        { Ref: 'AWS::Region' },
+        ':',
+        { Ref: 'AWS::AccountId' },
+        ':identity/',
+        { Ref: senderId },
+      ],
+    ],
+  }
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
@@ -160,6 +176,8 @@ describe('rights', () => {
     'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
     'queues.send': Object.keys(taskQueues).map((name) => ['sqs:SendMessage', queueOf(pascalCase(name))]),
     'queue.webhooks': receiving('Webhooks'),
+    'queue.mail': receiving('Mail'),
+    'mail.send': [['ses:SendEmail', sender]],
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],

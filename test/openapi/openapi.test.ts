@@ -36,7 +36,11 @@ describe('openapi.json', () => {
       const credentials = {
         none: [],
         signature: [{ signature: [] }],
-        bearer: [{ bearer: route.scope ? [route.scope] : [] }],
+        bearer: [
+          { bearer: route.scope ? [route.scope] : [] },
+          { apiKey: route.scope ? [route.scope] : [] },
+          ...(route.operation === 'discount.verify' ? [{ session: [], csrf: [] }] : []),
+        ],
       }
       expect(described.security).toEqual(credentials[route.auth])
       expect(Object.keys(described.responses)).toEqual(
@@ -81,7 +85,9 @@ describe('openapi.json', () => {
     expect(Object.keys(place.responses)).toContain('200')
     const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
     expect([currency.enum, cart_id.maxLength]).toEqual([['EUR', 'JPY'], 20])
-    expect(place.security).toEqual([{ bearer: ['orders:write'] }])
+    expect(place.security).toEqual([{ bearer: ['orders:write'] }, { apiKey: ['orders:write'] }])
+    expect(other.paths['/v1/orders'].get.security).toContainEqual({ session: [], csrf: [] })
+    expect(Object.keys(other.paths['/v1/orders'].get.responses)).toContain('419')
     expect(other.components.parameters.Tenant.name).toBe('shop')
     const names = other.paths['/v1/orders'].get.parameters.map((one: Any) => one.name)
     expect(names).toEqual(expect.arrayContaining(['limit', 'offset']))

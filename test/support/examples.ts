@@ -1,4 +1,5 @@
 import { type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
+import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
 
@@ -54,6 +55,11 @@ export const examples: Record<string, Example> = {
   'discount.verify': async (service, tenant) => {
     const { code: text } = (await made(service, tenant, '/codes', code())).json
     return { body: { code: text } }
+  },
+  'otp.request': () => ({ body: { email: newEmail() } }),
+  'otp.verify': async (service) => {
+    const email = newEmail()
+    return { body: { email, code: await requestedCode(service, email) } }
   },
   'codes.create': () => ({ body: code() }),
   'codes.read': madeCode,

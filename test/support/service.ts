@@ -64,13 +64,16 @@ export interface ServiceOptions {
   extra?: Endpoint[]
 }
 
+/** The secret of a deployment of the tests. */
+export const testSecret = 'a secret of the tests, long enough'
+
 /** The service in this process, on DynamoDB Local: the very handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
   const tableName = options.tableName ?? (await createTable(testClient()))
   const lines: RequestLine[] = []
   const log: Log = { request: (line) => lines.push(line), relayed: () => {}, worked: () => {} }
-  const secret = new TextEncoder().encode('a secret of the tests, long enough')
+  const secret = new TextEncoder().encode(testSecret)
   const seal = cursorSeal(secret, clock.randomBytes)
   const store = memoryFiles()
   const runtime: Runtime = {

@@ -8,6 +8,9 @@ import { deployedSettings } from '#shared/platform/settings/deployed.ts'
 /** The methods of each path, put in by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
 const methods: Record<string, string[]> = JSON.parse(process.env.METHODS ?? '{}')
 
+/** The paths whose operations have to do with cookies. */
+const cookiePaths: string[] = JSON.parse(process.env.COOKIE_PATHS ?? '[]')
+
 /** Answers the preflight requests of browsers for every path. */
 export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
   const { headers } = toRequest(event)
@@ -19,7 +22,7 @@ export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayPr
       'Cache-Control': 'no-store',
       ...securityHeaders,
       ...correlationHeaders(correlationOf(headers, () => newId(systemClock))),
-      ...preflightHeaders(headers.origin, allowed, deployedSettings()),
+      ...preflightHeaders(headers.origin, allowed, deployedSettings(), cookiePaths.includes(event.resource)),
     },
     body: undefined,
   })

@@ -12,7 +12,8 @@ const gone = { http: 410, retryable: false }
 
 /**
  * Every error code of the service (contract, 'Errors'). A new code is one line here.
- * AUTHZ.scope.tenant is 403 or 404 as the deployment decides: the place that throws it says which.
+ * AUTHZ.scope.tenant is 403 or 404 and AUTHZ.csrf.* 403 or 419 as the deployment decides: the place that throws it says
+ * which.
  */
 export const catalogue = {
   'VALIDATION.body.invalid': invalid,
@@ -63,6 +64,8 @@ export const catalogue = {
   'AUTHZ.field.denied': denied,
   'AUTHZ.filter.denied': denied,
   'AUTHZ.request.denied': denied,
+  'AUTHZ.csrf.token': denied,
+  'AUTHZ.csrf.origin': denied,
   'POLICY.mfa.required': denied,
   'POLICY.account.locked': denied,
   'POLICY.legal_hold': conflict,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { uuidV8 } from '../ids/uuid-v8.ts'
 import type { Item } from '../table/keys.ts'
 
 /** An event that a write carries with it, to be published once the write is committed. */
@@ -37,18 +37,9 @@ export function publishedEvents(item: Item): PublishedEvent[] {
   if (!outbox) return []
   const { id, events, ...circumstances } = outbox
   return events.map(({ once, ...event }, index) => ({
-    event_id: eventId(
-      once === undefined ? `${id}|${index}` : `${event.type}|${event.data.tenant_id}|${once}`,
-    ),
+    event_id: uuidV8(once === undefined ? `${id}|${index}` : `${event.type}|${event.data.tenant_id}|${once}`),
     ...event,
     ...circumstances,
     source: 'commerce-api',
   }))
-}
-
-/** A UUID made from a name (RFC 9562 5.8, with SHA-256). */
-function eventId(name: string): string {
-  const hex = createHash('sha256').update(name).digest('hex')
-  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
 }

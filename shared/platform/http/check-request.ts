@@ -1,17 +1,21 @@
 import type { Settings } from '../../settings/register.ts'
 import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
+import { hasSessionCookie } from '../auth/session-cookie.ts'
 import { tenantPattern } from '../auth/tenant.ts'
+import { verifyApiKey } from '../auth/verify-api-key.ts'
+import { verifySession } from '../auth/verify-session.ts'
 import { verifySignature } from '../auth/verify-signature.ts'
 import { fail, failField } from '../errors/failure.ts'
 import { parseListQuery } from '../listing/list-query.ts'
+import type { Table } from '../table/table.ts'
 import type { Checked } from './endpoint.ts'
 import { parseBody } from './parse-body.ts'
 import { auditReason, ifMatch } from './parse-headers.ts'
 import { parseQuery } from './parse-query.ts'
 import type { Runtime } from './passage.ts'
 import type { HttpRequest } from './request.ts'
-import { bodyLimitOf, type Route } from './route.ts'
+import { bodyLimitOf, type Route, takesSession } from './route.ts'
 
 /** @throws the setting's code with 413 when the body passes the cap of its route (contract, 'Limits') */
 export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
@@ -22,11 +26,16 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
   throw fail(settings['limits.tooLarge'], { http: 413, details })
 }
 
-/** @throws AUTH.*, when the credential does not say who calls */
+/**
+ * Who calls, by a bearer token, an API key, or a session where the operation takes one. Of several credentials the first counts,
+ * and one that is wrong is not passed over for another.
+ * @throws AUTH.*, when the credential does not say who calls
+ */
 export async function authenticate(
   request: HttpRequest,
   route: Route,
   { tokens, secret, settings, clock }: Pick<Runtime, 'tokens' | 'secret' | 'settings' | 'clock'>,
+  table: Table,
 ): Promise<Caller | undefined> {
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
@@ -34,6 +43,12 @@ export async function authenticate(
     return undefined
   }
   const { headers } = request
+  if (headers.authorization === undefined) {
+    const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
+    if (apiKey !== undefined) return verifyApiKey(apiKey, table, clock.now())
+    const session = takesSession(route, settings) && hasSessionCookie(headers)
+    if (session) return verifySession(request, table, settings, clock.now())
+  }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
   return tokens.verify(headers.authorization, nonce, clock.now())
 }

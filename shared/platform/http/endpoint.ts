@@ -68,6 +68,11 @@ export interface Endpoint<Body extends v.GenericSchema = v.GenericSchema> {
     request: Checked<v.InferOutput<Body>>,
     context: Context,
   ): Promise<Reply>
+  /**
+   * The cookies that go with a success, as values of Set-Cookie, made from its body alone: a replay is given them too, as
+   * long as the endpoint thinks right.
+   */
+  cookies?(body: Readonly<Record<string, unknown>>, context: Context): Promise<readonly string[]>
 }
 
 /** What decides the requests of a route, typed by it. */

@@ -18,11 +18,15 @@ export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
 }
 
 /** @param basePath what stands before the service's paths in its public address, for Location */
-export function toResult({ status, headers, body }: HttpResponse, basePath = ''): APIGatewayProxyResult {
+export function toResult(
+  { status, headers, cookies = [], body }: HttpResponse,
+  basePath = '',
+): APIGatewayProxyResult {
   const { Location: location } = headers
   const within = location?.startsWith('/')
   const placed = within ? { ...headers, Location: `${basePath}${location}` } : headers
-  return { statusCode: status, headers: placed, body: body ?? '' }
+  const multiple = cookies.length > 0 && { multiValueHeaders: { 'Set-Cookie': [...cookies] } }
+  return { statusCode: status, headers: placed, ...multiple, body: body ?? '' }
 }
 
 /** The stage of a plain gateway address, the mapping of a custom domain, or what the deployment says it is. */

@@ -1,4 +1,5 @@
 import { auditDenial } from '../audit/audit-denial.ts'
+import { checkCsrf } from '../auth/verify-session.ts'
 import { newId } from '../clock.ts'
 import { type Failure, fail } from '../errors/failure.ts'
 import { commit } from '../idempotency/commit.ts'
@@ -15,6 +16,7 @@ import { checkAccept, idempotencyKey, matchesEtag, timeBudget } from './parse-he
 import { contextOf, type Passage, type Runtime } from './passage.ts'
 import { pickEndpoint } from './pick-endpoint.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
+import { usesCookies } from './route.ts'
 
 /**
  * Answers one request. It never throws: whatever goes wrong becomes the envelope here.
@@ -32,6 +34,7 @@ export async function handleRequest(
   const correlation = correlationOf(request.headers, () => newId(clock))
   let answer: Answer
   let failure: Failure | undefined
+  let cookies: readonly string[] = []
   try {
     if (!picked) throw fail('NOT_FOUND.route')
     const budget = startBudget(clock, timeBudget(request.headers, settings))
@@ -40,10 +43,12 @@ export async function handleRequest(
     const passage: Passage = { ...known, caller: undefined }
     answer = await pass(passage)
     if (answer.status >= 400) failure = passage.fault
+    else cookies = await cookiesOf(passage, answer)
   } catch (thrown) {
     failure = toFailure(thrown)
     answer = errorAnswer(failure, correlation)
   }
+  const cookiesMatter = picked !== undefined && usesCookies(picked.endpoint.route, settings)
   const operation = picked?.endpoint.route.operation ?? 'platform.unknown-route'
   const durationMilliseconds = clock.now() - startedAt
   log.request({ operation, status: answer.status, failure, correlation, durationMilliseconds })
@@ -54,10 +59,17 @@ export async function handleRequest(
       ...answer.headers,
       ...securityHeaders,
       ...correlationHeaders(correlation),
-      ...corsHeaders(request.headers.origin, settings),
+      ...corsHeaders(request.headers.origin, settings, cookiesMatter),
     },
+    cookies,
     body: request.method === 'HEAD' ? undefined : answer.body,
   }
+}
+
+/** They are made for each answer, a replay too, as no record may hold them. */
+async function cookiesOf(passage: Passage, { body }: Answer): Promise<readonly string[]> {
+  const { endpoint } = passage
+  return endpoint.cookies && body !== undefined ? endpoint.cookies(JSON.parse(body), contextOf(passage)) : []
 }
 
 /** Every denial on the way is in the audit before it is told. */
@@ -77,7 +89,8 @@ async function decide(passage: Passage): Promise<Answer> {
   const { endpoint, request, runtime, settings } = passage
   const { route } = endpoint
   checkBodySize(request, route, settings)
-  passage.caller = await authenticate(request, route, runtime)
+  passage.caller = await authenticate(request, route, runtime, passage.table)
+  checkCsrf(request, passage.caller, settings)
   const scope = scopeOf(request, route, passage.caller, settings)
   await checkRate(passage, scope.tenant)
   checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json')

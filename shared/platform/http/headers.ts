@@ -36,11 +36,19 @@ const exposedHeaders = [
   'tracestate',
 ].join(', ')
 
-/** The CORS headers of an answer to this origin: none unless the allow-list names it, and never a wildcard. */
-export function corsHeaders(origin: string | undefined, settings: Settings): Record<string, string> {
+/**
+ * The CORS headers of an answer to this origin: none unless the allow-list names it, and never a wildcard.
+ * @param cookies whether the operation has to do with cookies
+ */
+export function corsHeaders(
+  origin: string | undefined,
+  settings: Settings,
+  cookies: boolean,
+): Record<string, string> {
   if (origin === undefined || !settings['cors.allowedOrigins'].includes(origin)) return { Vary: 'Origin' }
   return {
     'Access-Control-Allow-Origin': origin,
+    ...(cookies && { 'Access-Control-Allow-Credentials': 'true' }),
     'Access-Control-Expose-Headers': exposedHeaders,
     Vary: 'Origin',
   }
@@ -51,13 +59,16 @@ export function preflightHeaders(
   origin: string | undefined,
   methods: readonly string[],
   settings: Settings,
+  cookies: boolean,
 ): Record<string, string> {
-  const allowed = corsHeaders(origin, settings)
+  const allowed = corsHeaders(origin, settings, cookies)
   if (!('Access-Control-Allow-Origin' in allowed)) return allowed
   const own = [
     settings['auth.nonce'].header,
     settings['codes.hardDeleteReason'].header,
     settings['discount.cart'].header,
+    settings['auth.apiKeyHeader'],
+    settings['auth.csrf'].header,
   ]
   return {
     ...allowed,

@@ -15,5 +15,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   status: number
   headers: Record<string, string>
+  /** Values of Set-Cookie, each a header of its own. */
+  cookies?: readonly string[]
   body: string | undefined
 }

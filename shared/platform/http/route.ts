@@ -47,6 +47,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   idempotency: 'required' | 'accepted' | 'none'
   /** Its body holds what nobody may find out from an idempotency record, not even by trying: a password, a code. */
   confidential?: true
+  /** Sets cookies, so that browsers may call it with credentials. */
+  setsCookies?: true
   /** Where the contract names a limit for it; others come from the setting limits.other. */
   throttle?: (settings: Settings) => Throttle
   /** Needs If-Match: an update goes by what the caller has seen. */
@@ -126,4 +128,20 @@ export function bodyLimitOf(route: Route, settings: Settings): number {
   if (route.bodyBytes) return route.bodyBytes(settings)
   const named = hasBody(route) ? route.payloadKilobytes : undefined
   return (named ?? settings['limits.defaultBodyKilobytes']) * 1024
+}
+
+/** Whether a session's cookie is a credential for it (setting auth.sessionOperations). */
+export function takesSession(
+  { auth, operation }: Pick<Route, 'auth' | 'operation'>,
+  settings: Settings,
+): boolean {
+  return auth === 'bearer' && settings['auth.sessionOperations'].includes(operation)
+}
+
+/** Whether browsers of allowed origins may send and keep cookies with it. */
+export function usesCookies(
+  route: Pick<Route, 'auth' | 'operation' | 'setsCookies'>,
+  settings: Settings,
+): boolean {
+  return route.setsCookies === true || takesSession(route, settings)
 }

@@ -1,6 +1,7 @@
-import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { failField } from '../errors/failure.ts'
 import { deriveKey } from '../secrets/derived-key.ts'
+import { seal, unseal } from '../secrets/seal.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** Where a page begins, as a place that belongs to it if an item has it, and in which direction it is read. */
@@ -30,10 +31,6 @@ export function walkOf(operation: string, tenant: string, query: ListQuery): str
   return createHash('sha256').update(text).digest('base64url')
 }
 
-const cipher = 'aes-256-gcm'
-const nonceBytes = 12
-const tagBytes = 16
-
 /**
  * @param secret the deployment's secret; a key of its own is derived from it
  * @param randomBytes for nonces
@@ -42,24 +39,12 @@ export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => 
   const key = deriveKey(secret, 'list cursors v1')
   return {
     seal({ direction, start, bound, horizon, skip }, walk) {
-      const nonce = randomBytes(nonceBytes)
-      const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(
-        Buffer.from(walk),
-      )
       const text = JSON.stringify([direction, start, bound ?? null, horizon, skip])
-      const sealed = Buffer.concat([sealing.update(text), sealing.final()])
-      return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url')
+      return seal(key, text, walk, randomBytes)
     },
     open(cursor, walk) {
       try {
-        const bytes = Buffer.from(cursor, 'base64url')
-        if (bytes.toString('base64url') !== cursor) throw new Error('not the canonical form')
-        const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), {
-          authTagLength: tagBytes,
-        })
-        opening.setAAD(Buffer.from(walk)).setAuthTag(bytes.subarray(-tagBytes))
-        const text = Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()])
-        const [direction, start, bound, horizon, skip] = JSON.parse(text.toString())
+        const [direction, start, bound, horizon, skip] = JSON.parse(unseal(key, cursor, walk))
         return { direction, start, bound: bound ?? undefined, horizon, skip }
       } catch {
         throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' })

@@ -12,6 +12,7 @@ export type LogCode =
   | 'EVENTS_NOT_PUBLISHED'
   | 'TASKS_NOT_QUEUED'
   | 'EVENT_NOT_HANDLED'
+  | 'MAIL_NOT_SENT'
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
 

@@ -29,6 +29,10 @@ export const entities = {
   cart_line: { shards: 1 },
   /** One entry for each refund that succeeded. */
   ledger: { shards: 1 },
+  /** Logins by one-time code. */
+  session: { shards: 1 },
+  /** API keys of the role Service. */
+  api_key: { shards: 1 },
 } as const satisfies Record<string, { shards: number }>
 
 export type Entity = keyof typeof entities

@@ -85,27 +85,27 @@ export const authentication = {
   'auth.apiKeyHeader': setting({
     open: 'the header that carries an API key of the role Service',
     contract: 'Authentication',
-    feature: 'login',
+    feature: 'platform',
     precedent: 'the OpenAPI apiKey scheme',
     schema: headerName,
   }),
   'auth.sessionOperations': setting({
     open: 'which operations a session cookie may authenticate',
     contract: 'Authentication',
-    feature: 'sessions',
+    feature: 'platform',
     schema: v.array(v.string()),
   }),
   'auth.csrf': setting({
     open: 'the header of the CSRF token and the status of its failure',
     contract: 'Authentication',
-    feature: 'sessions',
+    feature: 'platform',
     precedent: 'OWASP CSRF: HMAC-signed double submit',
     schema: v.strictObject({ header: headerName, status: v.picklist([403, 419]) }),
   }),
   'auth.publicTenant': setting({
     open: 'the tenant of callers that no token names',
     contract: 'Authentication',
-    feature: 'otp',
+    feature: 'platform',
     schema: v.pipe(v.string(), v.regex(tenantPattern)),
   }),
   'auth.serviceRole': setting({

@@ -24,15 +24,15 @@ export const identity = {
   'otp.sessionSeconds': setting({
     open: 'the life of a session in seconds',
     contract: 'POST /otp/verify',
-    feature: 'sessions',
+    feature: 'otp',
     precedent: 'OWASP',
     schema: count,
   }),
   'otp.user': setting({
-    open: 'the user_id of an e-mail',
+    open: 'the user_id of an e-mail: its keyed hash, or a UUID made from that',
     contract: 'Events',
     feature: 'otp',
-    schema: v.picklist(['email_hash']),
+    schema: v.picklist(['email_hash', 'uuid']),
   }),
   'login.provider': setting({
     open: 'the identity provider and its flow',

@@ -1,0 +1,119 @@
+import { parseArgs } from 'node:util'
+import { type ApiKeyItem, makeApiKey } from '#shared/platform/auth/api-key.ts'
+import { tenantPattern } from '#shared/platform/auth/tenant.ts'
+import { type Clock, newId, systemClock, timestamp } from '#shared/platform/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import type { Change, Table } from '#shared/platform/table/table.ts'
+import { needed, run } from './command.ts'
+import { deployedStack, openTable, stackUsage } from './deployment.ts'
+import { itemsOf } from './entity-records.ts'
+import { auditOfOperator } from './operator.ts'
+
+const usage = `usage: npm run -s api-keys -- COMMAND --tenant T [--stack NAME]
+  make --name WHAT_FOR [--scope "codes:read codes:write"]    prints the key, this once
+  list                                                       prints one JSON line a key, never the key itself
+  rotate --id KEY_ID [--overlap SECONDS]                     prints another key like it; the old one ends by then,
+                                                             or stays valid until it is revoked
+  revoke --id KEY_ID                                         ends a key at once
+${stackUsage}`
+
+/** What a key is told by: everything but its secret. */
+export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash'>
+
+/** Makes a key of the role Service in a tenant. @returns it, this once */
+export async function make(
+  table: Table,
+  clock: Clock,
+  { tenant, name, scopes }: { tenant: string; name: string; scopes: string[] },
+  along: readonly Change[] = [],
+  action = 'api_key.make',
+): Promise<{ key: string; line: ApiKeyLine }> {
+  if (!tenantPattern.test(tenant)) throw new Error(`a tenant is called like ${tenantPattern.source}`)
+  const made = { tenant, key_id: newId(clock), name, scopes, created_at: timestamp(clock.now()) }
+  const { text, item } = makeApiKey(made, clock.randomBytes(32))
+  const entry = { action, target: `api_key/${item.key_id}`, after: { scopes } }
+  const refusal = await table.transact([
+    { item, condition: { absent: true } },
+    ...along,
+    auditOfOperator(tenant, entry, clock),
+  ])
+  if (refusal) throw new Error('there is no such key, or it is not active')
+  return { key: text, line: lineOf(item) }
+}
+
+/** The keys of a tenant, oldest first. */
+export async function* list(table: Table, tenant: string): AsyncGenerator<ApiKeyLine> {
+  for await (const item of itemsOf(table, tenant, 'api_key')) yield lineOf(item as unknown as ApiKeyItem)
+}
+
+/** Makes another key like one that is active. @param overlapSeconds how long the old one is still valid, if it ends */
+export async function rotate(
+  table: Table,
+  clock: Clock,
+  { tenant, id, overlapSeconds }: { tenant: string; id: string; overlapSeconds: number | undefined },
+): Promise<{ key: string; line: ApiKeyLine }> {
+  const old = (await table.get(keyOf(tenant, 'api_key', id))) as ApiKeyItem | undefined
+  if (old?.state !== 'active') throw new Error('there is no such key, or it is not active')
+  const end =
+    overlapSeconds === undefined ? {} : { valid_until: timestamp(clock.now() + overlapSeconds * 1000) }
+  const ending: Change = {
+    update: keyOf(tenant, 'api_key', id),
+    set: { ...end, state: 'active' },
+    condition: { matches: { state: 'active' } },
+  }
+  return make(table, clock, { tenant, name: old.name, scopes: old.scopes }, [ending], 'api_key.rotate')
+}
+
+/** Ends a key. @throws Error when there is none that is active */
+export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
+  const ended: Change = {
+    update: keyOf(tenant, 'api_key', id),
+    set: { state: 'revoked' },
+    condition: { matches: { state: 'active' } },
+  }
+  const entry = { action: 'api_key.revoke', target: `api_key/${id}` }
+  const refusal = await table.transact([ended, auditOfOperator(tenant, entry, clock)])
+  if (refusal) throw new Error('there is no such key, or it is not active')
+}
+
+function lineOf({ pk: _pk, sk: _sk, secret_hash: _hash, ...line }: ApiKeyItem): ApiKeyLine {
+  return line
+}
+
+async function main(): Promise<void> {
+  const text = { type: 'string' } as const
+  const options = { tenant: text, stack: text, name: text, scope: text, id: text, overlap: text }
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const tenant = needed(values.tenant, 'tenant')
+  const table = openTable(await deployedStack(values.stack))
+  const commands: Record<string, () => Promise<void>> = {
+    make: async () => {
+      const scopes = (values.scope ?? '').split(' ').filter(Boolean)
+      const asked = { tenant, name: needed(values.name, 'name'), scopes }
+      print(await make(table, systemClock, asked))
+    },
+    list: async () => {
+      for await (const line of list(table, tenant)) console.log(JSON.stringify(line))
+    },
+    rotate: async () => {
+      const asked = { tenant, id: needed(values.id, 'id'), overlapSeconds: secondsOf(values.overlap) }
+      print(await rotate(table, systemClock, asked))
+    },
+    revoke: async () => revoke(table, systemClock, tenant, needed(values.id, 'id')),
+  }
+  const command = commands[positionals[0] ?? '']
+  if (!command) throw new Error('which command?')
+  await command()
+}
+
+function print({ key, line }: { key: string; line: ApiKeyLine }): void {
+  console.log(JSON.stringify({ key, ...line }))
+}
+
+function secondsOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw new Error('--overlap takes a whole number of seconds')
+  return Number(text)
+}
+
+if (import.meta.main) await run(usage, main)

@@ -1,0 +1,11 @@
+import { type AuditEntry, auditItem } from '#shared/platform/audit/audit-record.ts'
+import type { Clock } from '#shared/platform/clock.ts'
+import { newId } from '#shared/platform/clock.ts'
+import type { Put } from '#shared/platform/table/table.ts'
+
+/** The audit record of what an operator does by a command, to be written with it. */
+export function auditOfOperator(tenant: string, entry: AuditEntry, clock: Clock): Put {
+  const operator = { sub: 'operator', tenant, role: undefined, scopes: new Set<string>(), claims: {} }
+  const record = { reason: 'allowed', ...entry, result: 'allow' as const }
+  return { item: auditItem(operator, record, newId(clock), clock), condition: { absent: true } }
+}

@@ -1,0 +1,23 @@
+import * as v from 'valibot'
+import { otpThrottle } from '#shared/otp/throttle.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { Email } from '#shared/platform/schemas/email.ts'
+
+export const route = defineRoute({
+  operation: 'otp.request',
+  method: 'POST',
+  path: '/otp/request',
+  summary: 'Request a one-time code',
+  description:
+    'Sends a code to an e-mail address, valid for five minutes; only the latest one is. Every address is answered alike.',
+  auth: 'none',
+  idempotency: 'accepted',
+  confidential: true,
+  throttle: otpThrottle,
+  body: () => v.strictObject({ email: Email }),
+  reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
+  errors: ['VALIDATION.email'],
+  openPoints: ['otp.code', 'otp.mail', 'otp.user', 'auth.publicTenant'],
+  uses: ['table.read', 'table.write', 'secret.read'],
+  breaks: 'Nobody can ask for a one-time code, so nobody can log in with one.',
+})

@@ -1,0 +1,65 @@
+import type { Person } from '../identity/person.ts'
+import type { Task } from '../platform/queue/tasks.ts'
+import { seal, unseal } from '../platform/secrets/seal.ts'
+import type { Item, Key } from '../platform/table/keys.ts'
+import { create, type Write } from '../platform/table/writes.ts'
+
+/** What a mail is about. */
+export interface MailContent {
+  /** In its one form. */
+  email: string
+  code: string
+}
+
+/** A mail that is to be sent, or was. Nobody who reads the table sees its address or its code. */
+export interface MailItem extends Key, Person {
+  message_id: string
+  tenant_id: string
+  state: 'queued' | 'sent'
+  /** Its content, sealed; taken away once it was sent. */
+  sealed?: string
+  /** Its sending. */
+  task?: Task
+  correlation_id: string
+  /** Seconds since 1970. */
+  expires_at: number
+}
+
+/** The purpose of the key that seals mails. */
+export const mailKeyPurpose = 'mails v1'
+
+/** How long a mail is remembered, in seconds. */
+const keptSeconds = 24 * 3600
+
+export function mailKey(messageId: string): Key {
+  return { pk: `mail#${messageId}`, sk: 'mail' }
+}
+
+/** A mail to be sent once it is committed. @param now milliseconds since 1970 */
+export function queuedMail(
+  mail: Omit<MailItem, keyof Key | 'state' | 'task' | 'expires_at'>,
+  now: number,
+): Write {
+  const item: MailItem & Item = {
+    ...mailKey(mail.message_id),
+    ...mail,
+    state: 'queued',
+    task: { queue: 'mail', body: mail.message_id },
+    expires_at: Math.floor(now / 1000) + keptSeconds,
+  }
+  return create(item)
+}
+
+export function sealMail(
+  key: Uint8Array,
+  messageId: string,
+  content: MailContent,
+  randomBytes: (length: number) => Uint8Array,
+): string {
+  return seal(key, JSON.stringify(content), messageId, randomBytes)
+}
+
+/** @throws Error when it was sealed for another message or by another deployment */
+export function openMail(key: Uint8Array, messageId: string, sealed: string): MailContent {
+  return JSON.parse(unseal(key, sealed, messageId))
+}

@@ -1,0 +1,16 @@
+import type { Person } from '../identity/person.ts'
+import type { ErrorCode } from '../platform/errors/catalogue.ts'
+import type { Item } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create, replace, type Write } from '../platform/table/writes.ts'
+import { asCode, type CodeItem, codeKey } from './one-time-code.ts'
+
+export async function findCode(table: Table, { email_hash }: Person): Promise<CodeItem | undefined> {
+  return asCode(await table.get(codeKey(email_hash)))
+}
+
+/** Stores what came of the item that was read, unless something else came of it meanwhile. */
+export function overwrite(before: CodeItem | undefined, after: CodeItem, otherwise: ErrorCode): Write {
+  const item = after as CodeItem & Item
+  return before ? replace(item, { version: before.version }, otherwise) : create(item, otherwise)
+}

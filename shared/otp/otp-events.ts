@@ -1,0 +1,55 @@
+import * as v from 'valibot'
+import type { Person } from '../identity/person.ts'
+import { defineEvent, event } from '../platform/events/event-definition.ts'
+import { subject } from '../platform/events/event-schemas.ts'
+import type { OutgoingEvent } from '../platform/events/outbox.ts'
+
+/** An e-mail stands in events as its keyed hash only (contract, 'Events named'). */
+interface Told extends Person {
+  id: string
+  tenant_id: string
+}
+
+const aboutPerson = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
+
+export const OtpRequested = defineEvent({
+  type: 'otp.requested',
+  version: 1,
+  summary: 'Somebody asked for a one-time code; data.id is the message.',
+  data: aboutPerson,
+})
+
+export const OtpDelivered = defineEvent({
+  type: 'otp.delivered',
+  version: 1,
+  summary: 'The mail with a one-time code was handed over; data.id is the message.',
+  data: aboutPerson,
+})
+
+export const OtpVerified = defineEvent({
+  type: 'otp.verified',
+  version: 1,
+  summary: 'Somebody came with a one-time code; data.id is the session where it was the right one.',
+  data: () =>
+    v.strictObject({
+      ...subject,
+      user_id: v.string(),
+      method: v.literal('email'),
+      success: v.boolean(),
+    }),
+})
+
+/** @param told its id is the message's */
+export function otpRequested(told: Told): OutgoingEvent[] {
+  return [event(OtpRequested, { ...told })]
+}
+
+/** Once for a message, however often it was noted that it was handed over. */
+export function otpDelivered(told: Told): OutgoingEvent[] {
+  return [event(OtpDelivered, { ...told }, told.id)]
+}
+
+/** @param told its id is that of the verification, which is the session's where there is one */
+export function otpVerified({ email_hash: _, ...told }: Told, success: boolean): OutgoingEvent[] {
+  return [event(OtpVerified, { ...told, method: 'email', success })]
+}

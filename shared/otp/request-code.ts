@@ -1,0 +1,39 @@
+import { personOf } from '../identity/person.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import type { Reply } from '../platform/http/reply.ts'
+import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
+import { findCode, overwrite } from './code-store.ts'
+import { asCode, type CodeItem, codeHash, issued, newDigits } from './one-time-code.ts'
+import { otpRequested } from './otp-events.ts'
+
+/** The purpose of the key that codes are hashed with. */
+export const codeKeyPurpose = 'one-time codes v1'
+
+/**
+ * Decides on a new code for an address (contract, 'POST /otp/request'): it takes the place of the one before, and its
+ * mail goes out once both are committed. Whoever asks learns nothing of the address.
+ * @param email in its one form
+ */
+export async function requestCode(email: string, context: Context): Promise<Reply> {
+  const { settings, table, clock, committer, derivedKey, now, newId } = context
+  const person = await personOf(email, settings, derivedKey)
+  const message_id = newId()
+  const tenant_id = settings['auth.publicTenant']
+  const code = newDigits(settings['otp.code'].digits, clock.randomBytes)
+  const code_hash = codeHash(await derivedKey(codeKeyPurpose), person, { message_id, code })
+  const sealed = sealMail(await derivedKey(mailKeyPurpose), message_id, { email, code }, clock.randomBytes)
+  const correlation_id = committer.correlation.id
+  const mail = queuedMail({ ...person, message_id, tenant_id, sealed, correlation_id }, now())
+
+  const decide = (before: CodeItem | undefined): Reply => {
+    const after = issued(before, person, { message_id, code_hash }, now())
+    return {
+      status: 202,
+      body: { message_id },
+      writes: [overwrite(before, after, 'TRANSIENT.error'), mail],
+      events: otpRequested({ id: message_id, tenant_id, ...person }),
+      refused: async (existing) => decide(asCode(existing)),
+    }
+  }
+  return decide(await findCode(table, person))
+}

@@ -1,0 +1,45 @@
+import { personOf } from '../identity/person.ts'
+import { sessionKeyPurpose, sessionOf, startSession } from '../platform/auth/session.ts'
+import { fail } from '../platform/errors/failure.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import { ok, type Reply, refusal } from '../platform/http/reply.ts'
+import { findCode, overwrite } from './code-store.ts'
+import { asCode, type CodeItem, codeHash, tried } from './one-time-code.ts'
+import { otpVerified } from './otp-events.ts'
+import { codeKeyPurpose } from './request-code.ts'
+
+/**
+ * Decides whether a code is right (contract, 'POST /otp/verify'), and starts a session then. Whatever is wrong, whether
+ * or not the address ever asked for a code, gives the same answer after the same read and a write of the same item.
+ * Each try is written on the condition that no other was in between: of many at once one can succeed, and none is
+ * answered as right that was not counted.
+ * @param email in its one form
+ */
+export async function verifyCode(
+  { email, code }: { email: string; code: string },
+  context: Context,
+): Promise<Reply> {
+  const { settings, table, derivedKey, now, newId } = context
+  const person = await personOf(email, settings, derivedKey)
+  const key = await derivedKey(codeKeyPurpose)
+  const tenant_id = settings['auth.publicTenant']
+  const id = newId()
+  const session = sessionOf(await derivedKey(sessionKeyPurpose), {
+    session_id: id,
+    tenant_id,
+    user_id: person.user_id,
+    until: now() + settings['otp.sessionSeconds'] * 1000,
+  })
+
+  const decide = (before: CodeItem | undefined): Reply => {
+    const hash = codeHash(key, person, { message_id: before?.message_id ?? '', code })
+    const { success, after } = tried(before, person, hash, settings['otp.code'], now())
+    const effects = {
+      writes: [overwrite(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
+      events: otpVerified({ id, tenant_id, ...person }, success),
+      refused: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
+    }
+    return success ? ok({ session_id: id }, effects) : refusal(fail('CODE.invalid'), effects)
+  }
+  return decide(await findCode(table, person))
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from '@jest/globals'
+import type { Deployment, HttpAnswer, Send } from './deployment.ts'
+
+/** Somebody logs in with a code from a mail and uses the session; a service uses its API key. */
+export function identityOverHttp(deployment: () => Deployment): void {
+  let keys = 0
+  const send = (path: string, options: Send = {}) => deployment().send(path, { as: null, ...options })
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    send(path, { method: 'POST', body, headers: { 'Idempotency-Key': `identity-${keys++}`, ...headers } })
+  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+
+  /** The mails to an address, as the local AWS has sent them. */
+  async function mailsTo(email: string): Promise<string[]> {
+    const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
+    const { messages } = (await answer.json()) as { messages: Record<string, object[]> }
+    const texts = Object.values(messages)
+      .flat()
+      .map((message) => JSON.stringify(message))
+    return texts.filter((text) => text.includes(email))
+  }
+
+  async function codeFor(email: string, mails: number): Promise<string> {
+    for (let n = 0; n < 100; n += 1) {
+      const texts = await mailsTo(email)
+      if (texts.length === mails) return /Your code is (\d{6})\./.exec(texts.at(-1) ?? '')?.[1] ?? ''
+      await sleep(100)
+    }
+    throw new Error(`no mail came: ${(await mailsTo(email)).length} of ${mails}`)
+  }
+
+  test('a code comes by mail, starts one session, and that is used with its CSRF token', async () => {
+    const email = 'jane.doe@example.com'
+    const asked = await post('/otp/request', { email: ' Jane.Doe@Example.com' })
+    expect([asked.status, Object.keys(asked.json)]).toEqual([202, ['message_id']])
+    const code = await codeFor(email, 1)
+    const wrong = String((Number(code) + 1) % 1e6).padStart(6, '0')
+    expect(told(await post('/otp/verify', { email, code: wrong }))).toBe('400 CODE.invalid')
+    const verified = await post('/otp/verify', { email, code })
+    expect([verified.status, Object.keys(verified.json)]).toEqual([200, ['session_id']])
+    expect(told(await post('/otp/verify', { email, code }))).toBe('400 CODE.invalid')
+    const set = verified.headers.getSetCookie()
+    expect(set).toHaveLength(2)
+    expect(set[0]).toMatch(/; Path=\/; Secure; SameSite=Lax; HttpOnly$/)
+
+    const Cookie = set.map((one) => one.split(';')[0]).join('; ')
+    const token = /csrf_token=([\w-]+)/.exec(Cookie)?.[1] ?? ''
+    const cart = { code: 'NOTHING' }
+    const used = await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token })
+    expect([used.status, used.json]).toEqual([200, { applied: false, amount: 0 }])
+    expect(told(await post('/discount/verify', cart, { Cookie }))).toBe('403 AUTHZ.csrf.token')
+    const evil = { Cookie, 'X-CSRF-Token': token, Origin: 'https://evil.example' }
+    expect(told(await post('/discount/verify', cart, evil))).toBe('403 AUTHZ.csrf.origin')
+    expect(told(await send('/v1/orders', { headers: { Cookie } }))).toBe('401 AUTH.invalid_credentials')
+
+    const { session_id } = verified.json
+    const sessions = await deployment().run('sessions', '--tenant', 'public')
+    expect(sessions.map((session) => session.session_id)).toContain(session_id)
+    await deployment().run('sessions', '--tenant', 'public', '--revoke', session_id)
+    expect(told(await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token }))).toBe(
+      '401 AUTH.invalid_credentials',
+    )
+  }, 60_000)
+
+  test('the latest of two codes is the one that counts, and the sixth request sends no mail', async () => {
+    const email = 'often@example.com'
+    await post('/otp/request', { email })
+    const first = await codeFor(email, 1)
+    await post('/otp/request', { email })
+    const second = await codeFor(email, 2)
+    if (first !== second)
+      expect(told(await post('/otp/verify', { email, code: first }))).toBe('400 CODE.invalid')
+    expect((await post('/otp/verify', { email, code: second })).status).toBe(200)
+    const others = [3, 4, 5, 6].map(() => post('/otp/request', { email }))
+    const answers = (await Promise.all(others)).map(told)
+    expect(answers.toSorted()).toEqual(['202', '202', '202', '429 RATE_LIMIT.exceeded'])
+    await sleep(3000)
+    // Those that were superseded before they were sent are not sent at all.
+    expect((await mailsTo(email)).length).toBeLessThanOrEqual(5)
+  }, 60_000)
+
+  test('browsers of the allowed origin may send the cookie where it is used', async () => {
+    const ask = (path: string) =>
+      send(path, { method: 'OPTIONS', headers: { Origin: 'http://localhost:5173' } })
+    const credentials = 'access-control-allow-credentials'
+    expect((await ask('/discount/verify')).headers.get(credentials)).toBe('true')
+    expect((await ask('/otp/verify')).headers.get(credentials)).toBe('true')
+    expect((await ask('/v1/orders')).headers.get(credentials)).toBeNull()
+  })
+
+  test('an API key is made, used in its tenant, changed and revoked', async () => {
+    const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
+    const orders = async (key: unknown) =>
+      told(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))
+    const [made] = await run('make', '--name', 'a test', '--scope', 'codes:read')
+    expect(await orders(made?.key)).toBe('200')
+    expect(await orders(`${made?.key}x`)).toBe('401 AUTH.invalid_credentials')
+    const [next] = await run('rotate', '--id', String(made?.key_id), '--overlap', '0')
+    expect([await orders(made?.key), await orders(next?.key)]).toEqual([
+      '401 AUTH.invalid_credentials',
+      '200',
+    ])
+    await run('revoke', '--id', String(next?.key_id))
+    expect(await orders(next?.key)).toBe('401 AUTH.invalid_credentials')
+    const listed = await run('list')
+    expect(listed.map(({ state }) => state)).toEqual(['active', 'revoked'])
+    expect(JSON.stringify(listed)).not.toContain(String(made?.key).split('.')[2])
+  }, 60_000)
+}

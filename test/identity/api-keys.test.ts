@@ -1,0 +1,192 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { list, make, revoke, rotate } from '#bin/api-keys.ts'
+import { routes } from '#functions/routes.ts'
+import { readApiKey } from '#shared/platform/auth/api-key.ts'
+import { matrix } from '#shared/platform/auth/matrix.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import type { Route } from '#shared/platform/http/route.ts'
+import { exampleOf, withQuery } from '#test/support/examples.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+
+let now = Date.parse('2026-03-01T12:00:00Z')
+const clock = {
+  ...systemClock,
+  now: () => now,
+  // A list is not answered within the millisecond of its horizon.
+  sleep: async (milliseconds: number) => {
+    now += milliseconds
+  },
+}
+let service: Service
+beforeAll(async () => {
+  service = await startService({ clock })
+})
+
+const scopes = ['codes:read', 'codes:write']
+const newKey = (tenant: string, name = 'a test') => make(service.table, clock, { tenant, name, scopes })
+const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
+const ordersBy = (key: string, headers = {}) =>
+  service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key, ...headers } })
+const unknown = '401 AUTH.invalid_credentials'
+
+describe('an API key', () => {
+  test('acts as the role Service in its tenant', async () => {
+    const { key, line } = await newKey('keyed')
+    const placed = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' },
+      body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
+    })
+    expect([placed.status, placed.json.tenant_id]).toEqual([201, 'keyed'])
+    expect((await ordersBy(key)).json.data).toHaveLength(1)
+    expect((await ordersBy((await newKey('neighbour')).key)).json.data).toEqual([])
+    const elsewhere = await service.call({
+      path: '/v1/orders?tenant=neighbour',
+      headers: { 'X-Api-Key': key },
+    })
+    expect(told(elsewhere)).toBe('404 AUTHZ.scope.tenant')
+    expect(await service.items('keyed', 'audit')).toContainEqual(
+      expect.objectContaining({ actor_id: `api-key:${line.key_id}`, role: 'Service', result: 'deny' }),
+    )
+  })
+
+  test('is recognised by its beginning, and stored so that nobody can read it', async () => {
+    const { key, line } = await newKey('hidden')
+    expect(key).toMatch(/^ck_hidden\.[0-9a-f-]{36}\.[\w-]{43}$/)
+    const stored = JSON.stringify(await service.items('hidden', 'api_key'))
+    expect(stored).not.toContain(readApiKey(key)?.secret)
+    expect(line).toEqual({
+      key_id: expect.any(String),
+      tenant_id: 'hidden',
+      name: 'a test',
+      scopes,
+      created_at: expect.stringMatching(/^2026-03-01T12:00:0\d\.\d{3}Z$/),
+      last4: key.slice(-4),
+      state: 'active',
+    })
+    const lines: unknown[] = []
+    for await (const one of list(service.table, 'hidden')) lines.push(one)
+    expect(lines).toEqual([line])
+  })
+
+  test('is needed whole', async () => {
+    const { key } = await newKey('whole')
+    const other = (await newKey('other-whole')).key
+    const secret = key.split('.')[2] ?? ''
+    const wrong = [
+      '',
+      'ck_',
+      secret,
+      key.slice(0, -1),
+      `${key}A`,
+      `${key}.x`,
+      key.replace(secret, 'A'.repeat(43)),
+      key.replace(secret, other.split('.')[2] ?? ''),
+      key.replace('ck_whole', 'ck_other-whole'),
+      key.replace('ck_whole', 'ck_nobody'),
+      key.replace('ck_whole', 'ck_whole#0'),
+      `Bearer ${key}`,
+      `ck_${'x'.repeat(10_000)}`,
+    ]
+    for (const text of wrong) {
+      const answer = await ordersBy(text)
+      expect([told(answer), answer.headers['WWW-Authenticate']]).toEqual([
+        unknown,
+        'ApiKey realm="commerce-api"',
+      ])
+    }
+    expect((await ordersBy(key)).status).toBe(200)
+  })
+
+  test('lacks the scopes that it was made without', async () => {
+    const { key } = await make(service.table, clock, {
+      tenant: 'scoped',
+      name: 'narrow',
+      scopes: ['codes:read'],
+    })
+    const headers = { 'X-Api-Key': key, 'Idempotency-Key': 'k' }
+    expect((await service.call({ path: '/codes', headers })).status).toBe(200)
+    const denied = await service.call({ method: 'POST', path: '/codes', headers, body: {} })
+    expect(told(denied)).toBe('403 AUTHZ.scope.token')
+  })
+
+  test('does not count beside a bearer token', async () => {
+    const { key } = await newKey('both')
+    expect(told(await ordersBy(key, { Authorization: 'Bearer nonsense' }))).toBe(unknown)
+  })
+
+  test('is revoked at once', async () => {
+    const { key, line } = await newKey('revoked')
+    await revoke(service.table, clock, 'revoked', line.key_id)
+    expect(told(await ordersBy(key))).toBe(unknown)
+    await expect(revoke(service.table, clock, 'revoked', line.key_id)).rejects.toThrow('not active')
+    await expect(
+      rotate(service.table, clock, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 }),
+    ).rejects.toThrow('not active')
+  })
+
+  test('that was changed is valid for as long as was said, the new one from the start', async () => {
+    const tenant = 'changed'
+    const { key, line } = await newKey(tenant)
+    const next = await rotate(service.table, clock, { tenant, id: line.key_id, overlapSeconds: 60 })
+    expect([next.line.scopes, next.line.name]).toEqual([line.scopes, line.name])
+    now += 60_000
+    expect([(await ordersBy(key)).status, (await ordersBy(next.key)).status]).toEqual([200, 200])
+    now += 1
+    expect([told(await ordersBy(key)), told(await ordersBy(next.key))]).toEqual([unknown, '200'])
+    const third = await rotate(service.table, clock, {
+      tenant,
+      id: next.line.key_id,
+      overlapSeconds: undefined,
+    })
+    now += 1e9
+    expect([(await ordersBy(next.key)).status, (await ordersBy(third.key)).status]).toEqual([200, 200])
+    const audit = await service.items(tenant, 'audit')
+    expect(audit.map(({ actor_id, action, result }) => `${actor_id} ${action} ${result}`).toSorted()).toEqual(
+      ['operator api_key.make allow', 'operator api_key.rotate allow', 'operator api_key.rotate allow'],
+    )
+    for (const one of [key, next.key, third.key])
+      expect(JSON.stringify(audit)).not.toContain(one.split('.')[2])
+  })
+})
+
+const bearer = routes.map(({ route }) => route).filter(({ auth }) => auth === 'bearer')
+
+describe.each(bearer.map((route) => [route.operation, route] as const))(
+  '%s by an API key',
+  (operation, route) => {
+    const call = async (owner: string, key: string) => {
+      const { path, headers, body } = await exampleOf(route as Route, service, owner)
+      const keyed = route.idempotency === 'none' ? {} : { 'Idempotency-Key': crypto.randomUUID() }
+      return {
+        method: route.method,
+        path,
+        headers: { ...headers, ...keyed, 'X-Api-Key': key },
+        ...(body !== undefined && { body }),
+      }
+    }
+
+    test('is allowed as the matrix allows an Editor, in its own tenant alone', async () => {
+      const [own, foreign] = [`own-${operation}`.replace('.', '-'), `foreign-${operation}`.replace('.', '-')]
+      const { key } = await newKey(own)
+      const reach = matrix[route.access ?? 'hard_delete'].Editor
+      const expected = reach === 'deny' ? 403 : route.reply.status(service.settings)
+      expect((await service.call(await call(own, key))).status).toBe(expected)
+      const there = await call(foreign, key)
+      const addressed = await service.call({ ...there, path: withQuery(there.path, { tenant: foreign }) })
+      expect(addressed.status).toBe(reach === 'deny' ? 403 : 404)
+      expect(JSON.stringify(addressed)).not.toContain(foreign)
+    })
+
+    test('that is wrong is refused', async () => {
+      const { key } = await newKey('forged')
+      const forged = await call('forged', key.replace(/\.[\w-]{43}$/, `.${'A'.repeat(43)}`))
+      expect(told(await service.call(forged))).toBe(unknown)
+    })
+  },
+)
+
+test('every operation that takes a key may read where it lies', () => {
+  for (const { uses } of bearer) expect(uses).toContain('table.read')
+})

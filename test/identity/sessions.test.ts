@@ -1,0 +1,240 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { list, revoke, type SessionLine } from '#bin/sessions.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import {
+  cookiesOf,
+  newEmail,
+  newSession,
+  requestedCode,
+  sessionHeaders,
+  verifyCode,
+} from '#test/support/one-time-codes.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+let now = Date.parse('2026-03-01T12:00:00Z')
+const clock = { ...systemClock, now: () => now }
+let service: Service
+beforeAll(async () => {
+  service = await startService({ clock })
+})
+
+let keys = 0
+const verifyDiscount = (headers: Record<string, string>, as?: { tenant: string; role: string }) =>
+  service.call({
+    method: 'POST',
+    path: '/discount/verify',
+    body: { code: 'UNKNOWN' },
+    headers: { 'Idempotency-Key': `k${keys++}`, ...headers },
+    ...(as && { as }),
+  })
+const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
+const unknown = '401 AUTH.invalid_credentials'
+const origin = 'http://localhost:5173'
+
+describe('a session', () => {
+  test('is a cookie that scripts cannot read, beside a token that they can', async () => {
+    const { answer } = await newSession(service)
+    const value = `${answer.json.session_id}\\.[\\w-]{43}`
+    const attributes = 'Max-Age=3600; Path=/; Secure; SameSite=Lax'
+    expect(answer.cookies).toEqual([
+      expect.stringMatching(new RegExp(`^__Host-session=${value}; ${attributes}; HttpOnly$`)),
+      expect.stringMatching(new RegExp(`^csrf_token=[\\w-]{43}; ${attributes}$`)),
+    ])
+    expect(answer.body).toBe(JSON.stringify({ session_id: answer.json.session_id }))
+  })
+
+  test('may verify discounts and nothing else', async () => {
+    const { headers } = await newSession(service)
+    const verified = await verifyDiscount(headers)
+    expect([verified.status, verified.json]).toEqual([200, { applied: false, amount: 0 }])
+    for (const path of ['/v1/orders', '/codes'])
+      expect(told(await service.call({ path, headers }))).toBe(unknown)
+  })
+
+  test('is over after its time, though the table still has it', async () => {
+    const { headers } = await newSession(service)
+    now += 3_600_000
+    expect(told(await verifyDiscount(headers))).toBe('200')
+    now += 1
+    const over = await verifyDiscount(headers)
+    expect([told(over), over.headers['WWW-Authenticate']]).toEqual([unknown, 'Bearer realm="commerce-api"'])
+  })
+
+  test('is revoked by an operator, and that is in the audit', async () => {
+    const { headers, answer } = await newSession(service)
+    const { session_id } = answer.json
+    const lines: SessionLine[] = []
+    for await (const line of list(service.table, 'public', clock)) lines.push(line)
+    expect(lines.find((line) => line.session_id === session_id)).toMatchObject({ state: 'active' })
+    expect(JSON.stringify(lines)).not.toContain('hash"')
+    await revoke(service.table, clock, 'public', session_id)
+    expect(told(await verifyDiscount(headers))).toBe(unknown)
+    await expect(revoke(service.table, clock, 'public', session_id)).rejects.toThrow('not active')
+    await expect(revoke(service.table, clock, 'public', crypto.randomUUID())).rejects.toThrow('no such')
+    expect(await service.items('public', 'audit')).toContainEqual(
+      expect.objectContaining({
+        actor_id: 'operator',
+        action: 'session.revoke',
+        target: `session/${session_id}`,
+        result: 'allow',
+      }),
+    )
+  })
+
+  test.each<[string, (cookie: string, other: string) => string]>([
+    ['with another secret', (cookie) => cookie.replace(/\.[\w-]{43}/, `.${'A'.repeat(43)}`)],
+    [
+      'with the secret of another',
+      (cookie, other) => cookie.replace(/\.[\w-]{43}/, `.${/\.([\w-]{43})/.exec(other)?.[1]}`),
+    ],
+    ['that nobody started', (cookie) => cookie.replace(/=[0-9a-f]{8}/, '=00000000')],
+    ['without a secret', (cookie) => cookie.replace(/\.[\w-]{43}/, '')],
+    ['that is empty', () => '__Host-session='],
+    ['that is something else', () => '__Host-session=../../secrets.%00'],
+  ])('%s is refused', async (_, changed) => {
+    const [{ headers }, other] = [await newSession(service), await newSession(service)]
+    const Cookie = changed(headers.Cookie ?? '', other.headers.Cookie ?? '')
+    expect(told(await verifyDiscount({ ...headers, Cookie }))).toBe(unknown)
+  })
+
+  test('does not count beside a bearer token, good or bad', async () => {
+    const { headers } = await newSession(service)
+    expect(told(await verifyDiscount({ ...headers, Authorization: 'Bearer nonsense' }))).toBe(unknown)
+    const { 'X-CSRF-Token': _, ...without } = headers
+    expect(told(await verifyDiscount(without, { tenant: 'acme', role: 'Viewer' }))).toBe('200')
+  })
+
+  test('has idempotency keys of its own', async () => {
+    const [one, other] = [await newSession(service), await newSession(service)]
+    const key = { 'Idempotency-Key': 'shared' }
+    const ask = ({ headers }: typeof one) => verifyDiscount({ ...headers, ...key })
+    const answers = [await ask(one), await ask(one), await ask(other)]
+    expect(answers.map(({ headers }) => headers['Idempotency-Status'])).toEqual([
+      'stored',
+      'replayed',
+      'stored',
+    ])
+  })
+})
+
+describe('a request by cookie', () => {
+  test.each<
+    [
+      string,
+      (headers: Record<string, string>, other: Record<string, string>) => Record<string, string>,
+      string,
+    ]
+  >([
+    ['with its token', (own) => own, '200'],
+    ['without the token', ({ 'X-CSRF-Token': _, ...rest }) => rest, '403 AUTHZ.csrf.token'],
+    [
+      'without the cookie of the token',
+      (own) => ({ ...own, Cookie: own.Cookie?.split(';')[0] ?? '' }),
+      '403 AUTHZ.csrf.token',
+    ],
+    [
+      'with the token of another session',
+      (own, other) => ({ ...own, 'X-CSRF-Token': other['X-CSRF-Token'] ?? '' }),
+      '403 AUTHZ.csrf.token',
+    ],
+    [
+      'with header and cookie of another session’s token',
+      (own, other) => ({
+        'X-CSRF-Token': other['X-CSRF-Token'] ?? '',
+        Cookie: `${own.Cookie?.split(';')[0]}; ${other.Cookie?.split('; ')[1]}`,
+      }),
+      '403 AUTHZ.csrf.token',
+    ],
+    [
+      'with a token that is made up',
+      (own) => ({ ...own, 'X-CSRF-Token': 'x'.repeat(43) }),
+      '403 AUTHZ.csrf.token',
+    ],
+    ['from an allowed origin', (own) => ({ ...own, Origin: origin, 'Sec-Fetch-Site': 'same-site' }), '200'],
+    [
+      'from the service’s own origin',
+      (own) => ({ ...own, Origin: 'https://api.example', 'Sec-Fetch-Site': 'same-origin' }),
+      '200',
+    ],
+    [
+      'from another site',
+      (own) => ({ ...own, Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }),
+      '403 AUTHZ.csrf.origin',
+    ],
+    [
+      'from another site that an old browser tells',
+      (own) => ({ ...own, Origin: 'https://evil.example' }),
+      '403 AUTHZ.csrf.origin',
+    ],
+    ['from a page without an origin', (own) => ({ ...own, Origin: 'null' }), '403 AUTHZ.csrf.origin'],
+    [
+      'from another site without an origin',
+      (own) => ({ ...own, 'Sec-Fetch-Site': 'cross-site' }),
+      '403 AUTHZ.csrf.origin',
+    ],
+  ])('%s', async (_, changed, expected) => {
+    const [own, other] = [await newSession(service), await newSession(service)]
+    expect(told(await verifyDiscount(changed(own.headers, other.headers)))).toBe(expected)
+  })
+
+  test('that is refused is in the audit', async () => {
+    const { headers } = await newSession(service)
+    const { 'X-CSRF-Token': _, ...without } = headers
+    const before = (await service.items('public', 'audit')).length
+    await verifyDiscount(without)
+    const [record] = (await service.items('public', 'audit')).slice(before)
+    expect(record).toMatchObject({ role: 'Viewer', result: 'deny', reason: 'AUTHZ.csrf.token' })
+  })
+})
+
+test('the answer to a verification that was lost is given again with its cookies, for as long as its code was valid', async () => {
+  const email = newEmail()
+  const code = await requestedCode(service, email)
+  const headers = { 'Idempotency-Key': 'lost' }
+  const first = await verifyCode(service, email, code, { headers })
+  const again = await verifyCode(service, email, code, { headers })
+  expect([again.body, again.cookies, again.headers['Idempotency-Status']]).toEqual([
+    first.body,
+    first.cookies,
+    'replayed',
+  ])
+  expect(told(await verifyDiscount(sessionHeaders(service, again)))).toBe('200')
+  now += 300_001
+  const later = await verifyCode(service, email, code, { headers })
+  expect([later.status, later.body, later.cookies]).toEqual([200, first.body, []])
+  const wrong = await verifyCode(service, email, code)
+  expect([wrong.status, cookiesOf(wrong)]).toEqual([400, {}])
+})
+
+describe('browsers of other origins', () => {
+  const credentials = 'Access-Control-Allow-Credentials'
+  const from = (path: string, Origin: string, body?: object) =>
+    service.call({ method: body ? 'POST' : 'GET', path, headers: { Origin }, ...(body && { body }) })
+
+  test('may send cookies where they are used or set, from an allowed origin alone', async () => {
+    const discount = await from('/discount/verify', origin, { code: 'X' })
+    const verification = await from('/otp/verify', origin, { email: newEmail(), code: '1' })
+    for (const { headers } of [discount, verification]) {
+      expect([headers[credentials], headers['Access-Control-Allow-Origin']]).toEqual(['true', origin])
+    }
+    for (const answer of [
+      await from('/discount/verify', 'https://evil.example', { code: 'X' }),
+      await from('/otp/request', origin, { email: newEmail() }),
+      await from('/v1/orders', origin),
+      await from('/health', origin),
+    ])
+      expect(answer.headers).not.toHaveProperty(credentials)
+  })
+
+  test('are told so before', async () => {
+    const { preflightHeaders } = await import('#shared/platform/http/headers.ts')
+    const told = preflightHeaders(origin, ['POST'], localSettings, true)
+    expect([told[credentials], told['Access-Control-Allow-Origin']]).toEqual(['true', origin])
+    expect(told['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)
+    expect(preflightHeaders(origin, ['POST'], localSettings, false)).not.toHaveProperty(credentials)
+    expect(preflightHeaders('https://evil.example', ['POST'], localSettings, true)).toEqual({
+      Vary: 'Origin',
+    })
+  })
+})

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** What becomes of a mail that is handed over. */
+export type MailFate =
+  | 'taken'
+  | 'refused'
+  /** No answer comes. */
+  | 'ignored'
+  /** It is taken, and the connection is cut before the answer. */
+  | 'taken-and-lost'
+  /** It is taken, and no answer comes: the moment to kill a process. */
+  | 'taken-and-held'
+
+interface Taken {
+  FromEmailAddress: string
+  Destination: { ToAddresses: string[] }
+  Content: {
+    Simple: { Subject: { Data: string; Charset: string }; Body: { Text: { Data: string; Charset: string } } }
+  }
+}
+
+export interface AwsDouble {
+  endpoint: string
+  /** The mails that were taken, in order. */
+  mails: Taken[]
+  /** For how many seconds each failed message was put off. */
+  pauses: number[]
+  fate: MailFate
+  /** Resolves with the next mail that is taken. */
+  nextMail(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** SES, the deployment's secret and the queue as far as the sender of mails knows them, on loopback. */
+export async function startAwsDouble(secret: string): Promise<AwsDouble> {
+  let waiting: (() => void)[] = []
+  const double: Omit<AwsDouble, 'endpoint' | 'stop'> = {
+    mails: [],
+    pauses: [],
+    fate: 'taken',
+    nextMail: () => new Promise((resolve) => waiting.push(resolve)),
+  }
+
+  function takeMail(body: string, answer: ServerResponse): void {
+    const { fate } = double
+    if (fate === 'ignored') return
+    if (fate === 'refused') {
+      answer.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"down"}')
+      return
+    }
+    double.mails.push(JSON.parse(body))
+    for (const told of waiting) told()
+    waiting = []
+    if (fate === 'taken-and-lost') answer.destroy()
+    else if (fate === 'taken')
+      answer.writeHead(200, { 'content-type': 'application/json' }).end('{"MessageId":"m"}')
+  }
+
+  const server = createServer(async (request: IncomingMessage, answer) => {
+    const body = await text(request)
+    const target = String(request.headers['x-amz-target'] ?? '')
+    if (request.url === '/v2/email/outbound-emails') return takeMail(body, answer)
+    answer.setHeader('content-type', 'application/x-amz-json-1.1')
+    if (target === 'secretsmanager.GetSecretValue')
+      return answer.end(JSON.stringify({ SecretString: secret }))
+    if (target === 'AmazonSQS.ChangeMessageVisibility') double.pauses.push(JSON.parse(body).VisibilityTimeout)
+    return answer.end('{}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const stop = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return Object.assign(double, { endpoint, stop })
+}

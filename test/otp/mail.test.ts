@@ -1,0 +1,231 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ScanCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { bundle } from '#bin/bundle.ts'
+import { mailKey } from '#shared/otp/code-mail.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
+import { type Service, startService, testSecret } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { type AwsDouble, startAwsDouble } from './aws-double.ts'
+
+let scratch: string
+let file: string
+let aws: AwsDouble
+let service: Service
+let sender: ChildProcess
+/** How far the service's clock is behind that of the sender. */
+let behindMilliseconds = 0
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'mail-'))
+  const entries = { send: join(import.meta.dirname, '../../functions/otp/send-code/handler.ts') }
+  const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
+  file = pathToFileURL(join(bundles.send?.directory ?? '', 'index.mjs')).href
+  aws = await startAwsDouble(testSecret)
+  service = await startService({ clock: { ...systemClock, now: () => Date.now() - behindMilliseconds } })
+  sender = await startSender()
+}, 60_000)
+beforeEach(() => {
+  Object.assign(aws, { fate: 'taken', mails: [], pauses: [] })
+  behindMilliseconds = 0
+})
+afterAll(async () => {
+  sender.kill('SIGKILL')
+  await aws.stop()
+  await rm(scratch, { recursive: true, force: true })
+})
+
+/** The very function of AWS, in a process of its own. */
+async function startSender(): Promise<ChildProcess> {
+  const env = {
+    PATH: process.env.PATH,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ENDPOINT_URL: aws.endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: process.env.DYNAMODB_ENDPOINT,
+    TABLE_NAME: service.tableName,
+    SECRET_ARN: 'secret',
+    MAIL_QUEUE_URL: `${aws.endpoint}/queue/mail`,
+  }
+  const runner = join(import.meta.dirname, '../faults/run-function.mjs')
+  const child = fork(runner, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => printed.push(String(text)))
+  await once(child, 'message')
+  return child
+}
+
+const printed: string[] = []
+let handling: Promise<unknown> = Promise.resolve()
+/** Delivers a message of the queue. @returns whether it is done with */
+async function deliver(messageId: string, child = sender): Promise<boolean> {
+  const attributes = { ApproximateReceiveCount: '1' }
+  const answered = once(child, 'message')
+  child.send({ Records: [{ messageId: 'sqs', body: messageId, receiptHandle: 'r', attributes }] })
+  handling = answered
+  const [{ batchItemFailures }] = await answered
+  return batchItemFailures.length === 0
+}
+
+const asked = async (email = newEmail()) => {
+  const { json } = await requestCode(service, email, { from: crypto.randomUUID() })
+  return { id: json.message_id as string, ...(await mailOf(service, json.message_id)) }
+}
+const kept = async (id: string) => service.table.get(mailKey(id))
+
+describe('the mail of a code', () => {
+  test('says the code as the profile words it, to its address alone, in UTF-8', async () => {
+    const { email, id, code } = await asked()
+    expect(await deliver(id)).toBe(true)
+    expect(aws.mails).toEqual([
+      {
+        FromEmailAddress: 'no-reply@example.com',
+        Destination: { ToAddresses: [email] },
+        Content: {
+          Simple: {
+            Subject: { Data: 'Your sign-in code', Charset: 'UTF-8' },
+            Body: { Text: { Data: `Your code is ${code}. It is valid for 5 minutes.`, Charset: 'UTF-8' } },
+          },
+        },
+      },
+    ])
+  })
+
+  test('is noted with its event, and is not kept', async () => {
+    const { id } = await asked()
+    await deliver(id)
+    const item = await kept(id)
+    expect(item).toMatchObject({ state: 'sent' })
+    expect(item).not.toHaveProperty('sealed')
+    expect(publishedEvents(item as never)).toMatchObject([
+      {
+        type: 'otp.delivered',
+        data: { id, tenant_id: 'public', user_id: item?.user_id, email_hash: item?.email_hash },
+        correlation_id: item?.correlation_id,
+      },
+    ])
+  })
+
+  test('goes out once however often its message is delivered', async () => {
+    const { id } = await asked()
+    const other = await startSender()
+    await Promise.all([deliver(id), deliver(id, other)])
+    for (let n = 0; n < 3; n += 1) expect(await deliver(id, n % 2 ? sender : other)).toBe(true)
+    other.kill('SIGKILL')
+    expect(aws.mails).toHaveLength(1)
+  })
+
+  test('waits while SES is down, and its message is put off', async () => {
+    const { id } = await asked()
+    aws.fate = 'refused'
+    for (let n = 0; n < 3; n += 1) expect(await deliver(id)).toBe(false)
+    expect(aws.pauses).toHaveLength(3)
+    for (const pause of aws.pauses) expect(pause).toBeGreaterThan(0)
+    expect(await kept(id)).toMatchObject({ state: 'queued' })
+    aws.fate = 'taken'
+    expect(await deliver(id)).toBe(true)
+    expect(aws.mails).toHaveLength(1)
+    expect(await kept(id)).toMatchObject({ state: 'sent' })
+  })
+
+  test('waits while SES does not answer', async () => {
+    const { id } = await asked()
+    aws.fate = 'ignored'
+    const from = performance.now()
+    expect(await deliver(id)).toBe(false)
+    expect(performance.now() - from).toBeLessThan(9000)
+    aws.fate = 'taken'
+    expect(await deliver(id)).toBe(true)
+    expect(aws.mails).toHaveLength(1)
+  })
+
+  test('whose answer is lost goes out again, with the same code: nothing tells whether it was taken', async () => {
+    const { id, code } = await asked()
+    aws.fate = 'taken-and-lost'
+    expect(await deliver(id)).toBe(false)
+    aws.fate = 'taken'
+    expect(await deliver(id)).toBe(true)
+    expect(await deliver(id)).toBe(true)
+    const texts = aws.mails.map(({ Content }) => Content.Simple.Body.Text.Data)
+    expect(texts).toEqual([expect.stringContaining(code), expect.stringContaining(code)])
+  })
+
+  test('survives a process that is killed before it noted it: another waits for its lease, and sends', async () => {
+    const { id } = await asked()
+    aws.fate = 'taken-and-held'
+    const victim = await startSender()
+    const taken = aws.nextMail()
+    void deliver(id, victim).catch(() => undefined)
+    await taken
+    const gone = once(victim, 'exit')
+    victim.kill('SIGKILL')
+    await gone
+    aws.fate = 'taken'
+    expect(await deliver(id)).toBe(false)
+    expect(aws.mails).toHaveLength(1)
+    await endLeases()
+    expect(await deliver(id)).toBe(true)
+    expect(aws.mails).toHaveLength(2)
+    expect(await kept(id)).toMatchObject({ state: 'sent' })
+  })
+
+  test('is not sent once its code was superseded, used, or is over', async () => {
+    const email = newEmail()
+    const first = await asked(email)
+    const second = await asked(email)
+    expect(await deliver(first.id)).toBe(true)
+    expect(aws.mails).toEqual([])
+    await verifyCode(service, email, second.code)
+    expect(await deliver(second.id)).toBe(true)
+    behindMilliseconds = 5 * 60_000 + 1000
+    const late = await asked()
+    expect(await deliver(late.id)).toBe(true)
+    expect(aws.mails).toEqual([])
+  })
+
+  test('that nobody remembers is done with', async () => {
+    expect(await deliver(crypto.randomUUID())).toBe(true)
+    expect(aws.mails).toEqual([])
+  })
+})
+
+test('neither the logs of the sender nor its records hold an address or a code', async () => {
+  await handling
+  await requestedCode(service, 'canary-of-mails@example.com')
+  expect(printed.join('')).toContain('MAIL_NOT_SENT')
+  expect(printed.join('')).not.toMatch(/@example|Your code|canary|"code":"\d/)
+  const { Items } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
+  expect(JSON.stringify(Items)).not.toMatch(/@example|canary|Your code/)
+})
+
+/** Half a minute later: whoever held a lease has died. */
+async function endLeases(): Promise<void> {
+  const client = testClient()
+  const { Items: items = [] } = await client.send(
+    new ScanCommand({
+      TableName: service.tableName,
+      FilterExpression: 'pk = :pk AND #status = :status',
+      ExpressionAttributeNames: { '#status': 'status' },
+      ExpressionAttributeValues: { ':pk': { S: 'once#mail' }, ':status': { S: 'INPROGRESS' } },
+    }),
+  )
+  expect(items).toHaveLength(1)
+  for (const { pk, sk } of items) {
+    await client.send(
+      new UpdateItemCommand({
+        TableName: service.tableName,
+        Key: { pk, sk } as never,
+        UpdateExpression: 'SET in_progress_expiration = :past',
+        ExpressionAttributeValues: { ':past': { N: String(Date.now() - 1) } },
+      }),
+    )
+  }
+}

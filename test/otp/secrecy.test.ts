@@ -1,0 +1,145 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { make } from '#bin/api-keys.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { type FaultyService, startFaultyService } from '#test/faults/faulty-service.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import {
+  cookiesOf,
+  newEmail,
+  otherThan,
+  requestCode,
+  requestedCode,
+  sessionHeaders,
+  verifyCode,
+} from '#test/support/one-time-codes.ts'
+import type { Answer } from '#test/support/service.ts'
+
+let service: FaultyService
+beforeAll(async () => {
+  service = await startFaultyService()
+})
+afterAll(() => service.stop())
+
+/** What is asked of the table for an answer: the operations and, of a transaction, what it is made of. */
+async function workOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; work: string[] }> {
+  const from = service.proxy.calls.length
+  const answer = await ask()
+  const work = service.proxy.calls.slice(from).map(({ operation, body }) => {
+    const { TransactItems = [] } = body as { TransactItems?: object[] }
+    return `${operation} ${TransactItems.flatMap((item) => Object.keys(item)).join()}`.trim()
+  })
+  return { answer, work }
+}
+
+let sources = 0
+const how = () => ({ from: `s${sources++}`, headers: { 'X-Correlation-Id': 'same' } })
+
+test('a known and an unknown address, and every code that is not right, cost the same work and get the same answer', async () => {
+  const verify = (email: string, code: string) => workOf(() => verifyCode(service, email, code, how()))
+  const [open, used, spent, superseded] = [newEmail(), newEmail(), newEmail(), newEmail()]
+  const code = await requestedCode(service, open, how())
+  const usedCode = await requestedCode(service, used, how())
+  expect((await verify(used, usedCode)).answer.status).toBe(200)
+  const spentCode = await requestedCode(service, spent, how())
+  for (let n = 0; n < 5; n += 1) await verify(spent, otherThan(spentCode))
+  const first = await requestedCode(service, superseded, how())
+  await requestedCode(service, superseded, how())
+  const outcomes = [
+    await verify(newEmail(), '123456'),
+    await verify(open, otherThan(code)),
+    await verify(used, usedCode),
+    await verify(spent, spentCode),
+    await verify(superseded, first),
+    await verify(open, 'not a code'),
+  ]
+  const [unknown] = outcomes
+  // The throttle reads and writes, then the code is read and its item written.
+  expect(unknown?.work).toEqual(['GetItem', 'PutItem', 'GetItem', 'TransactWriteItems Put'])
+  for (const { answer, work } of outcomes) {
+    expect(answer.json.error.code).toBe('CODE.invalid')
+    expect({ answer, work }).toEqual(unknown)
+  }
+
+  const request = (email: string) => workOf(() => requestCode(service, email, how()))
+  const [fresh, again] = [await request(newEmail()), await request(open)]
+  expect(fresh.work).toEqual(['GetItem', 'PutItem', 'GetItem', 'TransactWriteItems Put,Put'])
+  expect(again.work).toEqual(fresh.work)
+  expect([again.answer.status, again.answer.body?.length]).toEqual([202, fresh.answer.body?.length])
+})
+
+test('a session and a key that are not right cost the same read whatever is wrong', async () => {
+  const email = newEmail()
+  const verified = await verifyCode(service, email, await requestedCode(service, email))
+  const headers = sessionHeaders(service, verified)
+  const { key } = await make(service.table, systemClock, { tenant: 't', name: 'n', scopes: [] })
+  const discount = (by: Record<string, string>) =>
+    workOf(() =>
+      service.call({
+        method: 'POST',
+        path: '/discount/verify',
+        headers: { ...by, 'X-Correlation-Id': 'same' },
+        body: {},
+      }),
+    )
+  const Cookie = headers.Cookie ?? ''
+  const wrong = { 'X-Api-Key': key.replace(/[\w-]{43}$/, 'A'.repeat(43)) }
+  const unknown = { 'X-Api-Key': key.replace('ck_t.', 'ck_u.') }
+  const bySession = [
+    await discount({ ...headers, Cookie: Cookie.replace(/\.[\w-]{43}/, `.${'A'.repeat(43)}`) }),
+    await discount({ ...headers, Cookie: Cookie.replace(/=[0-9a-f]{8}/, '=00000000') }),
+  ]
+  const byKey = [await discount(wrong), await discount(unknown)]
+  for (const [one, other] of [bySession, byKey]) {
+    expect(one?.work).toEqual(['GetItem'])
+    expect(one?.answer.status).toBe(401)
+    expect(other).toEqual(one)
+  }
+})
+
+test('no secret is found in what is stored, queued, told or logged', async () => {
+  const email = 'canary-address@example.com'
+  const headers = { 'Idempotency-Key': 'canary' }
+  const code = await requestedCode(service, email, { headers, ...{ from: '203.0.113.77' } })
+  const wrong = await verifyCode(service, email, otherThan(code))
+  const verified = await verifyCode(service, email, code, { headers: { 'Idempotency-Key': 'canary-too' } })
+  const used = await service.call({
+    method: 'POST',
+    path: '/discount/verify',
+    headers: { ...sessionHeaders(service, verified), 'Idempotency-Key': 'x' },
+    body: { code: 'X' },
+  })
+  const { key } = await make(service.table, systemClock, { tenant: 'canaries', name: 'n', scopes: [] })
+  const listed = await service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key } })
+  expect([wrong.status, verified.status, used.status, listed.status]).toEqual([400, 200, 200, 200])
+
+  const cookies = cookiesOf(verified)
+  const secrets = [
+    email,
+    'canary-address',
+    '203.0.113.77',
+    `"${code}"`,
+    cookies['__Host-session']?.split('.')[1] ?? '-',
+    cookies.csrf_token ?? '-',
+    key.split('.')[2] ?? '-',
+  ]
+  const written: string[] = []
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0)
+  const log = powertoolsLog('test')
+  for (const line of service.lines) log.request(line)
+  write.mockRestore()
+  const { Items } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
+  const everything = {
+    // Entities, outboxes with their events, tasks with what is queued, audit and idempotency records.
+    table: JSON.stringify(Items),
+    logs: written.join(''),
+    answers: JSON.stringify([wrong, used, listed, { ...verified, cookies: [] }]),
+  }
+  expect(everything.table).toMatch(/otp\.verified.*|idempotency#/)
+  expect(everything.logs).toContain('otp.verify')
+  for (const [place, text] of Object.entries(everything))
+    for (const secret of secrets) expect([place, text.includes(secret)]).toEqual([place, false])
+})

@@ -1,0 +1,158 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { make } from '#bin/api-keys.ts'
+import { personOf } from '#shared/identity/person.ts'
+import { mailKey } from '#shared/otp/code-mail.ts'
+import { sendCode } from '#shared/otp/send-code.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import type { Mail } from '#shared/platform/mail/ses.ts'
+import {
+  mailOf,
+  newEmail,
+  newSession,
+  otherThan,
+  requestCode,
+  requestedCode,
+  verifyCode,
+} from '#test/support/one-time-codes.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+
+/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+
+let services: Service[]
+beforeAll(async () => {
+  services = await Promise.all([localSettings, otherSettings].map((settings) => startService({ settings })))
+})
+
+/** The outcomes of both deployments, the local one first. */
+const both = <T>(ask: (service: Service) => Promise<T>) => Promise.all(services.map(ask))
+const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
+
+describe('one-time codes', () => {
+  test('otp.code', async () => {
+    const ask = async (service: Service) => {
+      const email = newEmail()
+      const code = await requestedCode(service, email)
+      for (let n = 0; n < 3; n += 1) await verifyCode(service, email, otherThan(code))
+      return [code.length, (await verifyCode(service, email, code)).status]
+    }
+    // Of two tries allowed, the third ends the code; of five it does not.
+    expect(await both(ask)).toEqual([
+      [6, 200],
+      [8, 400],
+    ])
+  })
+
+  test('otp.mail', async () => {
+    const mails: Mail[] = []
+    const codes = await both(async (service) => {
+      const { json } = await requestCode(service, newEmail())
+      const { code } = await mailOf(service, json.message_id)
+      await sendCode(json.message_id, {
+        ...service,
+        clock: systemClock,
+        derivedKey: service.runtime.derivedKey,
+        send: async (_, mail) => {
+          mails.push(mail)
+        },
+      })
+      return code
+    })
+    expect(mails.map(({ from, subject, text }) => [from, subject, text]).toSorted()).toEqual([
+      ['no-reply@example.com', 'Your sign-in code', `Your code is ${codes[0]}. It is valid for 5 minutes.`],
+      ['shop@example.org', 'Anmeldung', `Ihr Code: ${codes[1]} – ${codes[1]}`],
+    ])
+  })
+
+  test('otp.user', async () => {
+    const users = await both(async ({ settings, runtime }) =>
+      personOf('a@b.example', settings, runtime.derivedKey),
+    )
+    expect(users[0]?.user_id).toBe(users[0]?.email_hash)
+    expect(users[1]?.user_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  test('auth.publicTenant', async () =>
+    expect(
+      await both(async (service) => {
+        const { json } = await requestCode(service, newEmail())
+        return (await service.table.get(mailKey(json.message_id)))?.tenant_id
+      }),
+    ).toEqual(['public', 'shoppers']))
+})
+
+describe('sessions', () => {
+  test('otp.sessionSeconds', async () =>
+    expect(
+      await both(async (service) => {
+        const { answer } = await newSession(service)
+        const [session] = (await service.items(service.settings['auth.publicTenant'], 'session')).slice(-1)
+        const lasting = (Number(session?.valid_until) - Date.parse(String(session?.started_at))) / 1000
+        return [answer.cookies?.[0]?.match(/Max-Age=(\d+)/)?.[1], Math.round(lasting)]
+      }),
+    ).toEqual([
+      ['3600', 3600],
+      ['600', 600],
+    ]))
+
+  const discount = (service: Service, headers: Record<string, string>) =>
+    service.call({
+      method: 'POST',
+      path: '/discount/verify',
+      headers: { 'Idempotency-Key': crypto.randomUUID(), ...headers },
+      body: { code: 'X' },
+    })
+
+  test('auth.sessionOperations', async () =>
+    expect(
+      await both(async (service) => {
+        const { headers } = await newSession(service)
+        return [
+          told(await discount(service, headers)),
+          told(await service.call({ path: '/v1/orders', headers })),
+        ]
+      }),
+    ).toEqual([
+      ['200', '401 AUTH.invalid_credentials'],
+      // The other profile wants a second factor for its lists, which a code by mail never is.
+      ['401 AUTH.invalid_credentials', '403 POLICY.mfa.required'],
+    ]))
+
+  test('auth.csrf', async () => {
+    const operations = { 'auth.sessionOperations': ['discount.verify'] }
+    const asking = await Promise.all(
+      services.map(({ settings }) => startService({ settings: { ...settings, ...operations } })),
+    )
+    const answers = asking.map(async (service) => {
+      const { headers } = await newSession(service)
+      const { Cookie = '' } = headers
+      return [told(await discount(service, headers)), told(await discount(service, { Cookie }))]
+    })
+    expect(await Promise.all(answers)).toEqual([
+      ['200', '403 AUTHZ.csrf.token'],
+      // The other profile says 404 of a code that does not apply.
+      ['404 NOT_FOUND.code', '419 AUTHZ.csrf.token'],
+    ])
+    expect(asking.map(({ settings }) => settings['auth.csrf'].header)).toEqual([
+      'X-CSRF-Token',
+      'X-XSRF-Token',
+    ])
+  })
+})
+
+test('auth.apiKeyHeader', async () =>
+  expect(
+    await both(async (service) => {
+      const { key } = await make(service.table, systemClock, {
+        tenant: 'keyed',
+        name: 'n',
+        scopes: ['codes:read'],
+      })
+      const by = async (header: string) =>
+        (await service.call({ path: '/codes', headers: { [header]: key } })).status
+      return [await by('X-Api-Key'), await by('X-Service-Key')]
+    }),
+  ).toEqual([
+    [200, 401],
+    [401, 200],
+  ]))

@@ -1,0 +1,52 @@
+import { mailKey, mailKeyPurpose, openMail } from '#shared/otp/code-mail.ts'
+import type { Answer, Service } from './service.ts'
+
+let emails = 0
+
+/** An address that nobody else in this process uses. */
+export const newEmail = () => `someone-${emails++}-${process.pid}@example.com`
+
+type How = { from?: string; headers?: Record<string, string> }
+
+export const requestCode = (service: Service, email: string, how: How = {}): Promise<Answer> =>
+  service.call({ method: 'POST', path: '/otp/request', body: { email }, ...how })
+
+export const verifyCode = (service: Service, email: string, code: string, how: How = {}): Promise<Answer> =>
+  service.call({ method: 'POST', path: '/otp/verify', body: { email, code }, ...how })
+
+/** The content of a message that was not sent yet. */
+export async function mailOf(service: Service, messageId: string) {
+  const item = await service.table.get(mailKey(messageId))
+  return openMail(await service.runtime.derivedKey(mailKeyPurpose), messageId, String(item?.sealed))
+}
+
+/** Asks for a code, and reads it as its receiver would. */
+export async function requestedCode(service: Service, email: string, how: How = {}): Promise<string> {
+  const { json } = await requestCode(service, email, how)
+  return (await mailOf(service, json.message_id)).code
+}
+
+/** A wrong code: another than this. */
+export const otherThan = (code: string) =>
+  String((Number(code) + 1) % 10 ** code.length).padStart(code.length, '0')
+
+/** The cookies of an answer: name to value. */
+export function cookiesOf({ cookies = [] }: Answer): Record<string, string> {
+  return Object.fromEntries(cookies.map((cookie) => (cookie.split(';')[0] ?? '').split(/=(.*)/s).slice(0, 2)))
+}
+
+/** The headers by which the session of a verification is used. */
+export function sessionHeaders(service: Service, verified: Answer): Record<string, string> {
+  const cookies = cookiesOf(verified)
+  const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`)
+  return { Cookie: pairs.join('; '), [service.settings['auth.csrf'].header]: cookies.csrf_token ?? '' }
+}
+
+/** A session of somebody new, ready to be used. */
+export async function newSession(
+  service: Service,
+): Promise<{ headers: Record<string, string>; answer: Answer }> {
+  const email = newEmail()
+  const answer = await verifyCode(service, email, await requestedCode(service, email))
+  return { headers: sessionHeaders(service, answer), answer }
+}
