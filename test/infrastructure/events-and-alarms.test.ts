@@ -122,3 +122,10 @@ test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 
   expect(dead.Properties.MessageRetentionPeriod).toBe(1_209_600)
   resourceNamed(template, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })
+
+test('a mail is tried as often as webhooks.maxAttempts says, in the name of the sender of otp.mail', () => {
+  const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Mail')
+  expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
+  resourceNamed(template, 'AWS::CloudWatch::Alarm', 'OtpSendDeadLettersPresentAlarm')
+  template.hasResourceProperties('AWS::SES::EmailIdentity', { EmailIdentity: settings['otp.mail'].from })
+})

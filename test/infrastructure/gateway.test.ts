@@ -48,6 +48,12 @@ describe('methods', () => {
     expect(told['/v1/orders']).toEqual(['GET', 'HEAD', 'POST'])
     expect(Object.keys(told).sort()).toEqual([...new Set(places.map(({ path }) => path))].sort())
   })
+
+  test('say to preflight requests where cookies are used, and nowhere else', () => {
+    const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
+    const told = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
+    expect(told.sort()).toEqual(['/discount/verify', '/otp/verify'])
+  })
 })
 
 describe('the stage', () => {
