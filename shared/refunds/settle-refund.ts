@@ -8,7 +8,7 @@ import { type Refund, settle, viewOf } from './refund.ts'
 import { refundSucceeded } from './refund-events.ts'
 import { failedRefund, findRefund, settledRefund, succeededRefund } from './refund-store.ts'
 
-type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget'>
+type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice'>
 
 /**
  * Asks the provider for a pending refund and decides what comes of it. It may be asked again and again: the
@@ -20,7 +20,7 @@ export async function settleRefund(
   provider: PaymentProvider,
   context: Circumstances,
 ): Promise<Reply> {
-  const { table, settings, now, budget } = context
+  const { table, settings, now, budget, notice } = context
   const refund = await findRefund(table, tenant, id)
   if (!refund) throw new Error('an intent was committed without its refund')
   if (refund.status !== 'pending') return alreadySettled(refund, settings)
@@ -33,6 +33,8 @@ export async function settleRefund(
     },
     budget,
   )
+  // It had carried out an earlier attempt, of which nobody heard: what came of that is the answer.
+  if ('replayed' in outcome && outcome.replayed) notice('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
   // An event of the provider may settle it at this very moment: then that is what became of it.
   const again = () => settleRefund({ tenant, id }, provider, context)
   return { ...decided(refund, outcome, settings, now()), refused: again }

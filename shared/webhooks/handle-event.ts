@@ -30,12 +30,12 @@ export async function handleEvent(
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
   if (!item) throw new Error('an event was queued that is not in the inbox')
   if (item.state === 'handled') return 'known'
-  const { event, correlation_id } = item
+  const event = JSON.parse(item.event) as WebhookEvent
   const handler = Object.hasOwn(handlers, event.type) ? handlers[event.type] : undefined
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
   const effects = (await handler?.(event, handling)) ?? {}
-  const correlation = { id: correlation_id, traceparent: undefined, tracestate: undefined }
+  const correlation = { id: item.correlation_id, traceparent: undefined, tracestate: undefined }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],
   }))
