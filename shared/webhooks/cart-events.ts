@@ -16,13 +16,13 @@ const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amo
 /** The cart as it was at occurred_at, unless something later is known of it. */
 export const cartUpdated: Handler = async (event, { table, settings, tenant }) => {
   const cartId = cartIdOf(event)
-  const known = await findCart(table, tenant, cartId)
-  if (known && !isBefore(known, event)) return {}
   const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
   const state = v.parse(CartState, {
     amount_minor: valueAt(event, amountPath),
     currency: valueAt(event, currencyPath),
   })
+  const known = await findCart(table, tenant, cartId)
+  if (known && !isBefore(known, event)) return {}
   const after: Cart = {
     ...known,
     cart_id: cartId,

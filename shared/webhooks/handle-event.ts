@@ -35,7 +35,7 @@ export async function handleEvent(
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
   const effects = (await handler?.(event, handling)) ?? {}
-  const correlation = { id: item.correlation_id, traceparent: undefined, tracestate: undefined }
+  const correlation = { id: item.correlation_id, traceparent: event.traceparent, tracestate: undefined }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],
   }))

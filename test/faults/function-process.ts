@@ -48,6 +48,8 @@ export async function bundleFunctions(
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
+    // What goes wrong here is meant to: only what ends a process is of interest.
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
     ...environment,
   }
   const functions: Functions = {
