@@ -6,8 +6,9 @@ export interface Cart {
   /** In minor units of the currency. */
   amount_minor: number
   currency: string
-  /** When the cart was as told here; what happened earlier no longer changes it. */
+  /** When the cart was as told here, and by which event; what happened earlier no longer changes it. */
   occurred_at: string
+  event_id: string
   version: number
 }
 
@@ -20,4 +21,6 @@ export interface CartLine {
   /** In minor units. */
   amount_minor: number
   occurred_at: string
+  /** The event that told of it, where one did. */
+  event_id?: string
 }

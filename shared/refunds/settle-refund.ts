@@ -9,7 +9,7 @@ import { type Refund, settle, viewOf } from './refund.ts'
 import { refundSucceeded } from './refund-events.ts'
 import { failedRefund, findRefund, settledRefund, succeededRefund } from './refund-store.ts'
 
-type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget'>
+type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice'>
 
 /** So long after it was made, hardly anything but its own request has touched a refund. */
 const freshMilliseconds = 10_000
@@ -30,7 +30,7 @@ export async function settleRefund(
 }
 
 async function settleFrom(refund: Refund, provider: PaymentProvider, context: Circumstances): Promise<Reply> {
-  const { settings, now, budget } = context
+  const { settings, now, budget, notice } = context
   if (refund.status !== 'pending') return alreadySettled(refund, settings)
   const outcome = await provider.refund(
     {
@@ -42,6 +42,8 @@ async function settleFrom(refund: Refund, provider: PaymentProvider, context: Ci
     },
     budget,
   )
+  // It had carried out an earlier attempt, of which nobody heard: what came of that is the answer.
+  if ('replayed' in outcome && outcome.replayed) notice('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
   // It was settled meanwhile, by an event of the provider perhaps: then that is what became of it.
   const refused = async () => settleFrom(await currentRefund(refund, context), provider, context)
   return { ...decided(refund, outcome, settings, now()), refused }

@@ -2,8 +2,10 @@ import * as v from 'valibot'
 import type { Cart } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
+import type { Effects } from '../platform/http/reply.ts'
 import { openPoint } from '../platform/settings/open-point.ts'
-import type { Key } from '../platform/table/keys.ts'
+import type { Item } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
 import { create, replace } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Handler, received } from './handler.ts'
@@ -40,57 +42,57 @@ export const TaxRecalculated = defineEvent({
 /** The cart as it was at occurred_at, unless something later is known of it. */
 export const cartUpdated: Handler = async (event, { table, settings, tenant }) => {
   const cartId = cartIdOf(event)
-  const known = await findCart(table, tenant, cartId)
-  if (known && known.occurred_at >= event.occurred_at) return {}
   const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
   const state = v.parse(CartState, {
     amount_minor: valueAt(event, amountPath),
     currency: valueAt(event, currencyPath),
   })
+  const known = await findCart(table, tenant, cartId)
+  if (known && !isBefore(known, event)) return {}
   const after: Cart = {
     ...known,
     cart_id: cartId,
     tenant_id: tenant,
     ...state,
-    occurred_at: event.occurred_at,
+    ...momentOf(event),
     version: (known?.version ?? 0) + 1,
   }
   return { writes: [changedCart(known, after)] }
 }
 
-/** One line for a gift card on a cart, however often and in whatever events it is told. */
+/** One line for a gift card on a cart, however often it is told: the first event of it counts, whenever it comes. */
 export const giftcardApplied: Handler = async (event, { table, tenant }) => {
   const { giftcard_id, amount: amount_minor } = v.parse(GiftCard, event.data)
-  const { occurred_at } = event
-  const line = lineItem(tenant, {
-    cart_id: cartIdOf(event),
-    kind: 'giftcard',
-    name: giftcard_id,
-    amount_minor,
-    occurred_at,
-  })
-  if (await table.get(keyIn(line))) return {}
-  return { writes: [create(line, 'TRANSIENT.error')] }
+  const cart_id = cartIdOf(event)
+  const line = { cart_id, kind: 'giftcard' as const, name: giftcard_id, amount_minor, ...momentOf(event) }
+  return toldLine(lineItem(tenant, line), table, (known) => isBefore(event, known))
 }
 
 /** When the tax of a cart was last calculated: a line of its own, as it may be told before the cart is. */
 export const taxRecalculated: Handler = async (event, { table, tenant }) => {
-  const { occurred_at } = event
-  const line = lineItem(tenant, {
-    cart_id: cartIdOf(event),
-    kind: 'tax',
-    name: 'tax',
-    amount_minor: 0,
-    occurred_at,
-  })
-  const known = await table.get(keyIn(line))
-  if (!known) return { writes: [create(line, 'TRANSIENT.error')] }
-  const before = String(known.occurred_at)
-  return before >= occurred_at ? {} : { writes: [replace(line, { occurred_at: before }, 'TRANSIENT.error')] }
+  const cart_id = cartIdOf(event)
+  const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...momentOf(event) }
+  return toldLine(lineItem(tenant, line), table, (known) => isBefore(known, event))
 }
 
-function keyIn({ pk, sk }: Key): Key {
-  return { pk, sk }
+/** A line as an event tells it, new or in the place of what an event told before. */
+async function toldLine(line: Item, table: Table, supersedes: (known: Moment) => boolean): Promise<Effects> {
+  const item = await table.get({ pk: line.pk, sk: line.sk })
+  if (!item) return { writes: [create(line, 'TRANSIENT.error')] }
+  const known = { occurred_at: String(item.occurred_at), event_id: String(item.event_id) }
+  return supersedes(known) ? { writes: [replace(line, known, 'TRANSIENT.error')] } : {}
+}
+
+type Moment = Pick<WebhookEvent, 'occurred_at' | 'event_id'>
+
+function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
+  return { occurred_at, event_id }
+}
+
+/** Events of the same millisecond are told apart by their ids, so that their order of delivery decides nothing. */
+function isBefore(one: Moment, other: Moment): boolean {
+  if (one.occurred_at !== other.occurred_at) return one.occurred_at < other.occurred_at
+  return one.event_id < other.event_id
 }
 
 function cartIdOf({ data }: WebhookEvent): string {

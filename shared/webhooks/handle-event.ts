@@ -19,12 +19,12 @@ export async function handleEvent(
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
   if (!item) throw new Error('an event was queued that is not in the inbox')
   if (item.state === 'handled') return 'known'
-  const { event, correlation_id } = item
+  const event = JSON.parse(item.event) as WebhookEvent
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
   const known = receivedEvents.find(({ definition }) => definition.type === event.type)
   const effects = (await known?.handler(event, handling)) ?? {}
-  const correlation = { id: correlation_id, traceparent: undefined, tracestate: undefined }
+  const correlation = { id: item.correlation_id, traceparent: event.traceparent, tracestate: undefined }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],
   }))

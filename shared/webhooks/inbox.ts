@@ -6,7 +6,8 @@ import type { WebhookEvent } from './webhook-event.ts'
 
 /** An event as it was received, once for each event_id. */
 export interface InboxItem extends Key {
-  event: WebhookEvent
+  /** JSON of the event: the table holds not every number and depth that JSON has. */
+  event: string
   /** Its handling. */
   task: Task
   /** `received` until its handler's effects are committed. */
@@ -25,7 +26,7 @@ export function inboxKey(eventId: string): Key {
 export function received(event: WebhookEvent, correlationId: string, now: number, days: number): Write {
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id),
-    event,
+    event: JSON.stringify(event),
     task: { queue: 'webhooks', body: event.event_id },
     state: 'received',
     correlation_id: correlationId,

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { traceparentPattern } from '../platform/http/correlation.ts'
 import { instant } from '../platform/schemas/date-time.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
@@ -6,7 +7,8 @@ const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
 
 /**
  * The body of POST /v1/webhooks/events (contract, 'Webhook event shape'). What a type needs beyond data.id is checked
- * by its handler: an event that cannot be handled is kept all the same.
+ * by its handler: an event that cannot be handled is kept all the same. What this service publishes has this shape,
+ * too, so that a replay of the bus can be taken in.
  */
 export const WebhookEvent = v.strictObject({
   event_id: id,
@@ -17,5 +19,6 @@ export const WebhookEvent = v.strictObject({
   source_service: source,
   version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
   correlation_id: v.exactOptional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/))),
+  traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
 })
 export type WebhookEvent = v.InferOutput<typeof WebhookEvent>

@@ -1,5 +1,9 @@
 // Runs one bundle as a Lambda would, in a process of its own that a test may kill: node run-function.mjs <bundle>.
-// An event comes as a message of the parent, and its reply goes back as one.
+// An event comes as a message of the parent, and its reply goes back as one. LATER_MILLISECONDS sets its clock ahead.
+const later = Number(process.env.LATER_MILLISECONDS ?? 0)
+const now = Date.now
+Date.now = () => now() + later
+
 const { handler } = await import(process.argv[2])
 
 process.on('message', async (event) => {
@@ -12,6 +16,6 @@ process.on('message', async (event) => {
     memoryLimitInMB: '1024',
     getRemainingTimeInMillis: () => deadline - Date.now(),
   })
-  process.send(reply)
+  process.send(reply ?? null)
 })
 process.send('ready')

@@ -1,13 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import { type Notice, powertoolsLog } from '#shared/platform/logging/log.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
+import { booksOf, captured, expectBalanced, inShort } from './books.ts'
 
 let provider: PaymentProviderDouble
 let service: Service
@@ -128,8 +130,69 @@ describe('a refund', () => {
     )
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(20)
-    const paid = paidTo('crowd').reduce((sum, { amount }) => sum + amount, 0)
-    const entered = (await ledgerOf('crowd')).reduce((sum, { amount }) => sum + Number(amount), 0)
-    expect([paid, entered]).toEqual([100_000, 100_000])
+    const books = await booksOf(service, provider, 'crowd')
+    expectBalanced(books)
+    expect([books.refunds.length, books.ledger.length, books.payouts.length]).toEqual([30, 10, 10])
+    expect(books.ledger.reduce((sum, { amount }) => sum + amount, 0)).toBe(captured)
+    expect(books.ledger.map(({ refund_id }) => refund_id)).toEqual(
+      answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])).toSorted(),
+    )
+  })
+
+  test('of thirty at once with one key is one payout and thirty equal answers', async () => {
+    const body = { charge_id: 'ch_6', amount: 10_000 }
+    const answers = await Promise.all(Array.from({ length: 30 }, () => refund('twins', body, 'one')))
+    expect(new Set(answers.map(({ status, body: text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]?.status).toBe(201)
+    const statuses = answers.map(({ headers }) => headers['Idempotency-Status'])
+    expect(statuses.filter((status) => status === 'stored')).toHaveLength(1)
+    expect(statuses.filter((status) => status === 'replayed')).toHaveLength(29)
+    const books = await booksOf(service, provider, 'twins')
+    expectBalanced(books)
+    expect(inShort(books)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+  })
+
+  test('that the provider had carried out before is answered with what came of it, and that is in the log', async () => {
+    provider.faults = () => ({ when: 'after', how: 'reset' })
+    const body = { charge_id: 'ch_7', amount: 10 }
+    expect((await refund('again', body, 'k')).status).toBe(503)
+    provider.faults = () => undefined
+    service.notices.length = 0
+    const answer = await refund('again', body, 'k', { 'X-Correlation-Id': 'corr-7' })
+    expect([answer.status, answer.json.status]).toEqual([201, 'succeeded'])
+    expect(await refund('again', body, 'k')).toMatchObject({ status: 201, body: answer.body })
+    const books = await booksOf(service, provider, 'again')
+    expectBalanced(books)
+    expect(inShort(books)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+    expect(writtenOf(service.notices)).toEqual([
+      expect.objectContaining({
+        level: 'INFO',
+        code: 'PROVIDER_REPLAYED',
+        operation: 'refunds.create',
+        error_code: 'PROVIDER.duplicate',
+        message_id: 'error.provider.duplicate',
+        correlation_id: 'corr-7',
+      }),
+    ])
+    expect(JSON.stringify(writtenOf(service.notices))).not.toMatch(/ch_7|again|re_|acct_/)
+  })
+
+  test('that the provider carries out for the first time is no replay', async () => {
+    service.notices.length = 0
+    await refund('fresh', { charge_id: 'ch_8', amount: 10 }, 'k')
+    await refund('fresh', { charge_id: 'ch_8', amount: 10 }, 'k')
+    expect(service.notices).toEqual([])
   })
 })
+
+/** The lines of the log, as they are written. */
+function writtenOf(notices: readonly Notice[]): unknown[] {
+  const written: string[] = []
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((text) => written.push(String(text)) > 0)
+  const log = powertoolsLog('test')
+  for (const notice of notices) log.noticed(notice)
+  write.mockRestore()
+  return written.map((line) => JSON.parse(line))
+}

@@ -9,7 +9,7 @@ import type { HttpResponse } from '#shared/platform/http/request.ts'
 import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { cursorSeal } from '#shared/platform/listing/cursor.ts'
-import type { Log, RequestLine } from '#shared/platform/logging/log.ts'
+import type { Log, Notice, RequestLine } from '#shared/platform/logging/log.ts'
 import { deriveKey } from '#shared/platform/secrets/derived-key.ts'
 import type { SecretName } from '#shared/platform/secrets/secret.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
@@ -45,6 +45,7 @@ export interface Service {
   table: Table
   tableName: string
   lines: RequestLine[]
+  notices: Notice[]
   call(call: Call): Promise<Answer>
   /** All items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
@@ -72,9 +73,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
   const tableName = options.tableName ?? (await createTable(testClient()))
   const lines: RequestLine[] = []
-  const log: Log = { request: (line) => lines.push(line), relayed: () => {}, worked: () => {} }
   const secret = new TextEncoder().encode(testSecret)
   const seal = cursorSeal(secret, clock.randomBytes)
+  const notices: Notice[] = []
+  const log: Log = {
+    request: (line) => lines.push(line),
+    noticed: (notice) => notices.push(notice),
+    relayed: () => {},
+    worked: () => {},
+  }
   const store = memoryFiles()
   const runtime: Runtime = {
     settings,
@@ -95,6 +102,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     table,
     tableName,
     lines,
+    notices,
     files: store.files,
     runtime,
     async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {

@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import fc from 'fast-check'
-import { findCart, linesOf } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -91,70 +89,3 @@ test('an order is paid once by however many events, and not before it is there',
   const [order] = await service.items('payer', 'order')
   expect(order).toMatchObject({ status: 'paid', version: 2, outbox: { events: [{ type: 'order.paid' }] } })
 })
-
-test('duplicated and reordered events end in the state that occurred_at defines', async () => {
-  const told = fc.record({
-    kind: fc.constantFrom('cart.updated', 'giftcard.applied', 'tax.recalculated'),
-    minute: fc.integer({ min: 0, max: 59 }),
-    amount: fc.integer({ min: 0, max: 5 }),
-    copies: fc.integer({ min: 1, max: 3 }),
-  })
-  let carts = 0
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(told, { minLength: 1, maxLength: 8 }),
-      fc.infiniteStream(fc.nat()),
-      async (tellings, order) => {
-        const tenant_id = 'reordered'
-        const cartId = `cart-${carts++}`
-        const events = tellings.flatMap(({ kind, minute, amount, copies }) => {
-          const data = {
-            id: cartId,
-            tenant_id,
-            amount_minor: amount,
-            currency: 'EUR',
-            giftcard_id: `g${amount}`,
-            amount,
-          }
-          const occurred_at = `2026-01-01T00:${String(minute).padStart(2, '0')}:00.000Z`
-          const event = { ...eventOf(kind, data), occurred_at }
-          return Array.from({ length: copies }, (_, n) =>
-            n === 1 ? { ...event, event_id: crypto.randomUUID() } : event,
-          )
-        })
-        const shuffled = events
-          .map((event) => ({ event, at: order.next().value }))
-          .toSorted((a, b) => a.at - b.at)
-          .map(({ event }) => event)
-        for (const event of shuffled) {
-          expect((await send(event)).status).toBe(202)
-          await handle(event.event_id)
-        }
-        const updates = tellings.filter(({ kind }) => kind === 'cart.updated')
-        const latest = Math.max(...updates.map(({ minute }) => minute))
-        const cart = await findCart(service.table, tenant_id, cartId)
-        if (updates.length === 0) expect(cart).toBeUndefined()
-        else {
-          const possible = updates.filter(({ minute }) => minute === latest).map(({ amount }) => amount)
-          expect(possible).toContain(cart?.amount_minor)
-        }
-        const lines = await linesOf(service.table, tenant_id, cartId)
-        const cards = new Set(
-          tellings.filter(({ kind }) => kind === 'giftcard.applied').map(({ amount }) => `g${amount}`),
-        )
-        expect(
-          lines
-            .filter(({ kind }) => kind === 'giftcard')
-            .map(({ name }) => name)
-            .toSorted(),
-        ).toEqual([...cards].toSorted())
-        const taxes = tellings.filter(({ kind }) => kind === 'tax.recalculated').map(({ minute }) => minute)
-        const [tax] = lines.filter(({ kind }) => kind === 'tax')
-        expect(tax ? new Date(tax.occurred_at).getUTCMinutes() : undefined).toBe(
-          taxes.length ? Math.max(...taxes) : undefined,
-        )
-      },
-    ),
-    { numRuns: 40 },
-  )
-}, 120_000)

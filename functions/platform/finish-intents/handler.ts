@@ -9,7 +9,7 @@ let runtime: Runtime | undefined
 /** Each minute: finishes what was interrupted and nobody came back for. */
 export async function handler(): Promise<void> {
   runtime ??= deployedRuntime({ secret: readSecret })
-  const { finished, left } = await finishIntents([createRefund], runtime)
+  const { finished, left, fault } = await finishIntents([createRefund], runtime)
   const code = left > 0 ? 'INTENTS_LEFT' : 'INTENTS_FINISHED'
-  if (finished + left > 0) runtime.log.worked({ code, done: finished, failed: left })
+  if (finished + left > 0) runtime.log.worked({ code, done: finished, failed: left, fault })
 }

@@ -9,7 +9,7 @@ export interface Correlation {
 
 /** No room for an e-mail address or free text, so that a caller's id can go into logs as it is. */
 const idPattern = /^[A-Za-z0-9._-]{1,64}$/
-const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+export const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const tracestatePattern = /^[\x20-\x7e]{1,512}$/
 
 /** Takes the caller's ids where they are well formed (W3C Trace Context), and makes a correlation id where not. */

@@ -3,11 +3,13 @@ import type { Settings } from '../../settings/register.ts'
 import type { Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Clock } from '../clock.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { Committer } from '../idempotency/commit.ts'
 import type { Budget } from '../limits/budget.ts'
 import type { CursorSeal } from '../listing/cursor.ts'
 import type { ListQuery } from '../listing/list-query.ts'
+import type { LogCode } from '../logging/log.ts'
 import type { SecretName } from '../secrets/secret.ts'
 import type { Table } from '../table/table.ts'
 import type { Intent, Reply } from './reply.ts'
@@ -48,6 +50,8 @@ export interface Context {
   files(): FileStore
   /** Of endpoints whose route says that they use it. */
   secret(name: SecretName): Promise<string>
+  /** Logs what the answer does not show: an error that was none to the caller. */
+  notice(code: LogCode, error: ErrorCode): void
   clock: Clock
   /** What the request may still take, for calls of other services. */
   budget: Budget

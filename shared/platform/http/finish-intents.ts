@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { type Marker, markers, unmark } from '../idempotency/marker.ts'
 import { asRecord } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
@@ -15,18 +16,21 @@ export interface Finished {
   finished: number
   /** Those that could not be finished, and are tried again at the next look. */
   left: number
+  /** What kept the last of those. */
+  fault?: unknown
 }
 
 /** Younger ones are still being worked on by their own requests. */
 const restMilliseconds = 60_000
-const mostAtOnce = 100
+const mostAtOnce = 1000
 const budgetMilliseconds = 10_000
 /** No intent is begun after this; the function has time left for the last one. */
 const lookMilliseconds = 15_000
 
 /**
- * Finishes the intents that no retry came for (`finished: 'by_itself'`), oldest first: each is taken over like a
- * retry would, and carried out with what it recorded.
+ * Finishes the intents that no retry came for (`finished: 'by_itself'`): each is taken over like a retry would, and
+ * carried out with what it recorded. The order is one of chance, as a few that cannot be finished and take long to
+ * fail would otherwise keep all others from their turn, look after look.
  * @param endpoints those whose intents these are
  */
 export async function finishIntents(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
@@ -37,12 +41,21 @@ export async function finishIntents(endpoints: readonly Endpoint[], runtime: Run
   const range = { partition: markers, low: smallestId, high, descending: false, limit: mostAtOnce }
   const { items } = await table.readRange(range)
   const told: Finished = { finished: 0, left: 0 }
-  for (const marker of items as unknown as Marker[]) {
+  const kept = (fault: unknown) => {
+    told.fault = fault
+    return false
+  }
+  for (const marker of shuffled(items as unknown as Marker[], clock)) {
     const inTime = clock.now() < until
-    const done = inTime && (await finishIntent(marker, endpoints, runtime, table).catch(() => false))
+    const done = inTime && (await finishIntent(marker, endpoints, runtime, table).catch(kept))
     told[done ? 'finished' : 'left'] += 1
   }
   return told
+}
+
+function shuffled(all: readonly Marker[], clock: Clock): Marker[] {
+  const drawn = all.map((marker) => ({ marker, at: clock.jitter() }))
+  return drawn.toSorted((a, b) => a.at - b.at).map(({ marker }) => marker)
 }
 
 async function finishIntent(

@@ -45,7 +45,8 @@ export interface Passage {
 
 /** What the endpoint of a passage may use. */
 export function contextOf(passage: Passage): Context {
-  const { runtime, table, settings, clock, budget } = passage
+  const { endpoint, runtime, table, settings, clock, correlation, budget } = passage
+  const { operation } = endpoint.route
   return {
     committer: passage,
     settings,
@@ -57,6 +58,7 @@ export function contextOf(passage: Passage): Context {
     derivedKey: (purpose) => runtime.derivedKey(purpose),
     files: () => runtime.openFiles(budget),
     secret: (name) => runtime.secret(name),
+    notice: (code, error) => runtime.log.noticed({ code, error, operation, correlation }),
     clock,
     budget,
   }

@@ -49,7 +49,8 @@ const pollMilliseconds = 50
  * Runs a request at most once for its key (contract, 'Idempotency record').
  * - The effect and the record are one transaction: a replay finds the stored answer and nothing happens again.
  * - A transient failure stores nothing, or leaves an intent pending: the same key may be sent again.
- * - A fault that will not go away is stored as failed, and replayed.
+ * - A fault that will not go away is stored as failed, and replayed; but not that of an intent which the service
+ *   finishes by itself, as an earlier try may have made its effect: it stays pending until it is known what came of it.
  * - A refusal (4xx) has no effect and is not stored.
  */
 export async function runOnce(once: Once): Promise<OnceAnswer> {
@@ -120,9 +121,10 @@ async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise
   try {
     outcome = await once.proceed(unfinished.resume)
   } catch (thrown) {
-    if (!isRetryable(thrown)) return storeFault(once, once.afterwards(), thrown, held)
+    const passes = isRetryable(thrown)
+    if (!passes && unfinished.marker === undefined) return storeFault(once, once.afterwards(), thrown, held)
     await release(once, unfinished, held)
-    throw thrown
+    throw passes ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
   try {
     const committed = await commit({ ...once, table: once.afterwards() }, outcome, (taken) => {

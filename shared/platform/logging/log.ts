@@ -1,5 +1,5 @@
 import { Logger } from '@aws-lambda-powertools/logger'
-import { messageId } from '../errors/catalogue.ts'
+import { type ErrorCode, messageId } from '../errors/catalogue.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
 
@@ -15,6 +15,7 @@ export type LogCode =
   | 'MAIL_NOT_SENT'
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
+  | 'PROVIDER_REPLAYED'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {
@@ -25,9 +26,19 @@ export interface RequestLine {
   durationMilliseconds: number
 }
 
+/** Something that the answer of a request does not show. */
+export interface Notice {
+  code: LogCode
+  /** What it is by the catalogue, although nobody is answered so. */
+  error: ErrorCode
+  operation: string
+  correlation: Correlation
+}
+
 /** Structured logs, one line a record. Nobody logs a body, a header, a subject or an id of a resource. */
 export interface Log {
   request(line: RequestLine): void
+  noticed(notice: Notice): void
   relayed(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
   /** Work that nobody waits for: how much of it failed, and why. */
   worked(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
@@ -50,6 +61,10 @@ export function powertoolsLog(service: string): Log {
       }
       if (failed) logger.error('request', record)
       else logger.info('request', record)
+    },
+    noticed({ code, error, operation, correlation }) {
+      const told = { error_code: error, message_id: messageId(error), correlation_id: correlation.id }
+      logger.info('notice', { code, operation, ...told })
     },
     relayed({ code, published, failed, fault }) {
       const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }

@@ -1,0 +1,113 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { bundle } from '#bin/bundle.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+/** A bundled function in a process of its own, which serves one event after the other until it is killed. */
+export interface FunctionProcess {
+  /** Hands it an event and does not wait for what comes of it. */
+  begin(event: object): void
+  // biome-ignore lint/suspicious/noExplicitAny: a reply has the form that its function gives it
+  send(event: object): Promise<any>
+  /** Ends it with SIGKILL, and returns once it is gone. */
+  kill(): Promise<void>
+}
+
+export interface Functions {
+  /** @param laterMilliseconds how far its clock is ahead */
+  start(name: string, laterMilliseconds?: number): Promise<FunctionProcess>
+  /** Ends all processes that are left. */
+  killAll(): Promise<void>
+  stop(): Promise<void>
+}
+
+const root = join(import.meta.dirname, '../..')
+
+/**
+ * Bundles functions as a deployment does.
+ * @param folders the name of each to its folder under functions/
+ * @param environment what they find there beside the region and credentials of a Lambda
+ */
+export async function bundleFunctions(
+  folders: Record<string, string>,
+  settings: Settings,
+  environment: Record<string, string>,
+): Promise<Functions> {
+  const scratch = await mkdtemp(join(tmpdir(), 'functions-'))
+  const entries = Object.fromEntries(
+    Object.entries(folders).map(([name, folder]) => [name, join(root, 'functions', folder, 'handler.ts')]),
+  )
+  const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(settings) })
+  const running = new Set<FunctionProcess>()
+  const env = {
+    PATH: process.env.PATH,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    // What goes wrong here is meant to: only what ends a process is of interest.
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+    ...environment,
+  }
+  const functions: Functions = {
+    async start(name, laterMilliseconds = 0) {
+      const code = pathToFileURL(join(bundles[name]?.directory ?? '', 'index.mjs')).href
+      const child = fork(join(import.meta.dirname, 'run-function.mjs'), [code], {
+        env: { ...env, LATER_MILLISECONDS: String(laterMilliseconds) },
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      })
+      const started = processOf(child)
+      running.add(started)
+      await once(child, 'message')
+      return started
+    },
+    async killAll() {
+      await Promise.all(Array.from(running, (one) => one.kill()))
+      running.clear()
+    },
+    async stop() {
+      await functions.killAll()
+      await rm(scratch, { recursive: true, force: true })
+    },
+  }
+  return functions
+}
+
+function processOf(child: ChildProcess): FunctionProcess {
+  return {
+    begin: (event) => void child.send(event),
+    async send(event) {
+      child.send(event)
+      const [reply] = await once(child, 'message')
+      return reply
+    },
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** A request with a JSON body as the gateway hands it to a function. */
+export function postEvent(path: string, headers: Record<string, string>, body: unknown) {
+  const sent = { 'Content-Type': 'application/json', ...headers }
+  return {
+    resource: path,
+    path,
+    httpMethod: 'POST',
+    headers: sent,
+    multiValueHeaders: Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, [value]])),
+    queryStringParameters: null,
+    multiValueQueryStringParameters: null,
+    pathParameters: null,
+    stageVariables: null,
+    requestContext: { requestId: crypto.randomUUID(), stage: 'test', path: `/test${path}` },
+    body: JSON.stringify(body),
+    isBase64Encoded: false,
+  }
+}

@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
+import type { Fault as ProviderFault } from '#test/support/payment-provider/payment-provider.ts'
+import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import type { Answer } from '#test/support/service.ts'
+import type { Fault } from './dynamodb-proxy.ts'
+import {
+  leaseMilliseconds,
+  type RefundService,
+  restMilliseconds,
+  startRefundService,
+} from './refund-service.ts'
+
+const times = { once: 1, forever: Number.POSITIVE_INFINITY }
+const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
+const answerLost: ProviderFault = { when: 'after', how: 'reset' }
+
+let service: RefundService
+let tenant: string
+let tenants = 0
+beforeAll(async () => {
+  service = await startRefundService()
+})
+const newTenant = () => {
+  tenant = `struck-${tenants++}`
+}
+beforeEach(newTenant)
+afterEach(() => service.mend())
+afterAll(() => service.stop())
+
+/** A refund of which the provider’s every answer was lost. */
+async function leavePending() {
+  service.provider.faults = () => answerLost
+  expect((await service.refund(tenant)).status).toBe(503)
+  service.mend()
+}
+
+/** What is struck: how it comes to be, and what is asked of the service then. */
+const stages: Record<string, { prepare(): Promise<unknown>; run(): Promise<Answer | undefined> }> = {
+  'its first call': { prepare: async () => {}, run: () => service.refund(tenant) },
+  'the retry of one that was left pending': { prepare: leavePending, run: () => service.refund(tenant) },
+  'its replay': { prepare: () => service.refund(tenant), run: () => service.refund(tenant) },
+  'the service’s own look': {
+    prepare: leavePending,
+    // A look that cannot begin fails as a whole, and the next one comes a minute later.
+    run: () => service.sweep(restMilliseconds).then(...[() => undefined, () => undefined]),
+  },
+}
+
+/** With all faults gone: it is retried, or the service looks after it first. */
+const ends: Record<string, () => Promise<unknown>> = {
+  'the retry': async () => service.clock.advance(leaseMilliseconds),
+  'the service itself': () => service.sweep(restMilliseconds),
+}
+
+async function expectOneRefund(earlier: Answer | undefined, end: () => Promise<unknown>) {
+  service.mend()
+  await end()
+  const retry = await service.refund(tenant)
+  const replay = await service.refund(tenant)
+  expect([retry.status, replay.status, replay.body]).toEqual([201, 201, retry.body])
+  expect(replay.headers['Idempotency-Status']).toBe('replayed')
+  if (earlier?.status === 201) expect(earlier.body).toBe(retry.body)
+  else if (earlier) expect(earlier.json.error.retryable).toBe(true)
+  const books = await booksOf(service, service.provider, tenant)
+  expect(inShort(books)).toEqual(done)
+  expectBalanced(books)
+  expect(await unfinished(service)).toBe(0)
+}
+
+const faults: Fault[] = ['lose-answer', 'lose-request', 'throttle', 'conflict', 'in-progress']
+const struck = faults.flatMap((fault) =>
+  (['once', 'forever'] as const).map((often) => [fault, often] as const),
+)
+const possible = (fault: Fault, operation: string) =>
+  operation === 'TransactWriteItems' || (fault !== 'conflict' && fault !== 'in-progress')
+
+describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
+  describe.each(Object.entries(ends))(
+    'ends with %s in one payout, one ledger entry and one answer',
+    (__, end) => {
+      test.each(struck)('after %s on any call of the table, %s', async (fault, often) => {
+        await prepare()
+        service.proxy.reset()
+        await run()
+        const calls = service.proxy.calls.map(({ operation }) => operation)
+        expect(calls.length).toBeGreaterThan(0)
+        for (const [at, operation] of calls.entries()) {
+          if (!possible(fault, operation)) continue
+          newTenant()
+          await prepare()
+          service.proxy.reset()
+          const when = ({ index, operation: of }: { index: number; operation: string }) =>
+            index >= at && possible(fault, of)
+          service.proxy.inject({ when, times: times[often], fault })
+          await expectOneRefund(await run(), end)
+        }
+      })
+
+      const lost: [string, ProviderFault][] = [
+        ['an answer that is lost', answerLost],
+        ['an answer that never comes', { when: 'after', how: 'lose' }],
+        ['a connection that is cut before', { when: 'before', how: 'reset' }],
+        ['a request that is never answered', { when: 'before', how: 'lose' }],
+        ['a provider that pays and says that it failed', { when: 'after', how: serverError() }],
+        ['a provider that is away', { when: 'before', how: serverError(503) }],
+      ]
+      test.each(lost)('after %s, on one attempt, on some and on all', async (___, fault) => {
+        for (const many of [1, 3, Number.POSITIVE_INFINITY]) {
+          newTenant()
+          await prepare()
+          let left = many
+          service.provider.faults = () => (left-- > 0 ? fault : undefined)
+          await expectOneRefund(await run(), end)
+        }
+      })
+    },
+  )
+})
+
+describe('what is refused for good', () => {
+  test.each(struck)('is refused alike after %s on any call of the table, %s', async (fault, often) => {
+    for (const at of [0, 1, 2]) {
+      newTenant()
+      const body = { charge_id: 'ch_declined_1', amount: 1 }
+      service.proxy.reset()
+      const when = ({ index, operation }: { index: number; operation: string }) =>
+        index >= at && possible(fault, operation)
+      service.proxy.inject({ when, times: times[often], fault })
+      const first = await service.refund(tenant, 'key', body)
+      service.mend()
+      await service.sweep(restMilliseconds)
+      const retry = await service.refund(tenant, 'key', body)
+      const code = 'POLICY.refund.declined'
+      expect([retry.status, retry.json.error.code]).toEqual([409, code])
+      if (first.status === 409 && first.json.error.code === code) expect(retry.body).toBe(first.body)
+      else expect(first.json.error.retryable).toBe(true)
+      const books = await booksOf(service, service.provider, tenant)
+      expect(inShort(books)).toEqual({ refunds: ['failed'], ledger: 0, payouts: 0 })
+      expect(await unfinished(service)).toBe(0)
+    }
+  })
+})

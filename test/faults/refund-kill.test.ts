@@ -1,0 +1,206 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
+import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
+import {
+  type PaymentProviderDouble,
+  startPaymentProvider,
+} from '#test/support/payment-provider/payment-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { profile, tokenFor } from '#test/support/settings.ts'
+import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
+
+/** By then the lease of a process that is gone has run out, and the service looks after what it left. */
+const leaseMilliseconds = 31_000
+const restMilliseconds = 61_000
+
+let provider: PaymentProviderDouble
+let proxy: DynamodbProxy
+let secrets: AwsDouble
+let service: Service
+let functions: Functions
+let tenant: string
+let tenants = 0
+
+beforeAll(async () => {
+  provider = await startPaymentProvider()
+  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+  secrets = await startAwsDouble({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
+  const settings = profile('shared/settings/profiles/local.json', {
+    'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 2000 },
+  })
+  service = await startService({ settings })
+  functions = await bundleFunctions(
+    { refund: 'refunds/create-refund', finish: 'platform/finish-intents' },
+    settings,
+    {
+      AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.endpoint,
+      PAYMENTS_SECRET_ARN: 'payments',
+      TABLE_NAME: service.tableName,
+    },
+  )
+})
+beforeEach(() => {
+  tenant = `killed-${tenants++}`
+})
+afterEach(async () => {
+  await functions.killAll()
+  proxy.reset()
+  provider.faults = () => undefined
+})
+afterAll(async () => {
+  await functions.stop()
+  await Promise.all([proxy.stop(), secrets.stop(), provider.stop()])
+})
+
+async function refundEvent() {
+  const headers = { Authorization: `Bearer ${await tokenFor({ tenant })}`, 'Idempotency-Key': 'key' }
+  return postEvent('/v1/refunds', headers, { charge_id: 'ch_killed', amount: 700 })
+}
+
+/** Resolves once a call is held: the n-th transaction of the function, before it takes effect or after. */
+function heldTransaction(n: number, fault: 'hold' | 'hold-request') {
+  let seen = 0
+  const when = ({ operation }: { operation: string }) => operation === 'TransactWriteItems' && ++seen === n
+  return proxy.inject({ when, fault }).struck
+}
+
+/** Resolves once the provider has the request, or has paid; it answers nobody. */
+async function heldPayout(when: 'before' | 'after') {
+  const { length: calls } = provider.calls
+  provider.faults = () => ({ when, how: 'lose' })
+  const reached = () => provider.calls.length > calls && (when === 'before' || paid() > 0)
+  while (!reached()) await new Promise((resolve) => setTimeout(resolve, 2))
+}
+
+const paid = () => provider.refunds().filter(({ account }) => account === `acct_${tenant}`).length
+const nothing = { refunds: [], ledger: 0, payouts: 0 }
+const pending = { refunds: ['pending'], ledger: 0, payouts: 0 }
+const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
+
+/** The moment of its death, and what there is then. */
+const moments: [string, () => Promise<unknown>, object][] = [
+  ['before its intent is committed', () => heldTransaction(1, 'hold-request'), nothing],
+  ['after its intent is committed', () => heldTransaction(1, 'hold'), pending],
+  ['before the provider carries it out', () => heldPayout('before'), pending],
+  ['after the provider’s call', () => heldPayout('after'), { ...pending, payouts: 1 }],
+  ['before its outcome is committed', () => heldTransaction(2, 'hold-request'), { ...pending, payouts: 1 }],
+  ['after its outcome is committed', () => heldTransaction(2, 'hold'), done],
+]
+
+/** A function that begins the refund and is gone at that moment. */
+async function die(event: object, at: () => Promise<unknown>) {
+  const victim = await functions.start('refund')
+  const reached = at()
+  victim.begin(event)
+  await reached
+  await victim.kill()
+  proxy.reset()
+  provider.faults = () => undefined
+}
+
+const told = ({ statusCode, headers }: { statusCode: number; headers: Record<string, string> }) => [
+  statusCode,
+  headers['Idempotency-Status'],
+]
+
+async function expectOneRefund() {
+  const books = await booksOf(service, provider, tenant)
+  expect(inShort(books)).toEqual(done)
+  expectBalanced(books)
+  expect(await unfinished(service)).toBe(0)
+  expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['refund'])
+}
+
+describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
+  test('is one payout, one ledger entry and one answer once the same request comes again', async () => {
+    const event = await refundEvent()
+    await die(event, at)
+    expect(inShort(await booksOf(service, provider, tenant))).toEqual(left)
+
+    const heir = await functions.start('refund', leaseMilliseconds)
+    const first = await heir.send(event)
+    expect(told(first)).toEqual([201, left === done ? 'replayed' : 'stored'])
+    const others = await functions.start('refund')
+    for (const process of [heir, others, others]) {
+      const replay = await process.send(event)
+      expect([...told(replay), replay.body]).toEqual([201, 'replayed', first.body])
+    }
+    await expectOneRefund()
+  })
+
+  test('is so, too, when the service alone looks after it', async () => {
+    const event = await refundEvent()
+    await die(event, at)
+    await (await functions.start('finish', restMilliseconds)).send({})
+    // Where nothing was begun, there is nothing to finish.
+    if (left !== nothing) await expectOneRefund()
+
+    const heir = await functions.start('refund')
+    const first = await heir.send(event)
+    expect(told(first)).toEqual([201, left === nothing ? 'stored' : 'replayed'])
+    const replay = await heir.send(event)
+    expect([...told(replay), replay.body]).toEqual([201, 'replayed', first.body])
+    await expectOneRefund()
+  })
+})
+
+test('a refund whose every process is killed, at one moment after the other, is one all the same', async () => {
+  const event = await refundEvent()
+  for (const [round, [, at, left]] of moments.entries()) {
+    // The first transaction of those that come later is refused, and they take it over.
+    if (left === done || round === 0) continue
+    const victim = await functions.start('refund', round * leaseMilliseconds)
+    const reached = at()
+    victim.begin(event)
+    await reached
+    await victim.kill()
+    proxy.reset()
+    provider.faults = () => undefined
+  }
+  const heir = await functions.start('refund', moments.length * leaseMilliseconds)
+  const first = await heir.send(event)
+  expect(told(first)).toEqual([201, 'stored'])
+  expect((await heir.send(event)).body).toBe(first.body)
+  await expectOneRefund()
+})
+
+test('until the lease of a dead process runs out, its key is told to come again', async () => {
+  const event = await refundEvent()
+  await die(event, () => heldPayout('after'))
+  const early = await (await functions.start('refund')).send(event)
+  expect([early.statusCode, JSON.parse(early.body).error.code]).toEqual([
+    409,
+    'CONFLICT.idempotency.in_progress',
+  ])
+  await (await functions.start('finish')).send({})
+  expect(inShort(await booksOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
+  await (await functions.start('finish', restMilliseconds)).send({})
+  await expectOneRefund()
+})
+
+test('a sweeper that is killed at any of its steps leaves the refund to the next one', async () => {
+  const event = await refundEvent()
+  await die(event, () => heldPayout('before'))
+  const ends: (() => Promise<unknown>)[] = [
+    () => proxy.inject({ when: ({ operation }) => operation === 'PutItem', fault: 'hold-request' }).struck,
+    () => proxy.inject({ when: ({ operation }) => operation === 'PutItem', fault: 'hold' }).struck,
+    () => heldPayout('before'),
+    () => heldPayout('after'),
+    () => heldTransaction(1, 'hold-request'),
+    () => heldTransaction(1, 'hold'),
+  ]
+  for (const [round, at] of ends.entries()) {
+    const sweeper = await functions.start('finish', restMilliseconds + round * leaseMilliseconds)
+    const reached = at()
+    sweeper.begin({})
+    await reached
+    await sweeper.kill()
+    proxy.reset()
+    provider.faults = () => undefined
+  }
+  await expectOneRefund()
+  const replay = await (await functions.start('refund')).send(event)
+  expect(told(replay)).toEqual([201, 'replayed'])
+})

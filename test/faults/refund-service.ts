@@ -1,0 +1,69 @@
+import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
+import type { Endpoint } from '#shared/platform/http/endpoint.ts'
+import { type Finished, finishIntents } from '#shared/platform/http/finish-intents.ts'
+import {
+  type PaymentProviderDouble,
+  startPaymentProvider,
+} from '#test/support/payment-provider/payment-provider.ts'
+import type { Answer } from '#test/support/service.ts'
+import { profile } from '#test/support/settings.ts'
+import { type FaultyService, startFaultyService } from './faulty-service.ts'
+import { type MovableClock, movableClock } from './pay-by-intent.ts'
+
+/** A lease runs out in this time, and what rests for so long is looked after. */
+export const leaseMilliseconds = 31_000
+export const restMilliseconds = 91_000
+
+export interface RefundService extends FaultyService {
+  clock: MovableClock
+  provider: PaymentProviderDouble
+  /** POST /v1/refunds of a tenant with a key. */
+  refund(tenant: string, key?: string, body?: object): Promise<Answer>
+  /** One look of the sweeper, as many milliseconds later. */
+  sweep(laterMilliseconds?: number): Promise<Finished>
+  /** Ends all faults. */
+  mend(): void
+}
+
+/** The intents that the service finishes. */
+export const swept = [createRefund as unknown as Endpoint]
+
+export function settingsAt(endpoint: string, attemptMilliseconds = 100, changes = {}) {
+  return profile('shared/settings/profiles/local.json', {
+    'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds },
+    'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },
+    ...changes,
+  })
+}
+
+/** Refunds on a table and with a provider that fail as they are told; their pauses take no time. */
+export async function startRefundService(): Promise<RefundService> {
+  const provider = await startPaymentProvider()
+  const clock = movableClock()
+  const service = await startFaultyService({ clock, settings: settingsAt(provider.endpoint) })
+  return {
+    ...service,
+    clock,
+    provider,
+    refund: (tenant, key = 'key', body = { charge_id: 'ch_1', amount: 700 }) =>
+      service.call({
+        method: 'POST',
+        path: '/v1/refunds',
+        as: { tenant },
+        headers: { 'Idempotency-Key': key },
+        body,
+      }),
+    sweep(laterMilliseconds = 0) {
+      clock.advance(laterMilliseconds)
+      return finishIntents(swept, service.runtime)
+    },
+    mend() {
+      service.proxy.reset()
+      provider.faults = () => undefined
+    },
+    async stop() {
+      await service.stop()
+      await provider.stop()
+    },
+  }
+}

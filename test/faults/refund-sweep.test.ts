@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/clock.ts'
+import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
+import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
+import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import { type RefundService, restMilliseconds, startRefundService, swept } from './refund-service.ts'
+
+const down: Fault = { when: 'before', how: serverError(503) }
+const answerLost: Fault = { when: 'after', how: 'reset' }
+const keys = ['a', 'b', 'c', 'd']
+
+let service: RefundService
+let tenant: string
+let tenants = 0
+beforeAll(async () => {
+  service = await startRefundService()
+})
+beforeEach(() => {
+  tenant = `left-${tenants++}`
+})
+afterEach(() => service.mend())
+afterAll(() => service.stop())
+
+const bodyOf = (key: string) => ({ charge_id: `ch_${key}`, amount: 700 })
+/** One refund for each key, half of them paid, of which nobody has heard anything. */
+async function leavePending(of: readonly string[] = keys) {
+  for (const [at, key] of of.entries()) {
+    service.provider.faults = () => (at % 2 === 0 ? answerLost : down)
+    expect((await service.refund(tenant, key, bodyOf(key))).status).toBe(503)
+  }
+  service.mend()
+}
+
+async function expectAllDone(of: readonly string[] = keys) {
+  const books = await booksOf(service, service.provider, tenant)
+  expect(inShort(books)).toEqual({
+    refunds: of.map(() => 'succeeded'),
+    ledger: of.length,
+    payouts: of.length,
+  })
+  expectBalanced(books)
+  expect(await unfinished(service)).toBe(0)
+  for (const key of of) {
+    const answer = await service.refund(tenant, key, bodyOf(key))
+    expect([answer.status, answer.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+  }
+}
+
+describe('the service’s own look at what was left pending', () => {
+  test('finds a provider down time after time, and ends all once it is back', async () => {
+    await leavePending()
+    service.provider.faults = () => down
+    for (let look = 0; look < 5; look += 1) {
+      const told = await service.sweep(restMilliseconds)
+      expect(told).toMatchObject({ finished: 0, left: 4, fault: { code: 'DEPENDENCY.unavailable' } })
+      expect(await unfinished(service)).toBe(4)
+    }
+    service.mend()
+    expect(await service.sweep(restMilliseconds)).toEqual({ finished: 4, left: 0 })
+    await expectAllDone()
+  })
+
+  test.each(['throttle', 'lose-answer', 'lose-request'] as const)(
+    'under %s of every second call ends all of them, look by look',
+    async (fault) => {
+      await leavePending()
+      service.proxy.reset()
+      service.proxy.inject({ when: ({ index }) => index % 2 === 0, times: 1000, fault })
+      for (let look = 0; look < 3; look += 1) await service.sweep(restMilliseconds)
+      service.mend()
+      await service.sweep(restMilliseconds)
+      await expectAllDone()
+    },
+  )
+
+  test('under a table that is throttled altogether fails, and the next ends all', async () => {
+    await leavePending()
+    service.proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'throttle' })
+    await expect(service.sweep(restMilliseconds)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    service.mend()
+    expect(await service.sweep()).toEqual({ finished: 4, left: 0 })
+    await expectAllDone()
+  })
+
+  test('twice at the same moment, together with the retries of its callers, pays each once', async () => {
+    await leavePending()
+    service.clock.advance(restMilliseconds)
+    const retries = keys.map((key) => service.refund(tenant, key, bodyOf(key)))
+    await Promise.all([service.sweep(), service.sweep(), service.sweep(), ...retries])
+    await service.sweep(restMilliseconds)
+    await expectAllDone()
+  })
+
+  test('leaves alone what is still being worked on', async () => {
+    const work = Promise.withResolvers<void>()
+    service.provider.faults = () => ({ until: work.promise })
+    const { length: before } = service.provider.calls
+    const first = service.refund(tenant, 'a', bodyOf('a'))
+    while (service.provider.calls.length === before) await new Promise((resolve) => setImmediate(resolve))
+    expect(await service.sweep()).toEqual({ finished: 0, left: 0 })
+    expect(service.provider.calls.length).toBe(before + 1)
+    work.resolve()
+    expect((await first).status).toBe(201)
+    await expectAllDone(['a'])
+  })
+
+  test('gets to those that can be finished, however many stand before them that cannot', async () => {
+    const stuck = Array.from({ length: 20 }, (_, n) => `stuck-${n}`)
+    service.provider.faults = () => down
+    for (const key of [...stuck, 'z']) await service.refund(tenant, key, bodyOf(key))
+    // Each of them takes the whole schedule of attempts to fail, so that few fit into a look.
+    service.provider.faults = ({ parameters }) => (parameters.charge === 'ch_z' ? undefined : down)
+    const { clock } = service
+    const by = { ...clock, jitter: systemClock.jitter }
+    const isDone = async () => inShort(await booksOf(service, service.provider, tenant)).ledger === 1
+    for (let look = 0; look < 60 && !(await isDone()); look += 1) {
+      clock.advance(restMilliseconds)
+      const told = await finishIntents(swept, { ...service.runtime, clock: by })
+      expect(told.left).toBeGreaterThan(15)
+    }
+    expect(await isDone()).toBe(true)
+    service.mend()
+    while ((await service.sweep(restMilliseconds)).left > 0);
+    await expectAllDone([...stuck, 'z'])
+  })
+})
+
+describe('a fault of the service itself', () => {
+  test('after the money may have moved stores nothing as failed, and ends well once it is mended', async () => {
+    await leavePending(['a'])
+    const mistake = errorAnswer(400, { type: 'idempotency_error', message: 'Another request.' })
+    service.provider.faults = () => ({ when: 'before', how: mistake })
+    const answer = await service.refund(tenant, 'a', bodyOf('a'))
+    expect([answer.status, answer.json.error.code, answer.json.error.retryable]).toEqual([
+      500,
+      'TRANSIENT.error',
+      true,
+    ])
+    expect(await service.sweep(restMilliseconds)).toMatchObject({ finished: 0, left: 1 })
+    expect(inShort(await booksOf(service, service.provider, tenant)).refunds).toEqual(['pending'])
+    service.mend()
+    expect(await service.sweep(restMilliseconds)).toEqual({ finished: 1, left: 0 })
+    await expectAllDone(['a'])
+  })
+})

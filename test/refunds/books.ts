@@ -1,0 +1,71 @@
+import { expect } from '@jest/globals'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { markers } from '#shared/platform/idempotency/marker.ts'
+import { largestId, smallestId } from '#shared/platform/listing/ids.ts'
+import type { Refund } from '#shared/refunds/refund.ts'
+import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
+import type { PaymentProviderDouble } from '#test/support/payment-provider/payment-provider.ts'
+import type { PaidRefund } from '#test/support/payment-provider/refund-ledger.ts'
+import type { Service } from '#test/support/service.ts'
+
+/** What the double has of each charge, in minor units. */
+export const captured = 100_000
+
+/** What is written of a tenant's refunds, here and at the provider. */
+export interface Books {
+  refunds: Refund[]
+  ledger: LedgerEntry[]
+  payouts: PaidRefund[]
+  /** The ids of the refunds of which the world was told that they succeeded. */
+  told: unknown[]
+}
+
+export async function booksOf(
+  service: Pick<Service, 'items'>,
+  provider: PaymentProviderDouble,
+  tenant: string,
+): Promise<Books> {
+  const items = await service.items(tenant, 'refund')
+  return {
+    refunds: items.map(asRefund),
+    ledger: (await service.items(tenant, 'ledger')) as unknown as LedgerEntry[],
+    payouts: provider.refunds().filter(({ account }) => account === `acct_${tenant}`),
+    told: items
+      .flatMap(publishedEvents)
+      .flatMap(({ type, data }) => (type === 'refund.succeeded' ? data.id : [])),
+  }
+}
+
+/** In short: what became of each refund, and how many ledger entries and payouts there are. */
+export function inShort({ refunds, ledger, payouts }: Books) {
+  return { refunds: refunds.map(({ status }) => status), ledger: ledger.length, payouts: payouts.length }
+}
+
+/**
+ * Nothing is under way any more: each refund that succeeded is one payout, one ledger entry and one event, and none
+ * of these is of anything else; of no charge was more paid back than was captured.
+ */
+export function expectBalanced({ refunds, ledger, payouts, told }: Books): void {
+  expect(refunds.filter(({ status }) => status === 'pending')).toEqual([])
+  const succeeded = refunds.filter(({ status }) => status === 'succeeded')
+  expect(ledger.map(({ refund_id, charge_id, amount }) => [refund_id, charge_id, amount])).toEqual(
+    succeeded.map(({ id, charge_id, amount }) => [id, charge_id, amount]),
+  )
+  expect(told).toEqual(succeeded.map(({ id }) => id))
+  const paid = payouts.map(({ id, charge, amount }) => `${id} ${charge} ${amount}`)
+  const settled = succeeded.map((one) => `${one.provider_refund_id} ${one.charge_id} ${one.amount}`)
+  expect(paid.toSorted()).toEqual(settled.toSorted())
+  for (const sum of Object.values(sums(payouts))) expect(sum).toBeLessThanOrEqual(captured)
+}
+
+function sums(payouts: readonly PaidRefund[]): Record<string, number> {
+  const all: Record<string, number> = {}
+  for (const { charge, amount } of payouts) all[charge] = (all[charge] ?? 0) + amount
+  return all
+}
+
+/** How many refunds of all tenants the service still has to finish. */
+export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
+  const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
+  return (await table.readRange({ partition: markers, ...range })).items.length
+}

@@ -1,0 +1,173 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/clock.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
+import {
+  type PaymentProviderDouble,
+  startPaymentProvider,
+} from '#test/support/payment-provider/payment-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { profile } from '#test/support/settings.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+import { booksOf, inShort } from './books.ts'
+
+let provider: PaymentProviderDouble
+let service: Service
+let tenant: string
+let tenants = 0
+beforeAll(async () => {
+  provider = await startPaymentProvider()
+  service = await startService({
+    settings: profile('shared/settings/profiles/local.json', {
+      'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 5000 },
+    }),
+  })
+})
+beforeEach(() => {
+  tenant = `told-${tenants++}`
+})
+afterEach(() => {
+  provider.faults = () => undefined
+})
+afterAll(() => provider.stop())
+
+const refund = (charge_id: string) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/refunds',
+    as: { tenant },
+    headers: { 'Idempotency-Key': 'key' },
+    body: { charge_id, amount: 700 },
+  })
+
+/** An event as it is received; its id. */
+async function receive(id: string, more: object = {}): Promise<string> {
+  const event = eventOf('refund.succeeded', { id, ...more })
+  const body = JSON.stringify(event)
+  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+  return event.event_id
+}
+
+const handle = (eventId: string) =>
+  handleEvent(eventId, { table: service.table, clock: systemClock, settings: service.settings })
+/** As the queue does: what fails comes again. */
+const handleAtLast = (eventId: string): Promise<unknown> =>
+  handle(eventId).catch((thrown) => {
+    if (thrown.code !== 'TRANSIENT.error' && thrown.code !== 'INTERNAL.unexpected') throw thrown
+    return handleAtLast(eventId)
+  })
+
+const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
+
+async function expectOneEntry() {
+  const books = await booksOf(service, provider, tenant)
+  expect(inShort(books)).toEqual(done)
+  const [refunded] = books.refunds
+  expect(books.ledger).toEqual([
+    expect.objectContaining({ refund_id: refunded?.id, charge_id: refunded?.charge_id, amount: 700 }),
+  ])
+  expect(books.told).toEqual([refunded?.id])
+}
+
+/** A refund that the provider works on until it is let go. */
+async function underWay(charge_id: string) {
+  const work = Promise.withResolvers<void>()
+  provider.faults = () => ({ until: work.promise })
+  const { length: before } = provider.calls
+  const answer = refund(charge_id)
+  while (provider.calls.length === before) await new Promise((resolve) => setTimeout(resolve, 2))
+  const [item] = await service.items(tenant, 'refund')
+  return { id: String(item?.id), answer, goOn: () => work.resolve() }
+}
+
+describe('a refund that the provider leaves pending', () => {
+  test('is settled by the event, once, whatever comes twice', async () => {
+    const first = await refund('ch_pending_1')
+    expect([first.status, first.json.status]).toEqual([201, 'pending'])
+    expect(inShort(await booksOf(service, provider, tenant))).toEqual({
+      refunds: ['pending'],
+      ledger: 0,
+      payouts: 1,
+    })
+    const event = await receive(first.json.id)
+    expect([await handle(event), await handle(event)]).toEqual(['handled', 'known'])
+    expect(await handle(await receive(first.json.id))).toBe('handled')
+    await expectOneEntry()
+    const replay = await refund('ch_pending_1')
+    expect([replay.status, replay.body]).toEqual([201, first.body])
+  })
+
+  test('is settled once by ten events at the same moment', async () => {
+    const { json } = await refund('ch_pending_1')
+    const events = await Promise.all(Array.from({ length: 10 }, () => receive(json.id)))
+    await Promise.all([...events, ...events].map(handleAtLast))
+    await expectOneEntry()
+  })
+})
+
+describe.each(['ch_ok_1', 'ch_pending_1'])('an event about a refund of %s', (charge) => {
+  test('that comes before the outcome is committed is what became of it', async () => {
+    const { id, answer, goOn } = await underWay(charge)
+    await handle(await receive(id))
+    await handle(await receive(id))
+    goOn()
+    const first = await answer
+    expect([first.status, first.json.status, first.json.id]).toEqual([201, 'succeeded', id])
+    await expectOneEntry()
+    expect((await refund(charge)).body).toBe(first.body)
+  })
+
+  test('that comes at the very moment of the outcome is one entry with it', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      tenant = `${tenant}-${round}`
+      const { id, answer, goOn } = await underWay(charge)
+      const events = [await receive(id), await receive(id)]
+      goOn()
+      const [first] = await Promise.all([answer, ...events.map(handleAtLast)])
+      expect(first.status).toBe(201)
+      await expectOneEntry()
+      expect((await refund(charge)).body).toBe(first.body)
+    }
+  })
+
+  test('that comes afterwards leaves its one entry as it is', async () => {
+    const { json } = await refund(charge)
+    await handle(await receive(json.id))
+    const before = await service.items(tenant, 'ledger')
+    await handle(await receive(json.id))
+    expect(await service.items(tenant, 'ledger')).toEqual(before)
+    await expectOneEntry()
+  })
+})
+
+describe('an event about a refund', () => {
+  test('that is not known is kept and handled by nobody, and settles nothing', async () => {
+    const event = await receive('01900000-0000-7000-8000-000000000000', { tenant_id: tenant })
+    await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
+    expect((await service.table.get(inboxKey(event))) as InboxItem | undefined).toMatchObject({
+      state: 'received',
+    })
+    expect(await service.items(tenant, 'ledger')).toEqual([])
+  })
+
+  test('that names another tenant settles nothing', async () => {
+    const { json } = await refund('ch_pending_1')
+    await handle(await receive(json.id, { tenant_id: 'another' }))
+    expect(inShort(await booksOf(service, provider, tenant))).toMatchObject({
+      refunds: ['pending'],
+      ledger: 0,
+    })
+    expect(await service.items('another', 'ledger')).toEqual([])
+  })
+
+  test('that the provider refused changes nothing', async () => {
+    await refund('ch_declined_1')
+    const [item] = await service.items(tenant, 'refund')
+    await handle(await receive(String(item?.id)))
+    expect(inShort(await booksOf(service, provider, tenant))).toEqual({
+      refunds: ['failed'],
+      ledger: 0,
+      payouts: 0,
+    })
+  })
+})

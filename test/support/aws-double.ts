@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+
+/** What an operation answers, by its input; one that throws is answered with a fault that no SDK retries. */
+type Operations = Record<string, (input: Record<string, unknown>) => unknown>
+
+export interface AwsDouble {
+  /** For AWS_ENDPOINT_URL and its service-specific kin. */
+  readonly endpoint: string
+  stop(): Promise<void>
+}
+
+/**
+ * Answers calls of those AWS services that speak JSON, on loopback: one function for each target, which is called
+ * as in the header X-Amz-Target, `AWSEvents.PutEvents`.
+ */
+export async function startAwsDouble(operations: Operations): Promise<AwsDouble> {
+  async function answer(request: IncomingMessage): Promise<unknown> {
+    const operation = operations[String(request.headers['x-amz-target'])]
+    if (!operation) throw new Error(`nothing answers ${request.headers['x-amz-target']}`)
+    return operation(JSON.parse(Buffer.concat(await request.toArray()).toString()))
+  }
+  const server = createServer((request, response) => {
+    const send = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
+    answer(request).then(
+      (body) => send(200, body),
+      (thrown) => send(400, { __type: 'ValidationException', message: String(thrown) }),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
+  return {
+    endpoint: `http://127.0.0.1:${address.port}`,
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

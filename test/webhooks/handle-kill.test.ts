@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { type DynamodbProxy, type Fault, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { bundleFunctions, type Functions } from '#test/faults/function-process.ts'
+import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+
+let proxy: DynamodbProxy
+let queue: AwsDouble
+let service: Service
+let functions: Functions
+let tenant: string
+let tenants = 0
+/** What the function asked of the queue for messages that failed. */
+const postponed: Record<string, unknown>[] = []
+
+beforeAll(async () => {
+  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+  queue = await startAwsDouble({
+    'AmazonSQS.ChangeMessageVisibility': (input) => {
+      postponed.push(input)
+      return {}
+    },
+  })
+  service = await startService()
+  functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, localSettings, {
+    AWS_ENDPOINT_URL: queue.endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
+    WEBHOOKS_QUEUE_URL: `${queue.endpoint}/webhooks`,
+    TABLE_NAME: service.tableName,
+  })
+})
+beforeEach(() => {
+  tenant = `handled-${tenants++}`
+  postponed.length = 0
+})
+afterEach(async () => {
+  await functions.killAll()
+  proxy.reset()
+})
+afterAll(async () => {
+  await functions.stop()
+  await Promise.all([proxy.stop(), queue.stop()])
+})
+
+/** A refund that waits for its event; the profile’s provider leaves those of ch_pending_… pending. */
+async function pendingRefund(): Promise<string> {
+  const answer = await service.call({
+    method: 'POST',
+    path: '/v1/refunds',
+    as: { tenant },
+    headers: { 'Idempotency-Key': crypto.randomUUID() },
+    body: { charge_id: 'ch_pending_1', amount: 5 },
+  })
+  return answer.json.id
+}
+
+async function receive(type: string, data: Record<string, unknown> & { id: string }): Promise<string> {
+  const event = eventOf(type, data)
+  const body = JSON.stringify(event)
+  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+  return event.event_id
+}
+
+const messages = (ids: string[]) => ({
+  Records: ids.map((body) => ({
+    messageId: `of-${body}`,
+    receiptHandle: `handle-of-${body}`,
+    body,
+    attributes: { ApproximateReceiveCount: '1' },
+  })),
+})
+
+const deaths: [string, Fault][] = [
+  ['before its transaction reached the table', 'hold-request'],
+  ['after its transaction took effect', 'hold'],
+]
+
+test.each(deaths)('a handler killed %s: the next one ends in one ledger entry', async (_, fault) => {
+  const id = await pendingRefund()
+  const batch = messages([
+    await receive('refund.succeeded', { id }),
+    await receive('refund.succeeded', { id }),
+  ])
+  const held = proxy.inject({ when: ({ operation }) => operation === 'TransactWriteItems', fault })
+  const victim = await functions.start('handle')
+  victim.begin(batch)
+  await held.struck
+  await victim.kill()
+  proxy.reset()
+  expect(await service.items(tenant, 'ledger')).toHaveLength(fault === 'hold' ? 1 : 0)
+
+  const heir = await functions.start('handle')
+  for (let n = 0; n < 2; n += 1) expect(await heir.send(batch)).toEqual({ batchItemFailures: [] })
+  const ledger = await service.items(tenant, 'ledger')
+  expect(ledger.map(({ refund_id }) => refund_id)).toEqual([id])
+})
+
+test('poisoned events of a batch come again alone, each after a pause, and all others are handled', async () => {
+  const refunds = [await pendingRefund(), await pendingRefund(), await pendingRefund()].toSorted()
+  const poisons = [
+    await receive('cart.updated', { id: 'c', tenant_id: tenant, amount_minor: 'much', currency: 'EUR' }),
+    await receive('refund.succeeded', { id: 'unknown' }),
+    await receive('tax.recalculated', { id: 'c', tenant_id: '#' }),
+  ]
+  const sound = await Promise.all(refunds.map((id) => receive('refund.succeeded', { id })))
+  const mixed = poisons.flatMap((poison, at) => [poison, sound[at] as string])
+  const worker = await functions.start('handle')
+  const reply = await worker.send(messages(mixed))
+  expect(reply.batchItemFailures).toEqual(poisons.map((id) => ({ itemIdentifier: `of-${id}` })))
+  expect(postponed.map(({ ReceiptHandle }) => ReceiptHandle)).toEqual(poisons.map((id) => `handle-of-${id}`))
+  for (const { VisibilityTimeout } of postponed) expect(VisibilityTimeout).toBeGreaterThan(0)
+  const ledger = await service.items(tenant, 'ledger')
+  expect(ledger.map(({ refund_id }) => refund_id)).toEqual(refunds)
+})
