@@ -10,7 +10,7 @@ export type Parsed = { stored: string } | { code: string; problem: FieldProblem 
 export function parseField(schema: v.GenericSchema, field: string, text: unknown): Parsed {
   const body = new TextEncoder().encode(JSON.stringify({ [field]: text }))
   const headers = { 'content-type': 'application/json' }
-  const request = { method: 'POST', path: '/', params: {}, query: [], headers, body }
+  const request = { method: 'POST', path: '/', params: {}, query: [], headers, body, sourceAddress: '' }
   try {
     const output = parseBody(request, {}, schema, localSettings) as Record<string, string>
     return { stored: output[field] ?? '' }

@@ -10,6 +10,7 @@ import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { cursorSeal } from '#shared/platform/listing/cursor.ts'
 import type { Log, RequestLine } from '#shared/platform/logging/log.ts'
+import { deriveKey } from '#shared/platform/secrets/derived-key.ts'
 import type { SecretName } from '#shared/platform/secrets/secret.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
@@ -28,6 +29,8 @@ export interface Call {
   /** Signs a token for it; absent for a call without credentials. */
   as?: Identity
   headers?: Record<string, string>
+  /** The address that it comes from. */
+  from?: string
   /** An object is sent as JSON, a string or bytes as they are. */
   body?: unknown
 }
@@ -67,7 +70,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const tableName = options.tableName ?? (await createTable(testClient()))
   const lines: RequestLine[] = []
   const log: Log = { request: (line) => lines.push(line), relayed: () => {}, worked: () => {} }
-  const seal = cursorSeal(new TextEncoder().encode('a secret of the tests, long enough'), clock.randomBytes)
+  const secret = new TextEncoder().encode('a secret of the tests, long enough')
+  const seal = cursorSeal(secret, clock.randomBytes)
   const store = memoryFiles()
   const runtime: Runtime = {
     settings,
@@ -78,6 +82,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
     openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
     cursorSeal: async () => seal,
+    derivedKey: async (purpose) => deriveKey(secret, purpose),
   }
   const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 600_000))
   const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]
@@ -89,7 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     lines,
     files: store.files,
     runtime,
-    async call({ method = 'GET', path, as, headers = {}, body }) {
+    async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)
       if (!matched) throw new Error(`no route for ${method} ${path}`)
@@ -108,6 +113,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
           query: [...url.searchParams],
           headers: sent,
           body: bytesOf(body),
+          sourceAddress: from,
         },
         runtime,
       )

@@ -4,6 +4,7 @@ import { fingerprint } from '../idempotency/fingerprint.ts'
 import { type Answer, type KeyedRequest, recordKey } from '../idempotency/record.ts'
 import { type Once, runOnce } from '../idempotency/run-once.ts'
 import { startBudget } from '../limits/budget.ts'
+import { keyedHash } from '../secrets/derived-key.ts'
 import { errorAnswer, render, toFailure } from './answer.ts'
 import type { Checked, Context, Endpoint } from './endpoint.ts'
 import { contextOf, type Passage } from './passage.ts'
@@ -26,7 +27,7 @@ export async function answerOnce(
   const { answer, status } = await runOnce(
     onceOf(passage, checked, {
       key: recordKey(caller?.tenant ?? tenant, principalOf(caller), place, idempotencyKey),
-      payloadHash: payloadHashOf(route, checked, settings),
+      payloadHash: await payloadHashOf(passage, checked),
       expiresAt: expiryOf(passage),
     }),
   )
@@ -75,12 +76,18 @@ function placeOf(route: Route, settings: Settings): string {
   return `${route.method} ${pathOf(route, settings)}`
 }
 
-/** Everything of a request that decides what it does. */
-function payloadHashOf(route: Route, checked: Checked<unknown>, settings: Settings): string {
+/**
+ * Everything of a request that decides what it does. A plain hash of little that can vary, such as a code of six
+ * digits, gives it away to whoever tries them all: where the route says so, it is keyed.
+ */
+async function payloadHashOf(passage: Passage, checked: Checked<unknown>): Promise<string> {
+  const { settings, runtime } = passage
+  const { route } = passage.endpoint
   const { scope, params, query, headers, ifMatch, reason, body } = checked
   const named = route.payloadHeaders?.(settings).map((name) => headers[name.toLowerCase()] ?? null) ?? []
   const given = [ifMatch ?? null, reason ?? null, named, body ?? null]
-  return fingerprint([route.operation, scope.tenant, params, query, ...given])
+  const hash = fingerprint([route.operation, scope.tenant, params, query, ...given])
+  return route.confidential ? keyedHash(await runtime.derivedKey('payloads v1'), hash) : hash
 }
 
 /** A subject is unique to its issuer only. */

@@ -5,6 +5,7 @@ import type { FileStore } from '../files/file-store.ts'
 import type { Budget } from '../limits/budget.ts'
 import { cursorSeal } from '../listing/cursor.ts'
 import { powertoolsLog } from '../logging/log.ts'
+import { deriveKey } from '../secrets/derived-key.ts'
 import { deployedSettings } from '../settings/deployed.ts'
 import { dynamodbClient } from '../table/dynamodb-client.ts'
 import { dynamodbTable } from '../table/dynamodb-table.ts'
@@ -22,6 +23,10 @@ export function deployedRuntime({ deploymentSecret, secret, files }: RuntimeOpti
   const settings = deployedSettings()
   const clock = systemClock
   let tokens: Runtime['tokens'] | undefined
+  const ownSecret = async () => {
+    if (!deploymentSecret) throw new Error('this function was not given the deployment secret')
+    return deploymentSecret(environment('SECRET_ARN')).catch(unavailable)
+  }
   return {
     settings,
     clock,
@@ -41,11 +46,8 @@ export function deployedRuntime({ deploymentSecret, secret, files }: RuntimeOpti
       if (!secret) throw new Error(`this function was not given the secret ${name}`)
       return secret(environment(`${name.toUpperCase()}_SECRET_ARN`)).catch(unavailable)
     },
-    cursorSeal: async () => {
-      if (!deploymentSecret) throw new Error('this function was not given the deployment secret')
-      const bytes = await deploymentSecret(environment('SECRET_ARN')).catch(unavailable)
-      return cursorSeal(bytes, clock.randomBytes)
-    },
+    cursorSeal: async () => cursorSeal(await ownSecret(), clock.randomBytes),
+    derivedKey: async (purpose) => deriveKey(await ownSecret(), purpose),
   }
 }
 

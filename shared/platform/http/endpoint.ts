@@ -42,6 +42,8 @@ export interface Context {
   sleep(milliseconds: number): Promise<void>
   /** Made at its first use, as it needs the deployment's secret. */
   cursorSeal(): Promise<CursorSeal>
+  /** The key of this deployment for one purpose; of endpoints whose route says that they use its secret. */
+  derivedKey(purpose: string): Promise<Uint8Array>
   /** Of endpoints whose function was given one. */
   files(): FileStore
   /** Of endpoints whose route says that they use it. */

@@ -78,7 +78,7 @@ function passageOf(endpoint: Endpoint, { correlation_id }: Marker, runtime: Runt
   const budget = startBudget(clock, budgetMilliseconds)
   return {
     endpoint,
-    request: { method: '', path: '', params: {}, query: [], headers: {}, body: undefined },
+    request: { method: '', path: '', params: {}, query: [], headers: {}, body: undefined, sourceAddress: '' },
     runtime,
     clock,
     settings,

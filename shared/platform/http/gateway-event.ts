@@ -13,6 +13,7 @@ export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
     query: query.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as const)),
     headers: headersOf(event),
     body: bodyOf(event),
+    sourceAddress: event.requestContext?.identity?.sourceIp ?? '',
   }
 }
 

@@ -1,13 +1,12 @@
 import { auditDenial } from '../audit/audit-denial.ts'
-import type { Scope } from '../auth/authorise.ts'
 import { newId } from '../clock.ts'
 import { type Failure, fail } from '../errors/failure.ts'
 import { commit } from '../idempotency/commit.ts'
 import type { Answer } from '../idempotency/record.ts'
 import { startBudget } from '../limits/budget.ts'
-import { countRequest } from '../limits/rate-limit.ts'
 import { errorAnswer, render, toFailure } from './answer.ts'
-import { answerOnce, principalOf, proceed } from './answer-once.ts'
+import { answerOnce, proceed } from './answer-once.ts'
+import { checkRate, checkThrottle } from './check-rate.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
 import { correlationHeaders, correlationOf } from './correlation.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
@@ -80,20 +79,12 @@ async function decide(passage: Passage): Promise<Answer> {
   checkBodySize(request, route, settings)
   passage.caller = await authenticate(request, route, runtime)
   const scope = scopeOf(request, route, passage.caller, settings)
-  await checkRate(passage, scope)
+  await checkRate(passage, scope.tenant)
   checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json')
   const checked = parseRequest(request, route, passage.caller, scope, settings)
   const key = idempotencyKey(request, route, settings)
+  await checkThrottle(passage, checked.body)
   return key === undefined ? answerDirectly(passage, checked) : answerOnce(passage, checked, key)
-}
-
-/** @throws RATE_LIMIT.exceeded where the deployment limits the operation */
-async function checkRate({ endpoint, caller, settings, table, clock }: Passage, { tenant }: Scope) {
-  const { operation } = endpoint.route
-  const limit = settings['limits.other'][operation]
-  if (!limit) return
-  const subject = [operation, caller?.tenant ?? tenant, principalOf(caller)]
-  await countRequest(subject, limit, table, clock)
 }
 
 /** Answers a request without a key: what it writes is still one transaction. */

@@ -24,6 +24,8 @@ export interface Runtime {
   secret(name: SecretName): Promise<string>
   /** Made at its first use, as it needs the deployment's secret. */
   cursorSeal(): Promise<CursorSeal>
+  /** The key of this deployment for one purpose. */
+  derivedKey(purpose: string): Promise<Uint8Array>
 }
 
 /** One request on its way: what is known so far, for whoever answers it. */
@@ -52,6 +54,7 @@ export function contextOf(passage: Passage): Context {
     newId: () => newId(clock),
     sleep: (milliseconds) => clock.sleep(milliseconds),
     cursorSeal: () => runtime.cursorSeal(),
+    derivedKey: (purpose) => runtime.derivedKey(purpose),
     files: () => runtime.openFiles(budget),
     secret: (name) => runtime.secret(name),
     clock,

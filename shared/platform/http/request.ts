@@ -8,6 +8,8 @@ export interface HttpRequest {
   /** Names in lower case; of a repeated header the values are joined with a comma. */
   headers: Readonly<Record<string, string>>
   body: Uint8Array | undefined
+  /** The address that the gateway was called from, as the gateway saw it; never what a header claims. */
+  sourceAddress: string
 }
 
 export interface HttpResponse {

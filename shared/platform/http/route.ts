@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import type { Access } from '../auth/matrix.ts'
 import type { ErrorCode } from '../errors/catalogue.ts'
+import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Listing } from '../listing/listing.ts'
 
 /** What a function may do; its rights on AWS come from these and from nothing else. */
@@ -16,6 +17,12 @@ export type Use =
   | 'secret.webhooks'
   | 'files.write'
   | 'files.link'
+
+/** How often an operation may be called, and who counts as the same caller. */
+export interface Throttle extends RateLimit {
+  /** `source` is the address that the gateway was called from, `body.email` a field of the parsed body. */
+  by: readonly ('source' | `body.${string}`)[]
+}
 
 /** One operation of the service as data: read by its handler, the infrastructure, the API description and the tests. */
 export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
@@ -38,6 +45,10 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   scope?: string
   /** `required` where the contract's section names the key; `accepted` elsewhere unless a deployment requires it. */
   idempotency: 'required' | 'accepted' | 'none'
+  /** Its body holds what nobody may find out from an idempotency record, not even by trying: a password, a code. */
+  confidential?: true
+  /** Where the contract names a limit for it; others come from the setting limits.other. */
+  throttle?: (settings: Settings) => Throttle
   /** Needs If-Match: an update goes by what the caller has seen. */
   ifMatch?: true
   /** The header that carries the reason for the audit, and its longest value in characters. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import { fail } from '../errors/failure.ts'
+import { type Details, fail } from '../errors/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Condition, Table } from '../table/table.ts'
 
@@ -8,6 +8,8 @@ import type { Condition, Table } from '../table/table.ts'
 export interface RateLimit {
   limit: number
   windowSeconds: number
+  /** What a refusal says beside its code. */
+  details?: Details
 }
 
 /** Each round somebody was let in, so that a burst settles after as many rounds as the limit allows. */
@@ -21,7 +23,7 @@ const mostRounds = 60
  */
 export async function countRequest(
   subject: readonly string[],
-  { limit, windowSeconds }: RateLimit,
+  { limit, windowSeconds, details = {} }: RateLimit,
   table: Table,
   clock: Clock,
 ): Promise<void> {
@@ -34,6 +36,7 @@ export async function countRequest(
     if (first !== undefined) {
       throw fail('RATE_LIMIT.exceeded', {
         retryAfterSeconds: Math.ceil((first + windowSeconds * 1000 - now) / 1000),
+        details,
       })
     }
     const version = Number(known?.version ?? 0)
@@ -48,7 +51,7 @@ export async function countRequest(
     if (!refusal) return
     known = refusal.existing
   }
-  throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1 })
+  throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1, details })
 }
 
 function timesOf(item: Item | undefined): number[] {

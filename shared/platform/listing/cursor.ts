@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { failField } from '../errors/failure.ts'
+import { deriveKey } from '../secrets/derived-key.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** Where a page begins, as a place that belongs to it if an item has it, and in which direction it is read. */
@@ -38,7 +39,7 @@ const tagBytes = 16
  * @param randomBytes for nonces
  */
 export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'list cursors v1', 32))
+  const key = deriveKey(secret, 'list cursors v1')
   return {
     seal({ direction, start, bound, horizon, skip }, walk) {
       const nonce = randomBytes(nonceBytes)
