@@ -35,6 +35,13 @@ interface Problem {
   problem: FieldProblem
 }
 
+/** What a schema that reads a text by itself expected of it, and how that is told. */
+const rawReasons: Record<string, string> = {
+  malformed: 'date-time',
+  without_zone: 'timezone_required',
+  email: 'email',
+}
+
 const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
   strict_object: (issue) =>
     issue.expected === 'never'
@@ -52,7 +59,7 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
   check: () => ({ code: 'VALIDATION.field.format', problem: { reason: 'charset' } }),
   raw_transform: (issue) => ({
     code: 'VALIDATION.field.format',
-    problem: { reason: issue.expected === 'without_zone' ? 'timezone_required' : 'date-time' },
+    problem: { reason: rawReasons[String(issue.expected)] ?? 'format' },
   }),
   min_length: (issue) =>
     limit('VALIDATION.field.length', 'too_short', { min: bound(issue) }, lengthOf(issue)),
