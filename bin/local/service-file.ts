@@ -13,6 +13,9 @@ export interface ServiceFile {
   readonly region: string
   readonly table: string
   readonly event_bus: string
+  /** The id of the user pool, and of the app client through which its users log in. */
+  readonly user_pool: string
+  readonly user_pool_client: string
 }
 
 export function describeService(endpoint: string, outputs: StackOutputs): ServiceFile {
@@ -22,6 +25,8 @@ export function describeService(endpoint: string, outputs: StackOutputs): Servic
     region: REGION,
     table: outputs.TableName,
     event_bus: outputs.EventBusName,
+    user_pool: outputs.UserPoolId,
+    user_pool_client: outputs.UserPoolClientId,
   }
 }
 
@@ -41,7 +46,8 @@ export async function removeStaleServiceFile(): Promise<void> {
   if (service !== undefined && !(await isHealthy(service.aws_endpoint))) rmSync(SERVICE_FILE, { force: true })
 }
 
-function readServiceFile(): ServiceFile | undefined {
+/** The service that runs; undefined where none does. */
+export function readServiceFile(): ServiceFile | undefined {
   try {
     return JSON.parse(readFileSync(SERVICE_FILE, 'utf8'))
   } catch {

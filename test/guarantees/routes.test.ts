@@ -276,7 +276,12 @@ describe.each(
     const again = await service.call(call)
     expect([again.status, again.body]).toEqual([first.status, first.body])
     expect([first, again].map(({ headers }) => headers['Idempotency-Status'])).toEqual(['stored', 'replayed'])
-    const other = await service.call({ ...call, path: withQuery(call.path, { tenant: 'elsewhere' }) })
+    // A caller without a token has no tenant to name another than.
+    const changed =
+      route.auth === 'bearer'
+        ? { ...call, path: withQuery(call.path, { tenant: 'elsewhere' }) }
+        : { ...call, body: (await validCall(route)).body }
+    const other = await service.call(changed)
     expectEnvelope(other, 409, 'CONFLICT.idempotency.payload_mismatch')
   })
 

@@ -65,6 +65,7 @@ export const catalogue = {
   'AUTHZ.request.denied': denied,
   'POLICY.mfa.required': denied,
   'POLICY.account.locked': denied,
+  'POLICY.password.change_required': denied,
   'POLICY.legal_hold': conflict,
   'POLICY.export.row_limit': conflict,
   'POLICY.refund.exceeds_charge': conflict,

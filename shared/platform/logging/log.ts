@@ -14,6 +14,7 @@ export type LogCode =
   | 'EVENT_NOT_HANDLED'
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
+  | 'RESET_NOT_SENT'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {

@@ -85,7 +85,7 @@ export const authentication = {
   'auth.apiKeyHeader': setting({
     open: 'the header that carries an API key of the role Service',
     contract: 'Authentication',
-    feature: 'login',
+    feature: 'otp',
     precedent: 'the OpenAPI apiKey scheme',
     schema: headerName,
   }),
