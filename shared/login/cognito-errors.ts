@@ -56,17 +56,17 @@ const busy = new Set([
   'UnexpectedLambdaException',
   'InvalidLambdaResponseException',
 ])
-const unreachable = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
+/** The SDK calls some of these a timeout, too. */
+const broken = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
 
 /** What it means to a caller that Cognito did not answer; whatever is nobody's momentary trouble stays a fault. */
 export function outOfReach(thrown: unknown): unknown {
   const error = thrown as ServiceError
-  if (slow.has(error.name ?? '') || error.code === 'ETIMEDOUT')
-    return fail('DEPENDENCY.timeout', { cause: thrown })
   const away =
+    broken.has(error.code ?? '') ||
     busy.has(error.name ?? '') ||
-    unreachable.has(error.code ?? '') ||
     error.message === 'socket hang up' ||
     (error.$metadata?.httpStatusCode ?? 0) >= 500
-  return away ? fail('DEPENDENCY.unavailable', { cause: thrown }) : thrown
+  if (away) return fail('DEPENDENCY.unavailable', { cause: thrown })
+  return slow.has(error.name ?? '') ? fail('DEPENDENCY.timeout', { cause: thrown }) : thrown
 }

@@ -44,6 +44,31 @@ describe('what has to be put right is told in one message, without a stack trace
     expect(output).toMatch(message)
   })
 
+  test('operations that there are not, in every setting that names some', async () => {
+    const published = await publishedProfile()
+    const settings = await profile({
+      ...published,
+      'auth.mfa': { operations: ['refund.create'], claim: 'amr', value: 'mfa' },
+      'auth.scopes': { 'orders.make': 'orders:write' },
+      'auth.sessionOperations': ['discount.verify', 'discount.check'],
+      'idempotency.requiredOn': ['codes.restored'],
+      'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
+      'lists.offsetPaging': ['codes.lists'],
+    })
+    const { code, output } = await runApp({ stage: 'prod', settings })
+    expect(code).toBe(1)
+    expect(output.split('\n').slice(0, 7)).toEqual([
+      `${settings}: 6 setting(s) to put right:`,
+      '  auth.mfa: there is no operation refund.create',
+      '  auth.scopes: there is no operation orders.make',
+      '  auth.sessionOperations: there is no operation discount.check',
+      '  idempotency.requiredOn: there is no operation codes.restored',
+      '  limits.other: there is no operation login.signin',
+      '  lists.offsetPaging: there is no operation codes.lists',
+    ])
+    expect(output).toContain('The operations are codes.bulk-update, ')
+  })
+
   test('the key of this checkout on a stage on AWS', async () => {
     const settings = join(root, 'shared/settings/profiles/local.json')
     const { code, output } = await runApp({ stage: 'prod', settings })

@@ -31,7 +31,8 @@ describe('the web ACL', () => {
   })
 
   test('leaves to the functions what they check themselves: sizes and contents of bodies', () => {
-    const { RuleActionOverrides: overrides } = ruleNamed('CommonRules')?.Statement.ManagedRuleGroupStatement ?? {}
+    const { RuleActionOverrides: overrides } =
+      ruleNamed('CommonRules')?.Statement.ManagedRuleGroupStatement ?? {}
     expect(overrides).toContainEqual({ Name: 'SizeRestrictions_BODY', ActionToUse: { Count: {} } })
     expect(overrides).toContainEqual({ Name: 'CrossSiteScripting_BODY', ActionToUse: { Count: {} } })
   })

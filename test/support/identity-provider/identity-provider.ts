@@ -43,7 +43,7 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
     const fault = double.faults(call)
     if (fault === 'reset') return void response.socket?.resetAndDestroy()
     if (fault === 'lose') return
-    if (fault && 'milliseconds' in fault) await sleep(fault.milliseconds)
+    if (fault && 'milliseconds' in fault) await sleep(fault.milliseconds, undefined, { ref: false })
     const told = fault && 'status' in fault ? fault : users.answerTo(operation, call.input)
     response.writeHead(told.status, { 'Content-Type': 'application/x-amz-json-1.1' })
     response.end(JSON.stringify(told.body))
