@@ -10,7 +10,6 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
     ['auth.sessionOperations', settings['auth.sessionOperations']],
     ['idempotency.requiredOn', settings['idempotency.requiredOn']],
     ['limits.other', Object.keys(settings['limits.other'])],
-    ['lists.offsetPaging', settings['lists.offsetPaging']],
     ['versioning.sunset', Object.keys(settings['versioning.sunset'].deprecated)],
   ]
 }

@@ -53,7 +53,10 @@ describe('what has to be put right is told in one message, without a stack trace
       'auth.sessionOperations': ['discount.verify', 'discount.check'],
       'idempotency.requiredOn': ['codes.restored'],
       'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
-      'lists.offsetPaging': ['codes.lists'],
+      'versioning.sunset': {
+        ...(published['versioning.sunset'] as object),
+        deprecated: { 'orders.reads': { deprecatedAt: '2026-01-01', sunsetAt: '2026-07-01' } },
+      },
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
@@ -64,7 +67,7 @@ describe('what has to be put right is told in one message, without a stack trace
       '  auth.sessionOperations: there is no operation discount.check',
       '  idempotency.requiredOn: there is no operation codes.restored',
       '  limits.other: there is no operation login.signin',
-      '  lists.offsetPaging: there is no operation codes.lists',
+      '  versioning.sunset: there is no operation orders.reads',
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')
   })
@@ -90,7 +93,13 @@ test('two syntheses of the same sources and settings are equal, and carry the co
   for (const name of Object.keys(functionEntries())) {
     expect(existsSync(join(scratch, 'first/functions', name, 'index.mjs'))).toBe(true)
   }
-}, 90_000)
+  const { outputs } = JSON.parse(await readFile(join(scratch, 'first/functions/metafile.json'), 'utf8'))
+  const withCognito = Object.entries(outputs as Record<string, { inputs: object }>).flatMap(
+    ([file, { inputs }]) =>
+      Object.keys(inputs).some((input) => input.includes('client-cognito')) ? [file.split('/').at(-2)] : [],
+  )
+  expect(withCognito.toSorted()).toEqual(['login.send-reset', 'login.sign-in'])
+}, 180_000)
 
 async function profile(settings: object): Promise<string> {
   const directory = await mkdtemp(join(scratch, 'profile-'))
