@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { App, Validations } from 'aws-cdk-lib'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
+import { routes } from '#functions/routes.ts'
+import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
@@ -16,7 +18,9 @@ async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
-  const settings = await loadSettings(profileOf(app, stage.name), stage.name)
+  const profile = profileOf(app, stage.name)
+  const settings = await loadSettings(profile, stage.name)
+  checkOperations(settings, routes, profile)
   const codes = await bundle({
     entries: functionEntries(),
     outdir: join(app.outdir, 'functions'),

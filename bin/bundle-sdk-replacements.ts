@@ -45,6 +45,7 @@ const bucketEndpoint = `${regional}
 
 /** The clients in use and how each finds its endpoint. A client added to the runtime code needs a line here. */
 const services = {
+  'cognito-identity-provider': endpointOf('cognito-idp'),
   dynamodb: endpointOf('dynamodb'),
   eventbridge: endpointOf('events'),
   s3: bucketEndpoint,

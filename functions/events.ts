@@ -1,4 +1,5 @@
 import { PromoApplied, PromoRejected } from '#shared/discounts/promo-events.ts'
+import { LoginFail, LoginSuccess } from '#shared/login/login-events.ts'
 import { OrderCreated, OrderPaid, OrderPlaced } from '#shared/orders/order-events.ts'
 import { OtpDelivered, OtpRequested, OtpVerified } from '#shared/otp/otp-events.ts'
 import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
@@ -15,4 +16,6 @@ export const eventDefinitions: readonly EventDefinition[] = [
   OtpRequested,
   OtpDelivered,
   OtpVerified,
+  LoginSuccess,
+  LoginFail,
 ]

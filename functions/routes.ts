@@ -12,6 +12,8 @@ import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
 import { route as updateCode } from './codes/update-code/route.ts'
 import { route as verifyDiscount } from './discounts/verify-discount/route.ts'
 import { route as readHealth } from './health/read-health/route.ts'
+import { route as resetPassword } from './login/reset-password/route.ts'
+import { route as signIn } from './login/sign-in/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
@@ -49,6 +51,8 @@ export const routes: readonly RouteEntry[] = [
   { route: verifyDiscount as Route, folder: 'discounts/verify-discount' },
   { route: requestCode as Route, folder: 'otp/request-code' },
   { route: verifyCode as Route, folder: 'otp/verify-code' },
+  { route: signIn as Route, folder: 'login/sign-in' },
+  { route: resetPassword as Route, folder: 'login/reset-password' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 

@@ -9,8 +9,11 @@ export interface Subscription {
   name: string
   folder: string
   description: string
-  /** What feeds it: changes of the table that carry events, or tasks; a queue of tasks; the clock. */
-  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute'
+  /**
+   * What feeds it: changes of the table that carry events, or tasks; a queue of tasks; the clock; the user pool before
+   * it issues tokens.
+   */
+  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute' | 'pool.token'
   uses: readonly (Use | ConsumerUse)[]
   /** What people lose when it fails, in a sentence: the text of its alarm. */
   breaks: string
@@ -65,5 +68,21 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
     breaks: 'Refunds that were interrupted stay pending until their callers try again.',
+  },
+  {
+    name: 'login.send-reset',
+    folder: 'login/send-reset',
+    description: 'Send the mails of password resets',
+    source: { queue: 'password_resets' },
+    uses: ['table.read', 'table.delete', 'secret.read', 'pool.client', 'queue.password_resets'],
+    breaks: 'Nobody gets the mail by which to set a new password.',
+  },
+  {
+    name: 'login.add-claims',
+    folder: 'login/add-claims',
+    description: 'Add tenant, role and scopes to access tokens',
+    source: 'pool.token',
+    uses: ['table.write'],
+    breaks: 'Nobody can log in with a password, nor stay logged in.',
   },
 ]

@@ -63,7 +63,8 @@ function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: 
     metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: fiveMinutes }),
     above: 0,
   })
-  if (subscription.source === 'every.minute' || 'queue' in subscription.source) return
+  const { source } = subscription
+  if (typeof source === 'string' || 'queue' in source) return
   // A batch that it reports as failed is no error of the function: its changes wait, and that shows here.
   raise(`${id}Late`, `${subscription.breaks} Changes have been waiting for more than a minute.`, {
     metric: handler.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: fiveMinutes }),

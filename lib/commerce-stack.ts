@@ -15,6 +15,8 @@ import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
+import { userPool } from './user-pool.ts'
+import { webAcl } from './web-acl.ts'
 import { workQueues } from './work-queues.ts'
 
 export interface CommerceStackProps {
@@ -38,11 +40,14 @@ export class CommerceStack extends Stack {
     const files = filesBucket(this, stage)
     const queues = workQueues(this, settings)
     const mail = mailIdentity(this, settings)
-    const resources = { table, secret, partners, bus, files, queues, mail }
+    const users = userPool(this, stage, settings)
+    const resources = { table, secret, partners, bus, files, queues, mail, users }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
     const api = restApi(this, { stage, settings, endpoints, preflight: preflightHandler })
+
+    if (stage.filtersRequests) webAcl(this, api, stage)
 
     const consuming = consumers(this, { stage, codes, resources, subscriptions })
 
@@ -56,6 +61,8 @@ export class CommerceStack extends Stack {
     new CfnOutput(this, 'TableName', { value: table.tableName })
     new CfnOutput(this, 'EventBusName', { value: bus.eventBusName })
     new CfnOutput(this, 'FilesBucketName', { value: files.bucketName })
+    new CfnOutput(this, 'UserPoolId', { value: users.pool.userPoolId })
+    new CfnOutput(this, 'UserPoolClientId', { value: users.client.userPoolClientId })
     new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
   }
 }

@@ -1,4 +1,5 @@
 import { Duration, Validations } from 'aws-cdk-lib'
+import { LambdaVersion, UserPoolOperation } from 'aws-cdk-lib/aws-cognito'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
@@ -20,6 +21,7 @@ import { environmentOf } from './function-environment.ts'
 import { grantStreamRead, grantUses, type Resources } from './grants.ts'
 import { pascalCase, serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
+import type { Users } from './user-pool.ts'
 import type { WorkQueue } from './work-queues.ts'
 
 export interface ConsumersProps {
@@ -63,6 +65,7 @@ function feed(
   scope: Construct,
 ): Queue | undefined {
   if (source === 'every.minute') return feedEachMinute(handler)
+  if (source === 'pool.token') return feedFromPool(handler, resources.users)
   if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
   const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
   feedFromStream(handler, resources.table, streamFilters[source.stream], deadLetters)
@@ -86,6 +89,15 @@ function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WorkQueu
     reason: 'A queue feeds it, which has a dead-letter queue of its own.',
   })
   return deadLetters
+}
+
+/** The pool asks it before it issues tokens, and waits. */
+function feedFromPool(handler: LambdaFunction, { pool }: Users): undefined {
+  pool.addTrigger(UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG, handler, LambdaVersion.V2_0)
+  Validations.of(handler).acknowledge({
+    id: 'Serverless-LambdaDLQ',
+    reason: 'The pool invokes it and waits: a failure goes to whoever logs in, and there is nothing to keep.',
+  })
 }
 
 /** What a look misses, the next one finds a minute later. */

@@ -5,7 +5,7 @@ import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
-import { environmentOf } from './function-environment.ts'
+import { environmentOf, issuerOf } from './function-environment.ts'
 import { grantUses, type Resources } from './grants.ts'
 import { serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
@@ -39,6 +39,7 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
       environment: {
         TABLE_NAME: resources.table.tableName,
         ...environmentOf(uses, resources),
+        ...(entries.some(({ route }) => route.auth === 'bearer') && issuerOf(resources.users)),
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
       },
     })

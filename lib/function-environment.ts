@@ -1,9 +1,10 @@
 import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { type Resources, type Right, usesFiles } from './grants.ts'
+import type { Users } from './user-pool.ts'
 
 /** Where a function finds what it uses. */
 export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
-  const { table, secret, partners, files, bus, queues } = resources
+  const { table, secret, partners, files, bus, queues, users } = resources
   const usesOneOf = (...rights: Right[]) => rights.some((right) => uses.includes(right))
   const addresses = Object.entries(queues).flatMap(([name, { queue }]) =>
     usesOneOf('queues.send', `queue.${name as TaskQueue}`)
@@ -17,6 +18,12 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
     ...(usesOneOf('secret.webhooks') && { WEBHOOKS_SECRET_ARN: partners.webhooks.secretArn }),
     ...(usesFiles(uses) && { FILES_BUCKET: files.bucketName }),
     ...(usesOneOf('bus.publish') && { EVENT_BUS_NAME: bus.eventBusName }),
+    ...(usesOneOf('pool.client') && { USER_POOL_CLIENT_ID: users.client.userPoolClientId }),
     ...Object.fromEntries(addresses),
   }
+}
+
+/** How a function that takes bearer tokens knows those of the deployment's own users (see `poolIssuer`). */
+export function issuerOf({ issuer, client }: Users): Record<string, string> {
+  return { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: client.userPoolClientId }
 }

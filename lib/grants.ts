@@ -12,6 +12,7 @@ import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
+import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
 
 /** What the functions of one deployment work on. */
@@ -23,6 +24,7 @@ export interface Resources {
   files: Bucket
   queues: WorkQueues
   mail: EmailIdentity
+  users: Users
 }
 
 /** Everything that a function can say it uses. */
@@ -77,6 +79,9 @@ const rights = {
     actions: ['ses:SendEmail'],
     on: ({ mail }) => mail.emailIdentityArn,
   },
+  'queue.password_resets': receiving('password_resets'),
+  // Whoever knows the client may call it: there is nothing to grant.
+  'pool.client': { actions: [], on: () => [] },
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
@@ -92,7 +97,7 @@ const rights = {
 export function grantUses(grantee: IFunction, uses: readonly Right[], resources: Resources): void {
   for (const use of uses) {
     const { actions, on } = rights[use]
-    Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
+    if (actions.length > 0) Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
   }
   if (usesFiles(uses)) acknowledgeExports(grantee, resources)
 }

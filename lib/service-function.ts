@@ -49,5 +49,5 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
 
 /** `orders.list-all` as `OrdersListAll`. */
 export function pascalCase(name: string): string {
-  return name.replace(/(?:^|[.-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

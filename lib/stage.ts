@@ -10,6 +10,8 @@ export interface Stage {
   logRetention: RetentionDays
   /** Whether published events are kept for replay. */
   archivesEvents: boolean
+  /** Whether a web ACL stands before the gateway. */
+  filtersRequests: boolean
   /** Whether there are alarms, and a topic that carries them to people. */
   raisesAlarms: boolean
   /** A fixed id of the REST API, where whoever runs the stage can choose one. */
@@ -27,6 +29,8 @@ const stages: readonly Stage[] = [
     logRetention: RetentionDays.ONE_DAY,
     // The local engine refuses a stack with an EventBridge archive.
     archivesEvents: false,
+    // It refuses to attach a web ACL to a stage.
+    filtersRequests: false,
     // It refuses an alarm on a sum of metrics too, and there is nobody to call.
     raisesAlarms: false,
     // The engine takes this for the API's id, so that URLs stay the same from start to start.
@@ -39,6 +43,7 @@ const stages: readonly Stage[] = [
     deletionProtection: false,
     logRetention: RetentionDays.TWO_WEEKS,
     archivesEvents: true,
+    filtersRequests: true,
     raisesAlarms: true,
   },
   {
@@ -47,6 +52,7 @@ const stages: readonly Stage[] = [
     deletionProtection: true,
     logRetention: RetentionDays.SIX_MONTHS,
     archivesEvents: true,
+    filtersRequests: true,
     raisesAlarms: true,
   },
 ]

@@ -19,7 +19,18 @@ export interface StackOutputs extends Readonly<Record<string, string>> {
   readonly StageName: string
   readonly TableName: string
   readonly EventBusName: string
+  readonly UserPoolId: string
+  readonly UserPoolClientId: string
 }
+
+const NEEDED: readonly (keyof StackOutputs)[] = [
+  'RestApiId',
+  'StageName',
+  'TableName',
+  'EventBusName',
+  'UserPoolId',
+  'UserPoolClientId',
+]
 
 export interface SynthesisOptions {
   /** The CDK app as a command; the service's own unless a test brings another. */
@@ -103,7 +114,7 @@ export async function deploy(endpoint: string, assembly: string, signal: AbortSi
 
 function readOutputs(file: string, deployment: string): StackOutputs {
   const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
-  const missing = ['RestApiId', 'StageName', 'TableName', 'EventBusName'].filter((name) => !outputs[name])
+  const missing = NEEDED.filter((name) => !outputs[name])
   if (missing.length > 0)
     throw new StartFailure(`The stack ${STACK} has no output ${missing.join(', ')}.`, deployment)
   return outputs

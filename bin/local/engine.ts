@@ -107,6 +107,8 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
     STATE_DIR: join(scratch, 'state'),
     // The launcher lets calls wait for a worker; the engine itself would refuse them on a small machine.
     LAMBDA_ACCOUNT_CONCURRENCY: '0',
+    // Its default issues tokens without the claims of a function that failed, which AWS would not.
+    MINISTACK_COGNITO_PRETOKEN_STRICT: '1',
     LOG_LEVEL: 'WARNING',
     PYTHONUNBUFFERED: '1',
   }

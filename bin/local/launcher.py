@@ -1,16 +1,19 @@
 """Starts the local AWS engine in the foreground; bin/local/engine.ts runs it.
 
-Three things the engine has no setting for are done here:
+Four things the engine has no setting for are done here:
 
 * After each Lambda call it waits 50 ms for log output that a quiet function never writes. Lowering
   that wait takes a warm request from about 60 ms to 10 ms; a later line still reaches the next drain.
 * It starts a process for every concurrent call: a hundred parallel requests would be some fifty Node
   processes and 3 GB. Here further calls wait for one of a few workers of their function.
+* Before it issues tokens it asks the function of a user pool once for each of them. AWS asks once, and
+  so a refresh is in the audit once.
 * It ends with the command that started it, even when that command is killed and cannot say goodbye:
   the command holds the other end of standard input, and its closing ends this whole process group.
 """
 
 import collections
+import json
 import os
 import shutil
 import signal
@@ -19,7 +22,7 @@ import threading
 
 from ministack.app import main
 from ministack.core.lambda_runtime import Worker
-from ministack.services import lambda_svc
+from ministack.services import cognito, lambda_svc
 
 LOG_WAIT_SECONDS = 0.002
 LOG_IDLE_SECONDS = 0.001
@@ -46,6 +49,31 @@ def limit_workers() -> None:
     lambda_svc._execute_function_dispatch = dispatch_in_turn
 
 
+def ask_for_claims_once() -> None:
+    answers = threading.local()
+    issue = cognito._build_auth_result
+    execute = lambda_svc._execute_function_with_config_scope
+
+    def issue_asking_once(*args, **options):
+        answers.known = {}
+        try:
+            return issue(*args, **options)
+        finally:
+            answers.known = None
+
+    def execute_once(func, event):
+        known = getattr(answers, "known", None)
+        if known is None:
+            return execute(func, event)
+        asked = json.dumps(event, sort_keys=True)
+        if asked not in known:
+            known[asked] = execute(func, event)
+        return known[asked]
+
+    cognito._build_auth_result = issue_asking_once
+    lambda_svc._execute_function_with_config_scope = execute_once
+
+
 def end_with_parent() -> None:
     # os.read and not sys.stdin: a thread inside a buffered reader holds a lock that blocks a normal exit.
     while os.read(0, 1024):
@@ -56,6 +84,7 @@ def end_with_parent() -> None:
 
 lower_log_waits()
 limit_workers()
+ask_for_claims_once()
 threading.Thread(target=end_with_parent, daemon=True).start()
 sys.argv = sys.argv[:1]
 main()

@@ -78,6 +78,8 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'POLICY.mfa.required':
     'Authenticate with a second factor, as WWW-Authenticate says, and send the request again.',
   'POLICY.account.locked': 'The account is locked: reset the password, or ask who runs it.',
+  'POLICY.password.change_required':
+    'The password is one for a single use: choose a new one at the identity provider, or reset it.',
   'POLICY.legal_hold': 'It is kept for legal reasons and cannot be changed.',
   'POLICY.export.row_limit': 'There are more rows than one export may hold: export less by filters.',
   'POLICY.refund.exceeds_charge': 'More would be paid back than is left of the charge.',

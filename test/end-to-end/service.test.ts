@@ -7,6 +7,7 @@ import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
 import { identityOverHttp } from './identity-over-http.ts'
+import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
@@ -39,6 +40,7 @@ describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =
 describe('the reference in a browser', () => referencePage(() => service))
 describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>
   identityOverHttp(() => service))
+describe('a login over HTTP on the deployed stack', () => loginOverHttp(() => service))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {

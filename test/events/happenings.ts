@@ -48,6 +48,7 @@ export async function tellEverything(): Promise<PublishedEvent[]> {
     await tell(service, { type, data: { ...data, id: made[type] ?? data.id } })
   }
   await post('/discount/verify', { code: 'UNKNOWN' }, { 'X-Cart-Id': 'cart-1' })
+  await post('/login', { email: 'nobody@example.com', password: 'wrong' })
   await deliverMail(service)
   return (await itemsOf(service)).flatMap(publishedEvents)
 }

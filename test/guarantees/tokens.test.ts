@@ -54,6 +54,11 @@ describe('a token', () => {
     ['without an audience', { claims: { aud: null } }, bad],
     ['with a critical header that nobody knows', { header: { crit: ['x'], x: 1 } }, bad],
     ['of a key that nobody knows', { header: { kid: 'other' } }, bad],
+    ['that says it gives access', { claims: { token_use: 'access' } }, good],
+    ['that only says who somebody is, as an ID token does', { claims: { token_use: 'id' } }, bad],
+    ['with a use that is no text', { claims: { token_use: ['access'] } }, bad],
+    ['for several audiences of which one is ours', { claims: { aud: ['other', 'commerce-api'] } }, good],
+    ['with an expiry that is no number', { claims: { exp: 'never' } }, bad],
     ['with a nonce that the caller does not know', { claims: { nonce: 'n1' } }, bad],
   ])('%s', async (_, identity, expected) => {
     expect(await bearer(identity)).toBe(expected)

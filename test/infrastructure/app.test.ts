@@ -44,6 +44,34 @@ describe('what has to be put right is told in one message, without a stack trace
     expect(output).toMatch(message)
   })
 
+  test('operations that there are not, in every setting that names some', async () => {
+    const published = await publishedProfile()
+    const settings = await profile({
+      ...published,
+      'auth.mfa': { operations: ['refund.create'], claim: 'amr', value: 'mfa' },
+      'auth.scopes': { 'orders.make': 'orders:write' },
+      'auth.sessionOperations': ['discount.verify', 'discount.check'],
+      'idempotency.requiredOn': ['codes.restored'],
+      'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
+      'versioning.sunset': {
+        ...(published['versioning.sunset'] as object),
+        deprecated: { 'orders.reads': { deprecatedAt: '2026-01-01', sunsetAt: '2026-07-01' } },
+      },
+    })
+    const { code, output } = await runApp({ stage: 'prod', settings })
+    expect(code).toBe(1)
+    expect(output.split('\n').slice(0, 7)).toEqual([
+      `${settings}: 6 setting(s) to put right:`,
+      '  auth.mfa: there is no operation refund.create',
+      '  auth.scopes: there is no operation orders.make',
+      '  auth.sessionOperations: there is no operation discount.check',
+      '  idempotency.requiredOn: there is no operation codes.restored',
+      '  limits.other: there is no operation login.signin',
+      '  versioning.sunset: there is no operation orders.reads',
+    ])
+    expect(output).toContain('The operations are codes.bulk-update, ')
+  })
+
   test('the key of this checkout on a stage on AWS', async () => {
     const settings = join(root, 'shared/settings/profiles/local.json')
     const { code, output } = await runApp({ stage: 'prod', settings })
@@ -65,7 +93,13 @@ test('two syntheses of the same sources and settings are equal, and carry the co
   for (const name of Object.keys(functionEntries())) {
     expect(existsSync(join(scratch, 'first/functions', name, 'index.mjs'))).toBe(true)
   }
-}, 90_000)
+  const { outputs } = JSON.parse(await readFile(join(scratch, 'first/functions/metafile.json'), 'utf8'))
+  const withCognito = Object.entries(outputs as Record<string, { inputs: object }>).flatMap(
+    ([file, { inputs }]) =>
+      Object.keys(inputs).some((input) => input.includes('client-cognito')) ? [file.split('/').at(-2)] : [],
+  )
+  expect(withCognito.toSorted()).toEqual(['login.send-reset', 'login.sign-in'])
+}, 180_000)
 
 async function profile(settings: object): Promise<string> {
   const directory = await mkdtemp(join(scratch, 'profile-'))

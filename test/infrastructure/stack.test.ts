@@ -116,8 +116,8 @@ describe('functions', () => {
   test('every log ends', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup')
     expect(groups.filter(([, { Properties }]) => Properties.RetentionInDays !== 180)).toEqual([])
-    // One for each function, the gateway's access log and its execution log.
-    expect(groups).toHaveLength(functions.length + 2)
+    // One for each function, the gateway's access log and its execution log, and that of the web ACL.
+    expect(groups).toHaveLength(functions.length + 3)
   })
 })
 
@@ -178,6 +178,8 @@ describe('rights', () => {
     'queue.webhooks': receiving('Webhooks'),
     'queue.mail': receiving('Mail'),
     'mail.send': [['ses:SendEmail', sender]],
+    'queue.password_resets': receiving('PasswordResets'),
+    'pool.client': [],
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],

@@ -27,6 +27,7 @@ const tests = textOf(
   'test/settings/code-call-changes.test.ts',
   'test/settings/money-changes.test.ts',
   'test/settings/identity-changes.test.ts',
+  'test/settings/login-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )

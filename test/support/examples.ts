@@ -1,4 +1,5 @@
 import { type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
+import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
@@ -47,6 +48,8 @@ export const examples: Record<string, Example> = {
   },
   'orders.list': () => ({}),
   'health.read': () => ({}),
+  'login.sign-in': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example`, password } }),
+  'login.reset-password': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example` } }),
   'refunds.create': () => ({ body: { charge_id: `ch_${crypto.randomUUID()}`, amount: 500 } }),
   'webhooks.receive': () => {
     const body = JSON.stringify(eventOf('cart.emptied', { id: 'cart-1' }))

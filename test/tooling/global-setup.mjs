@@ -1,9 +1,18 @@
 import { startForRun } from '#test/support/dynamodb-local.ts'
+import { clientId } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 
-/** One DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names one that runs already; one payment provider. */
+/** One DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names one that runs already; one payment provider, one user pool. */
 export default async function start() {
   await startForRun()
   globalThis.paymentProvider = await startPaymentProvider()
   process.env.PAYMENT_PROVIDER_ENDPOINT = globalThis.paymentProvider.endpoint
+  globalThis.identityProvider = await startIdentityProvider()
+  useIdentityProvider(globalThis.identityProvider)
+  process.env.USER_POOL_CLIENT_ID = clientId
+  process.env.AWS_REGION ??= 'us-east-1'
 }

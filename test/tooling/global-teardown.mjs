@@ -3,5 +3,6 @@ import { stopAfterRun } from '#test/support/dynamodb-local.ts'
 /** Ends what this run started, and nothing else. */
 export default async function stop() {
   await globalThis.paymentProvider?.stop()
+  await globalThis.identityProvider?.stop()
   await stopAfterRun()
 }

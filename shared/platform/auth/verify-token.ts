@@ -30,10 +30,13 @@ export interface TokenVerifier {
   verify(authorization: string | undefined, nonce: string | undefined, now: number): Promise<Caller>
 }
 
-/** Verifies bearer tokens against the issuers of the settings (contract, 'Authentication'). */
-export function tokenVerifier(settings: Settings): TokenVerifier {
+/**
+ * Verifies bearer tokens (contract, 'Authentication').
+ * @param more issuers beside those of the settings
+ */
+export function tokenVerifier(settings: Settings, more: readonly Issuer[] = []): TokenVerifier {
   const issuers = new Map(
-    settings['auth.issuers'].map((issuer) => [issuer.issuer, { issuer, keys: keySet(issuer) }]),
+    [...settings['auth.issuers'], ...more].map((issuer) => [issuer.issuer, { issuer, keys: keySet(issuer) }]),
   )
   const tolerance = settings['auth.clockToleranceSeconds']
 
@@ -50,6 +53,8 @@ export function tokenVerifier(settings: Settings): TokenVerifier {
       currentDate: new Date(now),
     })
     if (payload.iat !== undefined && payload.iat > now / 1000 + tolerance + 1) throw invalidToken()
+    // An ID token of Cognito says who somebody is, and has the same issuer, audience and keys.
+    if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
     return payload
   }
 

@@ -68,6 +68,7 @@ export const catalogue = {
   'AUTHZ.csrf.origin': denied,
   'POLICY.mfa.required': denied,
   'POLICY.account.locked': denied,
+  'POLICY.password.change_required': denied,
   'POLICY.legal_hold': conflict,
   'POLICY.export.row_limit': conflict,
   'POLICY.refund.exceeds_charge': conflict,

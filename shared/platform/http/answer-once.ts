@@ -36,6 +36,13 @@ export async function answerOnce(
   return { ...answer, headers, status: (status === 'replayed' && replayStatus) || answer.status }
 }
 
+/** Renders a decision; what it refuses is in the log, too. */
+export function renderReply(passage: Passage, reply: Reply): Answer {
+  const { endpoint, settings, correlation } = passage
+  if (reply.failure) passage.fault = reply.failure
+  return render(reply, endpoint.route, settings, correlation)
+}
+
 /** When a record that is made now expires, in seconds since 1970. */
 export function expiryOf({ clock, settings }: Pick<Passage, 'clock' | 'settings'>): number {
   return Math.floor(clock.now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
@@ -43,7 +50,7 @@ export function expiryOf({ clock, settings }: Pick<Passage, 'clock' | 'settings'
 
 /** What running a request once needs to know of it. */
 export function onceOf(passage: Passage, checked: Checked<unknown>, keyed: KeyedRequest): Once {
-  const { endpoint, runtime, clock, settings, correlation, budget } = passage
+  const { endpoint, runtime, clock, correlation, budget } = passage
   const context = contextOf(passage)
   return {
     ...passage,
@@ -51,7 +58,7 @@ export function onceOf(passage: Passage, checked: Checked<unknown>, keyed: Keyed
     operation: endpoint.route.operation,
     perform: async () => endpoint.perform(checked as Checked<never>, context),
     proceed: (resume) => proceed(endpoint, resume, checked, context),
-    render: (reply) => render(reply, endpoint.route, settings, correlation),
+    render: (reply) => renderReply(passage, reply),
     renderFault: (fault) => {
       passage.fault = toFailure(fault)
       return errorAnswer(passage.fault, correlation)

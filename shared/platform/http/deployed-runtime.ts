@@ -1,3 +1,4 @@
+import { poolIssuer } from '../auth/pool-issuer.ts'
 import { tokenVerifier } from '../auth/verify-token.ts'
 import { systemClock } from '../clock.ts'
 import { fail } from '../errors/failure.ts'
@@ -33,7 +34,7 @@ export function deployedRuntime({ deploymentSecret, secret, files }: RuntimeOpti
     log: powertoolsLog('commerce-api'),
     tokens: {
       verify: (...credentials) => {
-        tokens ??= tokenVerifier(settings)
+        tokens ??= tokenVerifier(settings, poolIssuer(process.env))
         return tokens.verify(...credentials)
       },
     },

@@ -5,8 +5,8 @@ import { type Failure, fail } from '../errors/failure.ts'
 import { commit } from '../idempotency/commit.ts'
 import type { Answer } from '../idempotency/record.ts'
 import { startBudget } from '../limits/budget.ts'
-import { errorAnswer, render, toFailure } from './answer.ts'
-import { answerOnce, proceed } from './answer-once.ts'
+import { errorAnswer, toFailure } from './answer.ts'
+import { answerOnce, proceed, renderReply } from './answer-once.ts'
 import { checkRate, checkThrottle } from './check-rate.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
 import { correlationHeaders, correlationOf } from './correlation.ts'
@@ -102,7 +102,7 @@ async function decide(passage: Passage): Promise<Answer> {
 
 /** Answers a request without a key: what it writes is still one transaction. */
 async function answerDirectly(passage: Passage, checked: Checked<unknown>): Promise<Answer> {
-  const { endpoint, request, settings, correlation } = passage
+  const { endpoint, request } = passage
   const context = contextOf(passage)
   let decision = await endpoint.perform(checked as Checked<never>, context)
   if ('resume' in decision) {
@@ -110,9 +110,7 @@ async function answerDirectly(passage: Passage, checked: Checked<unknown>): Prom
     await commit(passage, decision, () => ({}))
     decision = await proceed(endpoint, decision.resume, checked, context)
   }
-  const committed = await commit(passage, decision, (taken) => ({
-    answer: render(taken, endpoint.route, settings, correlation),
-  }))
+  const committed = await commit(passage, decision, (taken) => ({ answer: renderReply(passage, taken) }))
   if ('existing' in committed) throw new Error('nothing stands in the way of a request without a key')
   const { answer } = committed.prepared
   const etag = answer.headers.ETag

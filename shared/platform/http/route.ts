@@ -17,6 +17,7 @@ export type Use =
   | 'secret.webhooks'
   | 'files.write'
   | 'files.link'
+  | 'pool.client'
 
 /** How often an operation may be called, and who counts as the same caller. */
 export interface Throttle extends RateLimit {

@@ -16,6 +16,7 @@ export type LogCode =
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
   | 'PROVIDER_REPLAYED'
+  | 'RESET_NOT_SENT'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {

@@ -7,6 +7,8 @@ import type { Settings } from '../../settings/register.ts'
 export const taskQueues = {
   webhooks: { attempts: (settings) => settings['webhooks.maxAttempts'] },
   mail: { attempts: (settings) => settings['webhooks.maxAttempts'] },
+  /** With their growing pauses, five take about as long as such a mail is expected. */
+  password_resets: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
 
 export type TaskQueue = keyof typeof taskQueues

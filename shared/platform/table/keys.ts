@@ -24,6 +24,10 @@ export const entities = {
   refund_hold: { shards: 1 },
   /** What carries the event of a discount's verification. */
   verification: { shards: 1 },
+  /** What carries the event of a login. */
+  login: { shards: 1 },
+  /** Mails by which users set new passwords, until they are sent. */
+  password_reset: { shards: 1 },
   cart: { shards: 1 },
   /** Gift cards and discounts of carts, by cart and what they are. */
   cart_line: { shards: 1 },

@@ -3,6 +3,8 @@ import { setting } from '../setting.ts'
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
 
+const scopes = v.array(v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')))
+
 export const identity = {
   'otp.code': setting({
     open: 'digits of a one-time code, and the wrong tries that end it',
@@ -45,21 +47,43 @@ export const identity = {
     contract: 'POST /login and POST /password/reset',
     feature: 'login',
     precedent: 'RFC 6749 5.1',
-    schema: v.strictObject({ status: v.picklist([200]), fields: v.array(v.string()) }),
+    schema: v.strictObject({
+      status: v.picklist([200, 201]),
+      fields: v.pipe(
+        v.array(v.picklist(['access_token', 'token_type', 'expires_in', 'refresh_token'])),
+        v.minLength(1),
+      ),
+    }),
+  }),
+  'login.scopes': setting({
+    open: 'the scopes that a login gives to a role',
+    contract: 'Authentication',
+    feature: 'login',
+    schema: v.strictObject({ Viewer: scopes, Editor: scopes, Admin: scopes, Service: scopes }),
+  }),
+  'login.tokenLifetimes': setting({
+    open: 'how long an access token is valid, in minutes, and a refresh token, in days',
+    contract: 'Authentication, Roles and tenancy',
+    feature: 'login',
+    precedent: 'Cognito: 60 minutes and 30 days',
+    schema: v.strictObject({
+      accessMinutes: v.pipe(count, v.minValue(5), v.maxValue(24 * 60)),
+      refreshDays: v.pipe(count, v.maxValue(3650)),
+    }),
   }),
   'passwordReset.shape': setting({
     open: 'request and response of a password reset',
     contract: 'POST /login and POST /password/reset',
     feature: 'login',
     precedent: 'OWASP',
-    schema: v.strictObject({ status: v.picklist([200, 202]), fields: v.array(v.string()) }),
+    schema: v.strictObject({ status: v.picklist([200, 202]), fields: v.array(v.picklist(['message_id'])) }),
   }),
   'login.captcha': setting({
     open: 'what a throttled login says',
     contract: 'Limits',
     feature: 'login',
     precedent: 'AWS WAF',
-    schema: v.strictObject({ detail: v.string() }),
+    schema: v.strictObject({ detail: v.pipe(v.string(), v.regex(/^[a-z][a-z_]{0,63}$/)) }),
   }),
 }
 

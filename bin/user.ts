@@ -1,0 +1,133 @@
+import { parseArgs } from 'node:util'
+import {
+  AdminCreateUserCommand,
+  AdminDeleteUserCommand,
+  AdminGetUserCommand,
+  AdminSetUserPasswordCommand,
+  AdminUpdateUserAttributesCommand,
+  type AttributeType,
+  CognitoIdentityProviderClient,
+} from '@aws-sdk/client-cognito-identity-provider'
+import { type PoolUser, userAttributes, userOf } from '#shared/login/token-claims.ts'
+import { type Role, roles } from '#shared/platform/auth/caller.ts'
+import { tenantPattern } from '#shared/platform/auth/tenant.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { normaliseEmail } from '#shared/platform/schemas/email.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { needed, run } from './command.ts'
+import { type DeployedStack, deployedStack, openTable, outputOf, stackUsage } from './deployment.ts'
+import { auditOfOperator } from './operator.ts'
+
+const usage = `usage: npm run -s user -- --email E --tenant T --role R --password P [--stack NAME]
+Makes a user, or changes the role or the password of one that is there, and prints who it is. A role is in the audit
+before it counts.
+${stackUsage}`
+
+/** Where users and the audit are kept. */
+export interface UserStore {
+  cognito: CognitoIdentityProviderClient
+  poolId: string
+  table: Table
+}
+
+export interface UserRequest {
+  email: string
+  tenant?: string | undefined
+  role?: string | undefined
+  password?: string | undefined
+}
+
+export interface UserChanged extends PoolUser {
+  created: boolean
+}
+
+/**
+ * Makes the user of an e-mail, or changes them.
+ * @throws Error with one sentence for whoever asked for what cannot be
+ */
+export async function changeUser(request: UserRequest, store: UserStore): Promise<UserChanged> {
+  const email = normaliseEmail(request.email)
+  if (email === undefined) throw new Error(`${request.email} is no e-mail address`)
+  const role = roles.find((one) => one === request.role)
+  if (request.role !== undefined && !role) throw new Error(`a role is one of ${roles.join(', ')}`)
+  const found = await findUser(email, store)
+  const user = found ?? (await createUser(email, request, store))
+  if (found && request.tenant !== undefined && request.tenant !== found.tenant) {
+    throw new Error('a user stays in the tenant that they were made for')
+  }
+  if (found && request.password !== undefined) await setPassword(email, request.password, store)
+  if (role && role !== user.role) await changeRole(email, user, role, store)
+  return { ...user, role: role ?? user.role, created: !found }
+}
+
+async function findUser(email: string, { cognito, poolId }: UserStore): Promise<PoolUser | undefined> {
+  const command = new AdminGetUserCommand({ UserPoolId: poolId, Username: email })
+  const found = await cognito.send(command).catch((thrown: Error) => {
+    if (thrown.name === 'UserNotFoundException') return undefined
+    throw thrown
+  })
+  return found && userOf(recordOf(found.UserAttributes))
+}
+
+/** A user without a role, who may do nothing yet. One whose password the pool does not take is not left behind. */
+async function createUser(
+  email: string,
+  { tenant, role, password }: UserRequest,
+  store: UserStore,
+): Promise<PoolUser> {
+  if (tenant === undefined || role === undefined || password === undefined) {
+    throw new Error('there is no such user: to make one, a tenant, a role and a password are needed')
+  }
+  if (!tenantPattern.test(tenant)) throw new Error(`a tenant looks like ${tenantPattern.source}`)
+  const { cognito, poolId: UserPoolId } = store
+  const attributes = { email, email_verified: 'true', [`custom:${userAttributes.tenant}`]: tenant }
+  const UserAttributes = Object.entries(attributes).map(([Name, Value]) => ({ Name, Value }))
+  const { User } = await cognito.send(
+    new AdminCreateUserCommand({ UserPoolId, Username: email, UserAttributes, MessageAction: 'SUPPRESS' }),
+  )
+  await setPassword(email, password, store).catch(async (thrown) => {
+    await cognito.send(new AdminDeleteUserCommand({ UserPoolId, Username: email }))
+    throw thrown
+  })
+  return userOf(recordOf(User?.Attributes))
+}
+
+async function setPassword(Username: string, Password: string, { cognito, poolId }: UserStore) {
+  await cognito.send(
+    new AdminSetUserPasswordCommand({ UserPoolId: poolId, Username, Password, Permanent: true }),
+  )
+}
+
+/** The audit comes first (contract, 'Audit record'): a role that is not in it never counted. */
+async function changeRole(email: string, user: PoolUser, role: Role, store: UserStore): Promise<void> {
+  const { cognito, poolId, table } = store
+  const { sub, tenant } = user
+  if (tenant === undefined) throw new Error('this user belongs to no tenant')
+  const change = { before: { role: user.role ?? null }, after: { role } }
+  const entry = { action: 'role.change', target: `user/${sub}`, ...change }
+  await table.put(auditOfOperator(tenant, entry, systemClock))
+  const UserAttributes = [{ Name: `custom:${userAttributes.role}`, Value: role }]
+  await cognito.send(
+    new AdminUpdateUserAttributesCommand({ UserPoolId: poolId, Username: email, UserAttributes }),
+  )
+}
+
+function recordOf(attributes: AttributeType[] = []): Record<string, string | undefined> {
+  return Object.fromEntries(attributes.map(({ Name = '', Value }) => [Name, Value]))
+}
+
+/** The users and the table of a deployment. */
+function storeOf(stack: DeployedStack): UserStore {
+  const cognito = new CognitoIdentityProviderClient(stack.access)
+  return { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
+}
+
+async function main(): Promise<void> {
+  const text = { type: 'string' } as const
+  const options = { email: text, tenant: text, role: text, password: text, stack: text }
+  const { stack, email, ...asked } = parseArgs({ options }).values
+  const store = storeOf(await deployedStack(stack))
+  console.log(JSON.stringify(await changeUser({ email: needed(email, 'email'), ...asked }, store)))
+}
+
+if (import.meta.main) await run(usage, main)

@@ -1,0 +1,21 @@
+import type { Context, PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
+import { addClaims } from '#shared/login/add-claims.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { deployedSettings } from '#shared/platform/settings/deployed.ts'
+import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
+import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+
+/** Cognito waits five seconds. */
+const budgetMilliseconds = 4000
+
+/** Adds what the service needs to know of a user to the tokens that the pool is about to issue. */
+export async function handler(
+  event: PreTokenGenerationV2TriggerEvent,
+  { awsRequestId }: Pick<Context, 'awsRequestId'>,
+): Promise<PreTokenGenerationV2TriggerEvent> {
+  const budget = startBudget(systemClock, budgetMilliseconds)
+  const table = dynamodbTable(dynamodbClient(), process.env.TABLE_NAME ?? '', systemClock, budget)
+  const settings = deployedSettings()
+  return addClaims(event, { table, clock: systemClock, settings, correlationId: awsRequestId })
+}

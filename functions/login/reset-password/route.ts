@@ -1,0 +1,22 @@
+import { ResetRequested, ResetView } from '#shared/login/login.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'login.reset-password',
+  method: 'POST',
+  path: '/password/reset',
+  summary: 'Ask for a new password',
+  description:
+    'Sends a mail with a code by which a user sets a new password at the identity provider. An e-mail that nobody has is answered alike: who has one is looked at only after the answer.',
+  auth: 'none',
+  idempotency: 'accepted',
+  confidential: true,
+  // More than five a minute over ten minutes, wherever these begin.
+  throttle: () => ({ limit: 50, windowSeconds: 600, by: ['source', 'body.email'] }),
+  body: () => ResetRequested,
+  reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
+  errors: ['VALIDATION.email'],
+  openPoints: ['login.provider', 'passwordReset.shape'],
+  uses: ['table.read', 'table.write', 'secret.read'],
+  breaks: 'Nobody can ask for a new password.',
+})

@@ -1,0 +1,37 @@
+import { Credentials, TokensView } from '#shared/login/login.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+/**
+ * No Idempotency-Key is honoured, as its record would hold the tokens for a day; a login that is sent twice is two
+ * logins.
+ */
+export const route = defineRoute({
+  operation: 'login.sign-in',
+  method: 'POST',
+  path: '/login',
+  summary: 'Log in with a password',
+  description:
+    'Gives the tokens of a user. A wrong password and an unknown e-mail are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.',
+  auth: 'none',
+  idempotency: 'none',
+  confidential: true,
+  throttle: (settings) => ({
+    // More than ten a minute over five minutes, wherever these begin.
+    limit: 50,
+    windowSeconds: 300,
+    by: ['source', 'body.email'],
+    details: { [settings['login.captcha'].detail]: true },
+  }),
+  body: () => Credentials,
+  reply: { status: (settings) => settings['login.shape'].status, schema: TokensView },
+  errors: [
+    'VALIDATION.email',
+    'AUTH.invalid_credentials',
+    'POLICY.account.locked',
+    'POLICY.mfa.required',
+    'POLICY.password.change_required',
+  ],
+  openPoints: ['login.provider', 'login.shape', 'login.scopes', 'login.tokenLifetimes', 'login.captcha'],
+  uses: ['table.read', 'table.write', 'secret.read', 'pool.client'],
+  breaks: 'Nobody can log in with a password.',
+})

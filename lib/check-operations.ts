@@ -1,0 +1,31 @@
+import type { RouteEntry } from '#functions/routes.ts'
+import { ProfileError } from '#shared/settings/read-profile.ts'
+import type { SettingKey, Settings } from '#shared/settings/register.ts'
+
+/** The operations that a profile names, by the setting that names them. */
+function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {
+  return [
+    ['auth.mfa', settings['auth.mfa'].operations],
+    ['auth.scopes', Object.keys(settings['auth.scopes'])],
+    ['auth.sessionOperations', settings['auth.sessionOperations']],
+    ['idempotency.requiredOn', settings['idempotency.requiredOn']],
+    ['limits.other', Object.keys(settings['limits.other'])],
+    ['versioning.sunset', Object.keys(settings['versioning.sunset'].deprecated)],
+  ]
+}
+
+/**
+ * A setting that names an operation wrongly would protect nothing, and nobody would notice.
+ * @throws ProfileError that names every such setting at once
+ */
+export function checkOperations(settings: Settings, routes: readonly RouteEntry[], source: string): void {
+  const known = new Set(routes.map(({ route }) => route.operation))
+  const problems = namedOperations(settings).flatMap(([key, operations]) =>
+    operations.filter((one) => !known.has(one)).map((one) => `  ${key}: there is no operation ${one}`),
+  )
+  if (problems.length === 0) return
+  const advice = `The operations are ${[...known].sort().join(', ')}.`
+  throw new ProfileError(
+    `${source}: ${problems.length} setting(s) to put right:\n${problems.join('\n')}\n${advice}`,
+  )
+}

@@ -1,0 +1,90 @@
+import { Duration, Validations } from 'aws-cdk-lib'
+import {
+  AccountRecovery,
+  ClientAttributes,
+  FeaturePlan,
+  Mfa,
+  StringAttribute,
+  UserPool,
+  type UserPoolClient,
+} from 'aws-cdk-lib/aws-cognito'
+import type { Construct } from 'constructs'
+import { userAttributes } from '#shared/login/token-claims.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { removalOf } from './data-table.ts'
+import type { Stage } from './stage.ts'
+
+/** Where users and their passwords are kept, and the client through which they log in. */
+export interface Users {
+  pool: UserPool
+  client: UserPoolClient
+  /** The issuer that stands in their tokens. */
+  issuer: string
+}
+
+/**
+ * The users of the service. They are made by whoever runs it, who alone writes their tenant and role; the access
+ * tokens get both from the function that feeds on the pool (`pool.token` in functions/subscriptions.ts).
+ */
+export function userPool(scope: Construct, stage: Stage, settings: Settings): Users {
+  const pool = new UserPool(scope, 'Users', {
+    // Below this plan a pool does not let its access tokens be added to.
+    featurePlan: FeaturePlan.ESSENTIALS,
+    selfSignUpEnabled: false,
+    signInAliases: { email: true },
+    signInCaseSensitive: false,
+    autoVerify: { email: true },
+    accountRecovery: AccountRecovery.EMAIL_ONLY,
+    passwordPolicy: {
+      minLength: 12,
+      requireLowercase: true,
+      requireUppercase: true,
+      requireDigits: true,
+      requireSymbols: true,
+      tempPasswordValidity: Duration.days(3),
+    },
+    mfa: Mfa.OPTIONAL,
+    mfaSecondFactor: { sms: false, otp: true },
+    customAttributes: {
+      [userAttributes.tenant]: new StringAttribute({ minLen: 1, maxLen: 64, mutable: false }),
+      [userAttributes.role]: new StringAttribute({ minLen: 1, maxLen: 16, mutable: true }),
+    },
+    deletionProtection: stage.deletionProtection,
+    removalPolicy: removalOf(stage),
+  })
+  acknowledgeFindings(pool)
+  return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
+}
+
+function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
+  const { accessMinutes, refreshDays } = settings['login.tokenLifetimes']
+  const { flow } = settings['login.provider']
+  return pool.addClient('LoginClient', {
+    authFlows: { userPassword: flow === 'USER_PASSWORD_AUTH' },
+    disableOAuth: true,
+    generateSecret: false,
+    preventUserExistenceErrors: true,
+    enableTokenRevocation: true,
+    accessTokenValidity: Duration.minutes(accessMinutes),
+    idTokenValidity: Duration.minutes(accessMinutes),
+    refreshTokenValidity: Duration.days(refreshDays),
+    // With a token of this client users may change their language of themselves, and neither tenant, role nor e-mail.
+    readAttributes: new ClientAttributes().withStandardAttributes({ email: true, emailVerified: true }),
+    writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
+  })
+}
+
+function acknowledgeFindings(pool: UserPool): void {
+  Validations.of(pool).acknowledge(
+    {
+      id: 'AwsSolutions-COG2',
+      reason:
+        'Who needs a second factor is decided by operation (setting auth.mfa) and by user; the pool takes one of whoever has set one up.',
+    },
+    {
+      id: 'AwsSolutions-COG8',
+      reason:
+        'Threat protection belongs to a plan that costs more for each user, which the owner of the account chooses; the service throttles and the web ACL asks for a CAPTCHA.',
+    },
+  )
+}

@@ -1,0 +1,45 @@
+import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
+import { auditItem } from '../platform/audit/audit-record.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Table } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
+import { claimsFor, type PoolUser, userOf } from './token-claims.ts'
+
+export interface Adding {
+  table: Table
+  clock: Clock
+  settings: Settings
+  correlationId: string
+}
+
+/**
+ * Adds the claims of a user to the tokens that the pool is about to issue. Tokens for a refresh token are written to
+ * the audit first (contract, 'Authentication': token.rotated): without the record there are none.
+ * @throws DEPENDENCY.*, when the record cannot be written; the pool then issues nothing
+ */
+export async function addClaims(
+  event: PreTokenGenerationV2TriggerEvent,
+  adding: Adding,
+): Promise<PreTokenGenerationV2TriggerEvent> {
+  const { triggerSource, request, callerContext } = event
+  const user = userOf(request.userAttributes)
+  if (triggerSource === 'TokenGeneration_RefreshTokens') await auditRotation(user, adding)
+  const { claims, scopes, groups } = claimsFor(user, callerContext.clientId, adding.settings)
+  return {
+    ...event,
+    response: {
+      claimsAndScopeOverrideDetails: {
+        accessTokenGeneration: { claimsToAddOrOverride: claims, scopesToAdd: scopes },
+        ...(groups && { groupOverrideDetails: { groupsToOverride: groups } }),
+      },
+    },
+  } as PreTokenGenerationV2TriggerEvent
+}
+
+async function auditRotation(user: PoolUser, adding: Adding): Promise<void> {
+  const { table, clock, settings, correlationId } = adding
+  const { sub, tenant = settings['auth.publicTenant'], role } = user
+  const caller = { sub, tenant, role, scopes: new Set<string>(), claims: {} }
+  const entry = { action: 'token.rotated', target: 'token', result: 'allow' as const, reason: 'allowed' }
+  await table.put({ item: auditItem(caller, entry, correlationId, clock), condition: { absent: true } })
+}

@@ -1,0 +1,76 @@
+import {
+  CognitoIdentityProviderClient,
+  ForgotPasswordCommand,
+  InitiateAuthCommand,
+  type InitiateAuthCommandOutput,
+} from '@aws-sdk/client-cognito-identity-provider'
+import { fail } from '../platform/errors/failure.ts'
+import type { Budget } from '../platform/limits/budget.ts'
+import type { Settings } from '../settings/register.ts'
+import { hasNobodyToMail, outOfReach, refusalOf } from './cognito-errors.ts'
+import type { IdentityProvider, SignedIn } from './identity-provider.ts'
+import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
+
+/** Far above what Cognito takes, and within what a caller waits for. */
+const attemptMilliseconds = 5000
+
+let client: CognitoIdentityProviderClient | undefined
+
+/**
+ * A Cognito user pool, reached through an app client without a secret: both calls are open to anybody who knows the
+ * client's id, so a secret would only have to be kept.
+ */
+export function cognitoProvider(clientId: string, settings: Settings): IdentityProvider {
+  // One attempt: another one would count as another wrong password, or send another mail.
+  client ??= new CognitoIdentityProviderClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: 1000 },
+  })
+  const cognito = client
+  return {
+    async signIn({ email, password }, budget) {
+      const command = new InitiateAuthCommand({
+        AuthFlow: settings['login.provider'].flow,
+        ClientId: clientId,
+        AuthParameters: { USERNAME: email, PASSWORD: password },
+      })
+      try {
+        return outcomeOf(await cognito.send(command, { abortSignal: within(budget) }), settings)
+      } catch (thrown) {
+        const refused = refusalOf(thrown)
+        if (refused) return { refused }
+        throw outOfReach(thrown)
+      }
+    },
+
+    async sendReset(email, budget) {
+      const command = new ForgotPasswordCommand({ ClientId: clientId, Username: email })
+      try {
+        await cognito.send(command, { abortSignal: within(budget) })
+      } catch (thrown) {
+        if (!hasNobodyToMail(thrown)) throw outOfReach(thrown)
+      }
+    },
+  }
+}
+
+function within(budget: Budget): AbortSignal {
+  budget.check()
+  return AbortSignal.any([budget.signal, AbortSignal.timeout(attemptMilliseconds)])
+}
+
+function outcomeOf(output: InitiateAuthCommandOutput, settings: Settings): SignedIn {
+  const { ChallengeName: challenge, AuthenticationResult: result } = output
+  if (challenge === 'NEW_PASSWORD_REQUIRED') return { refused: newPasswordRequired() }
+  if (challenge !== undefined) return { refused: factorRequired(challenge, settings) }
+  const { AccessToken, TokenType, ExpiresIn, RefreshToken } = result ?? {}
+  if (!AccessToken || !RefreshToken || ExpiresIn === undefined) throw fail('DEPENDENCY.bad_gateway')
+  return {
+    tokens: {
+      access_token: AccessToken,
+      token_type: TokenType ?? 'Bearer',
+      expires_in: ExpiresIn,
+      refresh_token: RefreshToken,
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Context } from '../platform/http/endpoint.ts'
+import type { Reply } from '../platform/http/reply.ts'
+import type { Budget } from '../platform/limits/budget.ts'
+import type { Task } from '../platform/queue/tasks.ts'
+import { seal, unseal } from '../platform/secrets/seal.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { create } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
+import type { IdentityProvider } from './identity-provider.ts'
+
+/** A mail that somebody asked for: for whom is sealed, and nothing else of it leaves the table. */
+interface ResetRequest extends Key {
+  sealed_email: string
+  task: Task
+  /** Seconds since 1970: a mail that comes so late is not expected any more. */
+  expires_at: number
+}
+
+const validSeconds = 3600
+/** The purpose of the key that seals e-mails here. */
+export const sealing = 'password resets v1'
+
+/**
+ * Takes a request for a password reset (contract, 'POST /login and POST /password/reset'). Whether anybody has the
+ * e-mail is looked at only after the answer, by whoever sends the mail: so the answer, its time and the work for it
+ * are alike for all.
+ */
+export async function askForReset(email: string, context: Context): Promise<Reply> {
+  const { settings, newId, now, clock } = context
+  const { status, fields } = settings['passwordReset.shape']
+  const id = newId()
+  const key = await context.derivedKey(sealing)
+  const request: ResetRequest & Item = {
+    ...resetKey(id, settings),
+    sealed_email: seal(key, email, id, (length) => clock.randomBytes(length)),
+    task: { queue: 'password_resets', body: id },
+    expires_at: Math.floor(now() / 1000) + validSeconds,
+  }
+  const body = Object.fromEntries(fields.map((field) => [field, id]))
+  return { status, body, writes: [create(request)] }
+}
+
+export interface Sending {
+  table: Table
+  budget: Budget
+  settings: Settings
+  provider: IdentityProvider
+  /** The key that sealed it, made for `sealing`. */
+  key: Uint8Array
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/**
+ * Sends the mail of a request, by its id. What was asked for is gone once it is sent, so that a second delivery of
+ * the task finds nothing; only a crash in between sends a second mail.
+ * @throws whatever keeps it from being sent now: the queue brings it again
+ */
+export async function sendReset(id: string, sending: Sending): Promise<'sent' | 'over'> {
+  const { table, budget, settings, provider, now } = sending
+  const place = resetKey(id, settings)
+  const request = (await table.get(place)) as ResetRequest | undefined
+  if (!request || request.expires_at < now / 1000) return 'over'
+  await provider.sendReset(unseal(sending.key, request.sealed_email, id), budget)
+  await table.transact([{ remove: place, condition: 'none' }])
+  return 'sent'
+}
+
+function resetKey(id: string, settings: Settings): Key {
+  return keyOf(settings['auth.publicTenant'], 'password_reset', id)
+}

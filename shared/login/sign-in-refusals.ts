@@ -1,0 +1,26 @@
+import { type Failure, fail } from '../platform/errors/failure.ts'
+import type { Settings } from '../settings/register.ts'
+
+/** Why there are no tokens, in the service's own words: the body tells no more than the code. */
+
+/** The one answer for a wrong password, an e-mail that nobody has, and a user who never confirmed. */
+export function wrongCredentials(): Failure {
+  return fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
+}
+
+/** Too many wrong passwords, or a user who was disabled. */
+export function lockedAccount(): Failure {
+  return fail('POLICY.account.locked')
+}
+
+/** The password was right, and may only be used to set another. */
+export function newPasswordRequired(): Failure {
+  return fail('POLICY.password.change_required')
+}
+
+/** The password was right, and another factor is asked for, which is proven at the provider itself. */
+export function factorRequired(challenge: string, settings: Settings): Failure {
+  const { value } = settings['auth.mfa']
+  const hint = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  return fail('POLICY.mfa.required', { details: { challenge }, headers: { 'WWW-Authenticate': hint } })
+}

@@ -1,0 +1,64 @@
+import { type Person, personOf } from '../identity/person.ts'
+import { tenantPattern } from '../platform/auth/tenant.ts'
+import { timestamp } from '../platform/clock.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import { type Effects, type Reply, refusal } from '../platform/http/reply.ts'
+import { keyOf } from '../platform/table/keys.ts'
+import { create } from '../platform/table/writes.ts'
+import type { Credentials, IdentityProvider, Tokens } from './identity-provider.ts'
+import { loginEvent } from './login-events.ts'
+import { lockedAccount } from './sign-in-refusals.ts'
+
+/** How long the note of a login is kept, in seconds: it only carries its event. */
+const keptSeconds = 24 * 3600
+
+/**
+ * Logs a user in (contract, 'POST /login and POST /password/reset'). A wrong password and an unknown e-mail are one
+ * call of the provider, one note and one answer. Every outcome is told in an event; the tokens go to the caller alone.
+ * @returns the tokens in the shape of the setting login.shape, or AUTH.invalid_credentials, POLICY.account.locked,
+ * POLICY.mfa.required, POLICY.password.change_required
+ * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout
+ */
+export async function signIn(
+  credentials: Credentials,
+  provider: IdentityProvider,
+  context: Context,
+): Promise<Reply> {
+  const { settings, budget } = context
+  const { status, fields } = settings['login.shape']
+  const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
+  const told = noteOf(person, context)
+  const outcome = await provider.signIn(credentials, budget)
+  if ('refused' in outcome) return refusal(outcome.refused, told('fail', settings['auth.publicTenant']))
+  const { tokens } = outcome
+  const tenant = tenantOf(tokens)
+  // Whoever belongs to no tenant could do nothing with a token.
+  if (tenant === undefined) return refusal(lockedAccount(), told('fail', settings['auth.publicTenant']))
+  const body = Object.fromEntries(fields.map((field) => [field, tokens[field]]))
+  return { status, body, ...told('success', tenant) }
+}
+
+/** What carries the event of a login, and the event. */
+function noteOf(person: Person, { now, newId }: Context) {
+  return (outcome: 'success' | 'fail', tenant: string): Effects => {
+    const id = newId()
+    const note = {
+      ...keyOf(tenant, 'login', id),
+      at: timestamp(now()),
+      expires_at: Math.floor(now() / 1000) + keptSeconds,
+    }
+    const told = { id, tenant_id: tenant, ...person }
+    return { writes: [create(note)], events: [loginEvent(outcome, told)] }
+  }
+}
+
+/** The tenant that the provider put into the token: it comes from the provider itself, so nothing is to be verified. */
+function tenantOf({ access_token }: Tokens): string | undefined {
+  const [, payload = ''] = access_token.split('.')
+  try {
+    const { tenant } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    return tenantPattern.test(tenant) ? tenant : undefined
+  } catch {
+    return undefined
+  }
+}

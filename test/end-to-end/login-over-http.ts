@@ -1,0 +1,115 @@
+import { CognitoIdentityProviderClient, InitiateAuthCommand } from '@aws-sdk/client-cognito-identity-provider'
+import { expect, test } from '@jest/globals'
+import { decodeJwt } from 'jose'
+import type { Deployment, HttpAnswer } from './deployment.ts'
+
+const email = 'jane@users.example'
+const password = 'Correct-horse-12!'
+const tenant = 'logged-in'
+
+/** A user is made, logs in, works with the token, refreshes it, is given another role, and asks for a new password. */
+export function loginOverHttp(deployment: () => Deployment): void {
+  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const user = (...args: string[]) => {
+    return deployment().run('user', '--email', email, ...args)
+  }
+  const post = (path: string, body: unknown) => deployment().send(path, { method: 'POST', as: null, body })
+  const login = (given = password) => post('/login', { email: 'Jane@Users.example', password: given })
+  const orders = (token: string, order?: object) =>
+    deployment().send('/v1/orders', {
+      as: null,
+      headers: { Authorization: `Bearer ${token}`, 'Idempotency-Key': 'by-login' },
+      ...(order && { method: 'POST', body: order }),
+    })
+  const audit = () => deployment().run('audit', '--tenant', tenant)
+  const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
+
+  /** As a client does it, at the provider itself. */
+  async function refresh(refreshToken: string): Promise<string> {
+    const { aws_endpoint: endpoint, region, outputs } = deployment()
+    const ClientId = outputs.UserPoolClientId
+    const cognito = new CognitoIdentityProviderClient({ endpoint, region })
+    const AuthParameters = { REFRESH_TOKEN: refreshToken }
+    const command = new InitiateAuthCommand({ AuthFlow: 'REFRESH_TOKEN_AUTH', ClientId, AuthParameters })
+    const { AuthenticationResult: result } = await cognito.send(command)
+    cognito.destroy()
+    return result?.AccessToken ?? ''
+  }
+
+  test('a user logs in and works with the token, and with the one that a refresh gives', async () => {
+    const [made] = await user('--tenant', tenant, '--role', 'Viewer', '--password', password)
+    expect(made).toEqual({ sub: expect.any(String), tenant, role: 'Viewer', created: true })
+    expect(told(await login('wrong'))).toBe('401 AUTH.invalid_credentials')
+    const { status, json: tokens } = await login()
+    expect([status, tokens.token_type, tokens.expires_in]).toEqual([200, 'Bearer', 3600])
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ tenant, sub: made?.sub })
+    expect(JSON.stringify(decodeJwt(tokens.access_token))).not.toContain('@')
+    expect((await orders(tokens.access_token)).status).toBe(200)
+    expect(told(await orders(tokens.access_token, order))).toBe('403 AUTHZ.role.denied')
+
+    await user('--role', 'Editor')
+    const refreshed = await refresh(tokens.refresh_token)
+    const placed = await orders(refreshed, order)
+    expect([placed.status, placed.json.tenant_id]).toEqual([201, tenant])
+
+    const records = await audit()
+    const shown = records.map(({ action, actor_id, result, before, after }) => ({
+      action,
+      actor_id,
+      result,
+      ...(before !== undefined && { before, after }),
+    }))
+    const operator = { action: 'role.change', actor_id: 'operator', result: 'allow' }
+    expect(shown).toEqual([
+      { ...operator, before: { role: null }, after: { role: 'Viewer' } },
+      { action: 'orders.create', actor_id: made?.sub, result: 'deny' },
+      { ...operator, before: { role: 'Viewer' }, after: { role: 'Editor' } },
+      { action: 'token.rotated', actor_id: made?.sub, result: 'allow' },
+    ])
+    expect(JSON.stringify(records)).not.toMatch(/@|jane/i)
+  })
+
+  test('an ID token, and one of another pool, open nothing', async () => {
+    const { aws_endpoint: endpoint, region, outputs } = deployment()
+    const ClientId = outputs.UserPoolClientId
+    const cognito = new CognitoIdentityProviderClient({ endpoint, region })
+    const AuthParameters = { USERNAME: email, PASSWORD: password }
+    const { AuthenticationResult: result } = await cognito.send(
+      new InitiateAuthCommand({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId, AuthParameters }),
+    )
+    cognito.destroy()
+    expect(told(await orders(result?.IdToken ?? ''))).toBe('401 AUTH.invalid_credentials')
+    const [header, , signature] = (result?.AccessToken ?? '').split('.')
+    const claims = {
+      ...decodeJwt(result?.AccessToken ?? ''),
+      iss: 'https://cognito-idp.us-east-1.amazonaws.com/other',
+    }
+    const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
+    expect(told(await orders(`${header}.${payload}.${signature}`))).toBe('401 AUTH.invalid_credentials')
+  })
+
+  test('a password that the pool does not take makes no user, and a user stays in their tenant', async () => {
+    const other = ['--email', 'weak@users.example', '--tenant', tenant, '--role', 'Viewer']
+    await expect(user(...other, '--password', 'weak')).rejects.toThrow(/Password/)
+    await expect(user(...other.slice(0, 2), '--role', 'Editor')).rejects.toThrow('there is no such user')
+    await expect(user('--tenant', 'elsewhere')).rejects.toThrow('a user stays in the tenant')
+    await expect(user('--role', 'Owner')).rejects.toThrow('a role is one of Viewer, Editor, Admin, Service')
+    expect((await audit()).filter(({ action }) => action === 'role.change')).toHaveLength(2)
+  })
+
+  test('a mail for a new password goes to whom it belongs, and nobody is told whether it went', async () => {
+    const mails = async () => {
+      const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
+      return JSON.stringify(await answer.json())
+    }
+    const answers = [
+      await post('/password/reset', { email: 'nobody@users.example' }),
+      await post('/password/reset', { email }),
+    ]
+    for (const { status, json } of answers) expect([status, Object.keys(json)]).toEqual([202, ['message_id']])
+    for (const end = Date.now() + 20_000; Date.now() < end && !(await mails()).includes(email); )
+      await new Promise((wake) => setTimeout(wake, 100))
+    expect(await mails()).toContain(email)
+    expect(await mails()).not.toContain('nobody@')
+  }, 30_000)
+}

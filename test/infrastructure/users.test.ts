@@ -1,0 +1,118 @@
+import { describe, expect, test } from '@jest/globals'
+import { App, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { functionOf, routes } from '#functions/routes.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { stageNamed } from '#lib/stage.ts'
+import { userPool } from '#lib/user-pool.ts'
+import { otherSettings } from '#test/support/settings.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template, settings } = await synthesise('prod')
+const [[poolId, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[string, Resource]]
+const [[clientId, client]] = resourcesOf(template, 'AWS::Cognito::UserPoolClient') as [[string, Resource]]
+
+describe('the user pool', () => {
+  test('outlives the stack on stages that keep data, and goes with the others', async () => {
+    expect([pool.DeletionPolicy, pool.Properties.DeletionProtection]).toEqual(['Retain', 'ACTIVE'])
+    const local = await synthesise('local')
+    const [[, mine]] = resourcesOf(local.template, 'AWS::Cognito::UserPool') as [[string, Resource]]
+    expect([mine.DeletionPolicy, mine.Properties.DeletionProtection]).toEqual(['Delete', 'INACTIVE'])
+  })
+
+  test('takes users whom the operators make, by e-mail in any letters, with long and mixed passwords', () => {
+    expect(pool.Properties).toMatchObject({
+      AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
+      UsernameAttributes: ['email'],
+      UsernameConfiguration: { CaseSensitive: false },
+      Policies: {
+        PasswordPolicy: {
+          MinimumLength: 12,
+          RequireLowercase: true,
+          RequireUppercase: true,
+          RequireNumbers: true,
+          RequireSymbols: true,
+        },
+      },
+      AccountRecoverySetting: { RecoveryMechanisms: [{ Name: 'verified_email', Priority: 1 }] },
+      MfaConfiguration: 'OPTIONAL',
+      EnabledMfas: ['SOFTWARE_TOKEN_MFA'],
+    })
+  })
+
+  test('keeps tenant and role, of which a tenant stays', () => {
+    expect(pool.Properties.Schema).toEqual([
+      expect.objectContaining({ Name: 'tenant', Mutable: false }),
+      expect.objectContaining({ Name: 'role', Mutable: true }),
+    ])
+  })
+
+  test('asks the function that adds the claims, for access tokens too, and may invoke it', () => {
+    const asked = pool.Properties.LambdaConfig.PreTokenGenerationConfig
+    expect(asked.LambdaVersion).toBe('V2_0')
+    expect(pool.Properties.UserPoolTier).toBe('ESSENTIALS')
+    const handler = referenceOf(asked.LambdaArn)
+    expect(handler).toMatch(/^LoginAddClaims/)
+    const permissions = resourcesOf(template, 'AWS::Lambda::Permission').map(
+      ([, { Properties }]) => Properties,
+    )
+    expect(permissions).toContainEqual({
+      Action: 'lambda:InvokeFunction',
+      FunctionName: { 'Fn::GetAtt': [handler, 'Arn'] },
+      Principal: 'cognito-idp.amazonaws.com',
+      SourceArn: { 'Fn::GetAtt': [poolId, 'Arn'] },
+    })
+  })
+})
+
+describe('its app client', () => {
+  test('takes the flow of login.provider alone, and tells nobody which users there are', () => {
+    const { flow } = settings['login.provider']
+    expect(client.Properties).toMatchObject({
+      ExplicitAuthFlows: [`ALLOW_${flow}`, 'ALLOW_REFRESH_TOKEN_AUTH'],
+      PreventUserExistenceErrors: 'ENABLED',
+      EnableTokenRevocation: true,
+      GenerateSecret: false,
+      AllowedOAuthFlowsUserPoolClient: false,
+    })
+  })
+
+  test('lets users change neither their tenant, nor their role, nor their e-mail', () => {
+    expect(client.Properties.WriteAttributes).toEqual(['locale'])
+    expect(client.Properties.ReadAttributes).toEqual(['email', 'email_verified'])
+  })
+
+  test('issues tokens for as long as login.tokenLifetimes says', () => {
+    const lifetimesOf = (properties: Resource['Properties']) => ({
+      access: [properties.AccessTokenValidity, properties.TokenValidityUnits.AccessToken],
+      refresh: [properties.RefreshTokenValidity, properties.TokenValidityUnits.RefreshToken],
+    })
+    expect(lifetimesOf(client.Properties)).toEqual({
+      access: [60, 'minutes'],
+      refresh: [30 * 24 * 60, 'minutes'],
+    })
+    const stack = new Stack(new App(), 'other')
+    userPool(stack, stageNamed('dev'), otherSettings)
+    const [[, other]] = resourcesOf(Template.fromStack(stack), 'AWS::Cognito::UserPoolClient') as [
+      [string, Resource],
+    ]
+    expect(lifetimesOf(other.Properties)).toEqual({
+      access: [15, 'minutes'],
+      refresh: [7 * 24 * 60, 'minutes'],
+    })
+  })
+})
+
+test.each(routes)('$route.operation knows the tokens of the pool if it takes tokens', (entry) => {
+  const { name } = functionOf(entry)
+  const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
+  const { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: audience } = built.Environment.Variables
+  if (entry.route.auth !== 'bearer') return expect(issuer).toBeUndefined()
+  expect(audience).toEqual({ Ref: clientId })
+  expect(issuer).toEqual({ 'Fn::Join': ['', ['https://', { 'Fn::GetAtt': [poolId, 'ProviderName'] }]] })
+})
+
+test('the stack names the pool and its client', () => {
+  template.hasOutput('UserPoolId', { Value: { Ref: poolId } })
+  template.hasOutput('UserPoolClientId', { Value: { Ref: clientId } })
+})

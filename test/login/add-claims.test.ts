@@ -1,0 +1,97 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
+import { addClaims } from '#shared/login/add-claims.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { startFaultyService } from '#test/faults/faulty-service.ts'
+import { clientId } from '#test/support/identity-provider/cognito-users.ts'
+
+const service = await startFaultyService()
+beforeEach(() => service.proxy.reset())
+afterAll(() => service.stop())
+
+const attributes = (more: Record<string, string> = {}) => ({
+  sub: 'sub-1',
+  email: 'canary@acme.example',
+  email_verified: 'true',
+  'custom:tenant': 'acme',
+  'custom:role': 'Editor',
+  ...more,
+})
+const add = async (userAttributes: Record<string, string>, triggerSource: string, milliseconds = 4000) => {
+  const event = { triggerSource, callerContext: { clientId }, request: { userAttributes }, userName: 'sub-1' }
+  const answer = await addClaims(event as unknown as PreTokenGenerationV2TriggerEvent, {
+    table: service.runtime.openTable(startBudget(systemClock, milliseconds)),
+    clock: systemClock,
+    settings: service.settings,
+    correlationId: 'invocation-1',
+  })
+  return answer.response.claimsAndScopeOverrideDetails
+}
+const login = 'TokenGeneration_Authentication'
+const refresh = 'TokenGeneration_RefreshTokens'
+const added = (claims: Record<string, string>, scopesToAdd: string[]) => ({
+  accessTokenGeneration: { claimsToAddOrOverride: { aud: clientId, ...claims }, scopesToAdd },
+})
+
+describe('an access token', () => {
+  test.each<[string, Record<string, string>, object]>([
+    [
+      'names tenant, role, scopes and audience',
+      {},
+      added({ tenant: 'acme', roles: 'Editor' }, ['codes:read', 'codes:write']),
+    ],
+    [
+      'of a Viewer reads',
+      { 'custom:role': 'Viewer' },
+      added({ tenant: 'acme', roles: 'Viewer' }, ['codes:read']),
+    ],
+    ['of a role that nobody knows has none', { 'custom:role': 'Owner' }, added({ tenant: 'acme' }, [])],
+    [
+      'of a tenant that reaches into another key has none',
+      { 'custom:tenant': 'acme#0' },
+      added({ roles: 'Editor' }, ['codes:read', 'codes:write']),
+    ],
+  ])('%s', async (_, more, expected) => {
+    expect(await add(attributes(more), login)).toEqual(expected)
+  })
+
+  test('of a login leaves nothing in the audit', async () => {
+    await add(attributes({ 'custom:tenant': 'quiet' }), login)
+    expect(await service.items('quiet', 'audit')).toEqual([])
+  })
+})
+
+describe('an access token for a refresh token', () => {
+  test('is in the audit of its tenant, with its user and without their e-mail', async () => {
+    const details = await add(attributes({ 'custom:tenant': 'rotated' }), refresh)
+    expect(details).toEqual(added({ tenant: 'rotated', roles: 'Editor' }, ['codes:read', 'codes:write']))
+    const records = await service.items('rotated', 'audit')
+    expect(records).toEqual([
+      expect.objectContaining({
+        action: 'token.rotated',
+        actor_id: 'sub-1',
+        token_sub: 'sub-1',
+        role: 'Editor',
+        tenant_id: 'rotated',
+        result: 'allow',
+        correlation_id: 'invocation-1',
+      }),
+    ])
+    expect(JSON.stringify(records)).not.toContain('canary')
+  })
+
+  test('is recorded once though the answer of the table is lost', async () => {
+    service.strike('lose-answer')
+    await add(attributes({ 'custom:tenant': 'lost' }), refresh)
+    expect(await service.items('lost', 'audit')).toHaveLength(1)
+  })
+
+  test('is not issued while it cannot be recorded', async () => {
+    service.strike('lose-request', 0, Number.POSITIVE_INFINITY)
+    const adding = add(attributes({ 'custom:tenant': 'down' }), refresh, 500)
+    await expect(adding).rejects.toMatchObject({ code: expect.stringMatching(/^DEPENDENCY\./) })
+    service.proxy.reset()
+    expect(await service.items('down', 'audit')).toEqual([])
+  })
+})

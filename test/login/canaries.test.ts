@@ -1,0 +1,79 @@
+import { afterAll, expect, jest, test } from '@jest/globals'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { password } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { startService } from '#test/support/service.ts'
+import { everything } from './fill-window.ts'
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+afterAll(() => provider.stop())
+
+/** What a caller sends, and what the provider answers: none of it may stand anywhere but in the caller's own answer. */
+const secrets = /canary|CANARY|Correct-horse|wrong-horse|[\w.]+@[\w.]+|192\.0\.2\.77/
+
+test('neither e-mail, password, token nor address stands in a record, event, queue, log or error', async () => {
+  const service = await startService()
+  let keys = 0
+  const call = (path: string, body: object) => {
+    const headers = { 'Idempotency-Key': `key-${keys++}` }
+    return service.call({ method: 'POST', path, from: '192.0.2.77', headers, body })
+  }
+  const bodies: object[] = [
+    { email: 'canary.happy@acme.example', password },
+    { email: 'canary.wrong@acme.example', password: 'wrong-horse' },
+    ...['unknown', 'locked', 'reset', 'totp', 'homeless'].map((kind) => ({
+      email: `${kind}-canary@acme.example`,
+      password,
+    })),
+    { email: 'canary.extra@acme.example', password, note: 'canary' },
+    { email: 'canary', password },
+    { email: 'canary.long@acme.example', password: 'canary'.repeat(50) },
+  ]
+  const answers = []
+  for (const body of bodies) answers.push(await call('/login', body))
+  provider.faults = () => ({
+    status: 500,
+    body: { __type: 'InternalErrorException', message: 'canary@acme.example' },
+  })
+  answers.push(await call('/login', bodies[0] ?? {}))
+  provider.faults = () => ({
+    status: 400,
+    body: { __type: 'ResourceNotFoundException', message: 'canary@acme.example' },
+  })
+  answers.push(await call('/login', bodies[0] ?? {}))
+  for (const email of ['canary.reset@acme.example', 'unknown-canary@acme.example', 'canary'])
+    answers.push(await call('/password/reset', { email }))
+  expect(answers.map(({ status }) => status)).toEqual([
+    200, 401, 401, 403, 403, 403, 403, 400, 400, 400, 503, 500, 202, 202, 400,
+  ])
+
+  const [happy, ...others] = answers
+  expect(happy?.body).toMatch(/canary-signature/)
+  for (const { body, headers } of others) expect(JSON.stringify({ body, headers })).not.toMatch(secrets)
+
+  const items = (await everything(service.tableName)) as Item[]
+  expect(items.map(({ pk }) => pk.split('#')[0])).toEqual(
+    expect.arrayContaining(['login', 'password_reset', 'rate', 'idempotency']),
+  )
+  expect(JSON.stringify(items)).not.toMatch(secrets)
+  const events = items.flatMap(publishedEvents)
+  expect(events.map(({ type }) => type).toSorted()).toEqual([...Array(6).fill('login.fail'), 'login.success'])
+  expect(JSON.stringify([events, items.map(({ task }) => task)])).not.toMatch(secrets)
+
+  const written: string[] = []
+  const take = (text: unknown) => written.push(String(text)) > 0
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockImplementation(take as never),
+  )
+  const log = powertoolsLog('test')
+  for (const line of service.lines) log.request(line)
+  for (const spy of spies) spy.mockRestore()
+  expect(written).toHaveLength(answers.length)
+  expect(written.join('')).not.toMatch(secrets)
+})

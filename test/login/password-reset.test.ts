@@ -1,0 +1,114 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { cognitoProvider } from '#shared/login/cognito-provider.ts'
+import { type Sending, sealing, sendReset } from '#shared/login/password-reset.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { clientId } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { startService } from '#test/support/service.ts'
+import { everything } from './fill-window.ts'
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+afterAll(() => provider.stop())
+const service = await startService()
+
+beforeEach(() => {
+  provider.calls.length = 0
+  provider.mailed.length = 0
+  provider.faults = () => undefined
+})
+
+const ask = (email: string, headers: Record<string, string> = {}) =>
+  service.call({ method: 'POST', path: '/password/reset', headers, body: { email } })
+const requests = () => service.items('public', 'password_reset')
+/** What the queue does with a task. */
+const send = async (id: string, now = Date.now()) => {
+  const sending: Sending = {
+    table: service.table,
+    budget: startBudget(systemClock, 5000),
+    settings: service.settings,
+    provider: cognitoProvider(clientId, service.settings),
+    key: await service.runtime.derivedKey(sealing),
+    now,
+  }
+  return sendReset(id, sending)
+}
+
+describe('a password reset', () => {
+  test('is answered before anybody looks who has the e-mail, alike for all', async () => {
+    const answers = []
+    for (const email of ['jane@reset.example', 'unknown-1@reset.example', 'disabled-1@reset.example']) {
+      const before = (await requests()).length
+      const { status, headers, json } = await ask(email, { 'X-Correlation-Id': 'same' })
+      const [made] = (await requests()).slice(before)
+      const { message_id, ...rest } = json
+      const shape = { ...made, sk: '', sealed_email: '', task: { ...(made?.task as object), body: '' } }
+      answers.push({ status, headers, rest, sameId: made?.sk === message_id, shape, expires_at: 0 })
+    }
+    const [known, ...others] = answers.map(({ shape, ...answer }) => ({
+      ...answer,
+      shape: { ...shape, expires_at: 0 },
+    }))
+    expect(known).toMatchObject({ status: 202, rest: {}, sameId: true })
+    for (const other of others) expect(other).toEqual(known)
+    expect(provider.calls).toEqual([])
+  })
+
+  test('sends one mail, however often its task is delivered after', async () => {
+    const { json } = await ask('Jane@Mail.example')
+    const [task] = (await requests()).filter(({ sk }) => sk === json.message_id).map(({ task }) => task)
+    expect(task).toEqual({ queue: 'password_resets', body: json.message_id })
+    expect([await send(json.message_id), await send(json.message_id)]).toEqual(['sent', 'over'])
+    expect(provider.mailed).toEqual(['jane@mail.example'])
+    expect((await requests()).map(({ sk }) => sk)).not.toContain(json.message_id)
+  })
+
+  test('of an e-mail that nobody has ends without a mail and without a fault', async () => {
+    const { json } = await ask('unknown-2@mail.example')
+    expect(await send(json.message_id)).toBe('sent')
+    expect(provider.mailed).toEqual([])
+  })
+
+  test.each(['reset', { status: 400, body: { __type: 'TooManyRequestsException' } }] as const)(
+    'that fails for the moment (%j) is kept, and the queue brings it again',
+    async (fault) => {
+      const { json } = await ask('late@mail.example')
+      provider.faults = () => fault
+      await expect(send(json.message_id)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+      provider.faults = () => undefined
+      expect(await send(json.message_id)).toBe('sent')
+      expect(provider.mailed).toEqual(['late@mail.example'])
+    },
+  )
+
+  test('that comes to its turn an hour late is not sent any more', async () => {
+    const { json } = await ask('forgotten@mail.example')
+    expect(await send(json.message_id, Date.now() + 3_601_000)).toBe('over')
+    expect(provider.calls).toEqual([])
+  })
+
+  test('cannot be read, nor moved to another request, without the deployment’s secret', async () => {
+    const [one, other] = [await ask('one@seal.example'), await ask('other@seal.example')]
+    const items = await requests()
+    const sealedOf = ({ json }: typeof one) =>
+      items.find(({ sk }) => sk === json.message_id)?.sealed_email as string
+    const itemOf = items.find(({ sk }) => sk === one.json.message_id)
+    if (!itemOf) throw new Error('the request is gone')
+    await service.table.put({ item: { ...itemOf, sealed_email: sealedOf(other) }, condition: 'none' })
+    await expect(send(one.json.message_id)).rejects.toThrow()
+    expect(JSON.stringify(await everything(service.tableName))).not.toMatch(/seal\.example/)
+  })
+
+  test('with a key is asked for once', async () => {
+    const headers = { 'Idempotency-Key': 'reset-once' }
+    const [first, again] = [
+      await ask('keyed@mail.example', headers),
+      await ask('keyed@mail.example', headers),
+    ]
+    expect([again.body, again.headers['Idempotency-Status']]).toEqual([first.body, 'replayed'])
+  })
+})

@@ -1,0 +1,92 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { cognitoProvider } from '#shared/login/cognito-provider.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { clientId, password } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  type ProviderFault,
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+afterAll(() => provider.stop())
+const service = await startService()
+
+beforeEach(() => {
+  provider.calls.length = 0
+  provider.faults = () => undefined
+})
+
+const said = (status: number, type: string, message = ''): ProviderFault => ({
+  status,
+  body: { __type: type, message },
+})
+
+const faults: [what: string, fault: ProviderFault, answer: string][] = [
+  ['resets the connection', 'reset', '503 DEPENDENCY.unavailable'],
+  ['loses the answer', 'lose', '504 DEPENDENCY.timeout'],
+  ['is slow', { milliseconds: 3000 }, '504 DEPENDENCY.timeout'],
+  ['throttles', said(400, 'TooManyRequestsException'), '503 DEPENDENCY.unavailable'],
+  ['has a fault of its own', said(500, 'InternalErrorException'), '503 DEPENDENCY.unavailable'],
+  ['could not add the claims', said(400, 'UserLambdaValidationException'), '503 DEPENDENCY.unavailable'],
+  ['answers without tokens', { status: 200, body: {} }, '502 DEPENDENCY.bad_gateway'],
+  ['does not know the client', said(400, 'ResourceNotFoundException'), '500 INTERNAL.unexpected'],
+  [
+    'does not allow the flow',
+    said(400, 'InvalidParameterException', 'USER_PASSWORD_AUTH flow not enabled for this client'),
+    '500 INTERNAL.unexpected',
+  ],
+  [
+    'wants a secret of the client',
+    said(400, 'NotAuthorizedException', 'Client is configured with secret but SECRET_HASH was not received'),
+    '500 INTERNAL.unexpected',
+  ],
+]
+
+describe('a login, when the provider', () => {
+  test.each(faults)(
+    '%s, is answered after one attempt, and nothing is told of it',
+    async (_, fault, expected) => {
+      provider.faults = () => fault
+      const { status, json, headers } = await service.call({
+        method: 'POST',
+        path: '/login',
+        headers: { 'X-Request-Timeout': expected.startsWith('504') ? '1500' : '10000' },
+        body: { email: 'jane@faults.example', password },
+      })
+      expect(`${status} ${json.error.code}`).toBe(expected)
+      expect(headers['Retry-After']).toBe(status === 503 ? '1' : undefined)
+      expect(provider.calls).toHaveLength(1)
+      expect(await service.items('public', 'login')).toEqual([])
+      expect(await service.items('faults', 'login')).toEqual([])
+    },
+  )
+})
+
+describe('a mail, when the provider', () => {
+  const send = (email: string, milliseconds = 5000) =>
+    cognitoProvider(clientId, localSettings).sendReset(email, startBudget(systemClock, milliseconds))
+
+  test.each(faults.filter(([what]) => !/tokens|flow|secret/.test(what)))(
+    '%s, is not taken for sent',
+    async (_, fault, expected) => {
+      provider.faults = () => fault
+      const sending = send('jane@faults.example', expected.startsWith('504') ? 1500 : 5000)
+      if (expected.startsWith('500')) await expect(sending).rejects.toThrow()
+      else await expect(sending).rejects.toMatchObject({ code: expected.slice(4) })
+      expect(provider.calls).toHaveLength(1)
+    },
+  )
+
+  test.each(['unknown-1@a.example', 'disabled-1@a.example', 'eager-1@a.example'])(
+    'has nobody to send it to, as for %s, is done with',
+    async (email) => {
+      await send(email)
+      expect(provider.mailed).toEqual([])
+    },
+  )
+})

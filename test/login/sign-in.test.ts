@@ -1,0 +1,140 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { password } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+afterAll(() => provider.stop())
+
+let service: Service
+beforeEach(async () => {
+  provider.calls.length = 0
+  service ??= await startService()
+})
+
+let callers = 0
+const login = (email: string, given = password, headers: Record<string, string> = {}): Promise<Answer> =>
+  service.call({ method: 'POST', path: '/login', headers, body: { email, password: given } })
+const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
+const eventsOf = async (tenant: string) => (await service.items(tenant, 'login')).flatMap(publishedEvents)
+
+describe('a user who logs in', () => {
+  test('gets the tokens, and that is told to their tenant with their e-mail as a hash', async () => {
+    const answer = await login('Jane@Happy.example')
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      {
+        access_token: expect.any(String),
+        token_type: 'Bearer',
+        expires_in: 3600,
+        refresh_token: expect.any(String),
+      },
+    ])
+    expect(answer.headers['Cache-Control']).toBe('no-store')
+    const [event, ...more] = await eventsOf('happy')
+    expect(more).toEqual([])
+    expect([event?.type, event?.version]).toEqual(['login.success', 1])
+    const { id, tenant_id, user_id, email_hash, ...rest } = event?.data ?? { id: '', tenant_id: '' }
+    expect([tenant_id, user_id, rest]).toEqual(['happy', email_hash, {}])
+    expect(email_hash).toMatch(/^[\w-]{43}$/)
+    expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(provider.calls[0]?.input.AuthParameters.USERNAME).toBe('jane@happy.example')
+  })
+
+  test('logs in anew each time, whatever key is sent along', async () => {
+    const headers = { 'Idempotency-Key': 'same' }
+    const first = await login('keyed@happy.example', password, headers)
+    const again = await login('keyed@happy.example', password, headers)
+    expect(again.json.refresh_token).not.toBe(first.json.refresh_token)
+    expect(again.headers).not.toHaveProperty('Idempotency-Status')
+  })
+})
+
+describe('whoever may not log in', () => {
+  test.each([
+    ['with a wrong password', 'jane@acme.example', 'wrong', '401 AUTH.invalid_credentials'],
+    ['with an e-mail that nobody has', 'unknown-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['who never confirmed', 'unconfirmed-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['after too many wrong passwords', 'locked-1@acme.example', password, '403 POLICY.account.locked'],
+    ['who was disabled', 'disabled-1@acme.example', password, '403 POLICY.account.locked'],
+    ['who belongs to no tenant', 'homeless-1@acme.example', password, '403 POLICY.account.locked'],
+    ['whose password was reset', 'reset-1@acme.example', password, '403 POLICY.password.change_required'],
+    [
+      'with a temporary password',
+      'temporary-1@acme.example',
+      password,
+      '403 POLICY.password.change_required',
+    ],
+    ['without the second factor', 'totp-1@acme.example', password, '403 POLICY.mfa.required'],
+    ['without a factor set up', 'setup-1@acme.example', password, '403 POLICY.mfa.required'],
+  ])('%s is refused', async (_, email, given, expected) => {
+    const before = (await eventsOf('public')).length
+    const answer = await login(email, given)
+    expect(told(answer)).toBe(expected)
+    expect(answer.json).not.toHaveProperty('access_token')
+    expect(provider.calls).toHaveLength(1)
+    const events = (await eventsOf('public')).slice(before)
+    expect(events.map(({ type }) => type)).toEqual(['login.fail'])
+    const { failure } = service.lines.at(-1) ?? {}
+    expect(failure?.code).toBe(answer.json.error.code)
+  })
+
+  test('is told of a factor how to prove it', async () => {
+    const { headers, json } = await login('totp-2@acme.example')
+    expect(headers['WWW-Authenticate']).toBe(
+      'Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="mfa"',
+    )
+    expect(json.error.details).toEqual({ challenge: 'SOFTWARE_TOKEN_MFA' })
+  })
+
+  test('cannot tell a wrong password from an e-mail that nobody has: neither answer, work nor event differ', async () => {
+    const outcomes = []
+    for (const email of ['jane@tell.example', 'unknown-2@tell.example']) {
+      provider.calls.length = 0
+      const before = (await eventsOf('public')).length
+      const { headers, ...answer } = await login(email, 'wrong', { 'X-Correlation-Id': 'same' })
+      const events = (await eventsOf('public')).slice(before)
+      const calls = provider.calls.map(({ operation }) => operation)
+      const shown = events.map(({ type, data }) => [type, Object.keys(data), data.tenant_id])
+      outcomes.push({ answer, headers, calls, shown })
+    }
+    expect(outcomes[1]).toEqual(outcomes[0])
+    expect(outcomes[0]?.calls).toEqual(['InitiateAuth'])
+    expect(outcomes[0]?.headers['WWW-Authenticate']).toBe('Bearer realm="commerce-api"')
+  })
+})
+
+describe('a password', () => {
+  test('of any characters reaches the provider as it is', async () => {
+    const anyPassword = fc.string({ unit: 'binary', minLength: 1, maxLength: 256 })
+    await fc.assert(
+      fc.asyncProperty(anyPassword, async (given) => {
+        provider.calls.length = 0
+        expect((await login(`any-${callers++}@acme.example`, given)).status).toBe(401)
+        expect(provider.calls[0]?.input.AuthParameters.PASSWORD).toBe(given)
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test.each([
+    ['of 256 characters', '🔑'.repeat(256), '401 AUTH.invalid_credentials'],
+    ['that is longer', '🔑'.repeat(257), '400 VALIDATION.field.length'],
+    ['that is empty', '', '400 VALIDATION.field.length'],
+  ])('%s', async (_, given, expected) => {
+    const answer = await login('long@acme.example', given)
+    expect(told(answer)).toBe(expected)
+    expect(answer.body).not.toContain('🔑')
+  })
+
+  test.each(['jane', 'a b@acme.example', ''])('of %j is not asked for', async (email) => {
+    expect(told(await login(email))).toBe('400 VALIDATION.email')
+    expect(provider.calls).toEqual([])
+  })
+})

@@ -1,0 +1,82 @@
+import { afterAll, expect, test } from '@jest/globals'
+import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
+import { addClaims } from '#shared/login/add-claims.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { fillWindows } from '#test/login/fill-window.ts'
+import { clientId, password } from '#test/support/identity-provider/cognito-users.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { otherSettings } from '#test/support/settings.ts'
+
+/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+afterAll(() => provider.stop())
+const services = await Promise.all([startService(), startService({ settings: otherSettings })])
+const both = <T>(ask: (service: Service) => Promise<T>) => Promise.all(services.map(ask))
+const post = (service: Service, path: string, body: unknown) => service.call({ method: 'POST', path, body })
+const login = (service: Service, email: string) => post(service, '/login', { email, password })
+
+test('login.shape', async () => {
+  const answers = await both((service) => login(service, 'shape@acme.example'))
+  expect(answers.map(({ status, json }) => [status, Object.keys(json)])).toEqual([
+    [200, ['access_token', 'token_type', 'expires_in', 'refresh_token']],
+    [201, ['access_token', 'expires_in']],
+  ])
+})
+
+test('login.provider', async () => {
+  await both((service) => login(service, 'flow@acme.example'))
+  const flows = provider.calls.flatMap(({ input }) =>
+    input.AuthParameters?.USERNAME === 'flow@acme.example' ? [input.AuthFlow] : [],
+  )
+  expect(flows).toEqual(services.map(({ settings }) => settings['login.provider'].flow))
+})
+
+test('passwordReset.shape', async () => {
+  const answers = await both((service) => post(service, '/password/reset', { email: 'a@acme.example' }))
+  expect(answers.map(({ status, json }) => [status, json])).toEqual([
+    [202, { message_id: expect.any(String) }],
+    [200, {}],
+  ])
+})
+
+test('login.captcha', async () => {
+  const details = await both(async (service) => {
+    await login(service, 'captcha@acme.example')
+    await fillWindows(service.tableName, Array(50).fill(Date.now()))
+    return (await login(service, 'captcha@acme.example')).json.error.details
+  })
+  expect(details).toEqual([{ captcha_required: true }, { puzzle_required: true }])
+})
+
+test('login.scopes, under the claims that auth.scopeClaim and auth.roleClaim name', async () => {
+  const event = {
+    triggerSource: 'TokenGeneration_Authentication',
+    callerContext: { clientId },
+    request: { userAttributes: { sub: 's', 'custom:tenant': 'acme', 'custom:role': 'Admin' } },
+  } as unknown as PreTokenGenerationV2TriggerEvent
+  const added = await both(async ({ settings, table }) => {
+    const { response } = await addClaims(event, { settings, table, clock: systemClock, correlationId: 'c' })
+    return response.claimsAndScopeOverrideDetails
+  })
+  expect(added).toEqual([
+    {
+      accessTokenGeneration: {
+        claimsToAddOrOverride: { aud: clientId, tenant: 'acme', roles: 'Admin' },
+        scopesToAdd: ['codes:read', 'codes:write'],
+      },
+    },
+    {
+      accessTokenGeneration: {
+        claimsToAddOrOverride: { aud: clientId, tenant: 'acme', scp: 'orders:write codes:write' },
+        scopesToAdd: [],
+      },
+      groupOverrideDetails: { groupsToOverride: ['Admin'] },
+    },
+  ])
+})

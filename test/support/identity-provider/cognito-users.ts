@@ -1,0 +1,84 @@
+/** The password of every user of the double. */
+export const password = 'Correct-horse-1'
+export const clientId = 'test-client'
+
+export interface CognitoAnswer {
+  status: number
+  body: Record<string, unknown>
+}
+
+type Input = Record<string, unknown> & { ClientId?: string; AuthParameters?: Record<string, string> }
+
+const refused = (type: string, message: string): CognitoAnswer => ({
+  status: 400,
+  body: { __type: type, message },
+})
+const wrong = () => refused('NotAuthorizedException', 'Incorrect username or password.')
+const challenge = (name: string): CognitoAnswer => ({
+  status: 200,
+  body: { ChallengeName: name, Session: 'session', ChallengeParameters: {} },
+})
+
+/** What a name before the first hyphen of an e-mail does, once the password is right. */
+const special: Record<string, () => CognitoAnswer> = {
+  disabled: () => refused('NotAuthorizedException', 'User is disabled.'),
+  locked: () => refused('NotAuthorizedException', 'Password attempts exceeded'),
+  reset: () => refused('PasswordResetRequiredException', 'Password reset required for the user'),
+  temporary: () => challenge('NEW_PASSWORD_REQUIRED'),
+  totp: () => challenge('SOFTWARE_TOKEN_MFA'),
+  setup: () => challenge('MFA_SETUP'),
+}
+
+/**
+ * A user pool as Cognito's JSON interface shows it, with an app client that does not tell which users there are. Every
+ * e-mail has a user with the same password, whose tenant is the first label of its domain, but unknown-…@… has none
+ * and homeless-…@… has no tenant.
+ */
+export function cognitoUsers() {
+  const mailed: string[] = []
+
+  function initiateAuth({ AuthFlow, AuthParameters = {} }: Input): CognitoAnswer {
+    const { USERNAME: email = '', PASSWORD: given } = AuthParameters
+    if (AuthFlow !== 'USER_PASSWORD_AUTH') return refused('InvalidParameterException', 'Flow not enabled')
+    const kind = email.split('-')[0] ?? ''
+    if (kind === 'unknown') return wrong()
+    if (kind === 'unconfirmed') return refused('UserNotConfirmedException', 'User is not confirmed.')
+    if (given !== password) return wrong()
+    return special[kind]?.() ?? { status: 200, body: { AuthenticationResult: tokensOf(email, kind) } }
+  }
+
+  function forgotPassword({ Username: email }: Input): CognitoAnswer {
+    if (String(email).startsWith('disabled-'))
+      return refused('NotAuthorizedException', 'User password cannot be reset in the current state.')
+    if (String(email).startsWith('eager-'))
+      return refused('LimitExceededException', 'Attempt limit exceeded, please try after some time.')
+    if (!String(email).startsWith('unknown-')) mailed.push(String(email))
+    const details = { AttributeName: 'email', DeliveryMedium: 'EMAIL', Destination: 'x***@e***' }
+    return { status: 200, body: { CodeDeliveryDetails: details } }
+  }
+
+  return {
+    /** Whom a mail was sent to, oldest first. */
+    mailed,
+    answerTo(operation: string, input: Input): CognitoAnswer {
+      if (input.ClientId !== clientId) return refused('ResourceNotFoundException', 'No such client.')
+      if (operation === 'InitiateAuth') return initiateAuth(input)
+      if (operation === 'ForgotPassword') return forgotPassword(input)
+      return refused('UnknownOperationException', operation)
+    },
+  }
+}
+
+function tokensOf(email: string, kind: string) {
+  const [tenant] = (email.split('@')[1] ?? '').split('.')
+  const claims = { sub: `sub-of-${email.length}`, ...(kind !== 'homeless' && { tenant }), canary: 'CANARY' }
+  const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
+  const token = (use: string) => `canary-header-${use}.${payload}.canary-signature-${crypto.randomUUID()}`
+  return {
+    AccessToken: token('access'),
+    IdToken: token('id'),
+    RefreshToken: token('refresh'),
+    TokenType: 'Bearer',
+    ExpiresIn: 3600,
+  }
+}

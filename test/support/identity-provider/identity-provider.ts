@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CognitoAnswer, cognitoUsers } from './cognito-users.ts'
+
+/** One request as it came. */
+export interface ProviderCall {
+  operation: string
+  // biome-ignore lint/suspicious/noExplicitAny: each operation has an input of its own
+  input: any
+}
+
+/** What goes wrong with a request: nothing is answered; the connection is reset; it takes so long; or this is said. */
+export type ProviderFault = 'lose' | 'reset' | { milliseconds: number } | CognitoAnswer
+
+export interface IdentityProviderDouble {
+  endpoint: string
+  /** All requests that came, oldest first. */
+  calls: ProviderCall[]
+  /** Whom a mail was sent to, oldest first. */
+  mailed: string[]
+  /** Asked for each request; may be replaced at any time. */
+  faults: (call: ProviderCall) => ProviderFault | undefined
+  stop(): Promise<void>
+}
+
+/** Speaks the few operations of Cognito's JSON interface that the service calls, on loopback (see `cognitoUsers`). */
+export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
+  const users = cognitoUsers()
+  const calls: ProviderCall[] = []
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, operation = ''] = String(request.headers['x-amz-target']).split('.')
+    const call = { operation, input: JSON.parse(await text(request)) }
+    calls.push(call)
+    const fault = double.faults(call)
+    if (fault === 'reset') return void response.socket?.resetAndDestroy()
+    if (fault === 'lose') return
+    if (fault && 'milliseconds' in fault) await sleep(fault.milliseconds, undefined, { ref: false })
+    const told = fault && 'status' in fault ? fault : users.answerTo(operation, call.input)
+    response.writeHead(told.status, { 'Content-Type': 'application/x-amz-json-1.1' })
+    response.end(JSON.stringify(told.body))
+  }
+
+  const double: IdentityProviderDouble = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    mailed: users.mailed,
+    faults: () => undefined,
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+  return double
+}
+
+/** The service of this process calls this double from now on; its client is made at its first call. */
+export function useIdentityProvider({ endpoint }: IdentityProviderDouble): void {
+  process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
+}
