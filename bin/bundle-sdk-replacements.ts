@@ -49,6 +49,7 @@ const services = {
   eventbridge: endpointOf('events'),
   s3: bucketEndpoint,
   'secrets-manager': endpointOf('secretsmanager'),
+  sfn: endpointOf('states'),
   sqs: endpointOf('sqs'),
 }
 

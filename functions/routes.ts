@@ -12,6 +12,9 @@ import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
 import { route as updateCode } from './codes/update-code/route.ts'
 import { route as verifyDiscount } from './discounts/verify-discount/route.ts'
 import { route as readHealth } from './health/read-health/route.ts'
+import { route as createImport } from './imports/create-import/route.ts'
+import { route as cancelOperation } from './operations/cancel-operation/route.ts'
+import { route as readOperation } from './operations/read-operation/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
@@ -45,6 +48,9 @@ export const routes: readonly RouteEntry[] = [
   { route: importCodes as Route, folder: 'codes/import-codes' },
   { route: bulkUpdateCodes as Route, folder: 'codes/bulk-update-codes' },
   { route: verifyDiscount as Route, folder: 'discounts/verify-discount' },
+  { route: createImport as Route, folder: 'imports/create-import' },
+  { route: readOperation as Route, folder: 'operations/read-operation' },
+  { route: cancelOperation as Route, folder: 'operations/cancel-operation' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 

@@ -2,7 +2,12 @@ import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 /** What a function that nobody calls may do beyond what those of requests may. */
-export type ConsumerUse = 'bus.publish' | 'queues.send' | `queue.${TaskQueue}`
+export type ConsumerUse =
+  | 'bus.publish'
+  | 'queues.send'
+  | `queue.${TaskQueue}`
+  | 'imports.start'
+  | 'imports.look'
 
 /** A function that AWS invokes for something other than a request. */
 export interface Subscription {
@@ -31,7 +36,8 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Queue the work that goes on after a commit',
     source: { stream: 'tasks' },
     uses: ['queues.send'],
-    breaks: 'What goes on after a request stands still: received events are kept, but not handled.',
+    breaks:
+      'What goes on after a request stands still: received events are kept, but not handled; imports begin late.',
   },
   {
     name: 'webhooks.handle',
@@ -40,6 +46,22 @@ export const subscriptions: readonly Subscription[] = [
     source: { queue: 'webhooks' },
     uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'queue.webhooks'],
     breaks: 'Orders, refunds and carts do not follow what other services tell.',
+  },
+  {
+    name: 'imports.start',
+    folder: 'imports/start-import',
+    description: 'Start the workflow of an import',
+    source: { queue: 'imports' },
+    uses: ['imports.start', 'queue.imports'],
+    breaks: 'Imports are taken, but begin late.',
+  },
+  {
+    name: 'operations.end-abandoned',
+    folder: 'operations/end-abandoned',
+    description: 'End operations whose workflow is gone',
+    source: 'every.minute',
+    uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.look'],
+    breaks: 'Imports whose workflow was stopped are told as running.',
   },
   {
     name: 'intents.finish',

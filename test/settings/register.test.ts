@@ -26,6 +26,7 @@ const tests = textOf(
   'test/settings/code-changes.test.ts',
   'test/settings/code-call-changes.test.ts',
   'test/settings/money-changes.test.ts',
+  'test/settings/import-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )

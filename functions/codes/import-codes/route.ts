@@ -15,7 +15,7 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   body: () => v.string(),
-  bodyType: 'text/csv',
+  bodyTypes: () => ['text/csv'],
   bodyBytes: (settings) => settings['codes.import'].maxBytes,
   reply: { status: () => 207, schema: BulkView },
   errors: [

@@ -10,12 +10,20 @@ export type Use =
   | 'table.find'
   | 'table.write'
   | 'table.update'
+  | 'table.insert'
   | 'table.delete'
   | 'secret.read'
   | 'secret.payments'
   | 'secret.webhooks'
   | 'files.write'
   | 'files.link'
+  | 'imports.write'
+  | 'imports.read'
+  | 'rejects.write'
+  | 'rejects.read'
+
+/** What a body may be sent as. A text body comes as a string. */
+export type BodyType = 'application/json' | 'text/csv'
 
 /** One operation of the service as data: read by its handler, the infrastructure, the API description and the tests. */
 export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
@@ -50,9 +58,10 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   bodyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
-  body?: (settings: Settings) => Body
-  /** Of the body; JSON unless it says otherwise. A text body comes as a string. */
-  bodyType?: 'text/csv'
+  /** The schema of its body, for each of its types. */
+  body?: (settings: Settings, type: BodyType) => Body
+  /** What its body may be sent as; JSON unless it says otherwise. */
+  bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
@@ -106,6 +115,13 @@ export function pathVariables(path: string): string[] {
 
 export function hasBody(route: Pick<Route, 'method'>): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
+}
+
+export function bodyTypesOf(
+  { bodyTypes }: Pick<Route, 'bodyTypes'>,
+  settings: Settings,
+): readonly BodyType[] {
+  return bodyTypes?.(settings) ?? ['application/json']
 }
 
 /** The largest body that a request of this route may have, in bytes. */

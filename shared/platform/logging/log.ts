@@ -14,6 +14,11 @@ export type LogCode =
   | 'EVENT_NOT_HANDLED'
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
+  | 'IMPORT_NOT_STARTED'
+  | 'IMPORT_STEP_DONE'
+  | 'IMPORT_STEP_FAILED'
+  | 'OPERATIONS_ENDED'
+  | 'OPERATIONS_LEFT'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {

@@ -6,6 +6,7 @@ import type { Settings } from '../../settings/register.ts'
  */
 export const taskQueues = {
   webhooks: { attempts: (settings) => settings['webhooks.maxAttempts'] },
+  imports: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
 
 export type TaskQueue = keyof typeof taskQueues
