@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { importsOverHttp } from './imports-over-http.ts'
 import { schemathesis } from './schemathesis.ts'
 
 let service: Deployment
@@ -29,6 +30,7 @@ const place = (key: string, options: Send = {}) =>
   })
 
 describe('discount codes over HTTP on the deployed stack', () => codesOverHttp(() => service))
+describe('imports over HTTP on the deployed stack', () => importsOverHttp(() => service))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {
