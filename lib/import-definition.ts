@@ -1,4 +1,5 @@
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { workflowSeconds } from '#shared/operations/end-abandoned.ts'
 
 /** Chunks at once: some ten thousand rows a second, within what a new table takes. */
 const chunksAtOnce = 20
@@ -33,6 +34,7 @@ export function importDefinition(functionArns: Readonly<Record<ImportStep, strin
   })
   return {
     Comment: 'Imports a file of customers',
+    TimeoutSeconds: workflowSeconds,
     StartAt: 'Prepare',
     States: {
       Prepare: { ...task('prepare'), ...otherwiseFail, ResultPath: '$.prepared', Next: 'What next' },

@@ -1,19 +1,18 @@
-import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import { ArnFormat, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import { DefinitionBody, LogLevel, StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import { workflowSeconds } from '#shared/operations/end-abandoned.ts'
 import { importFolder } from '#shared/platform/files/file-store.ts'
 import { acknowledgeFolder, type NamedMachine } from './grants.ts'
 import { importDefinition } from './import-definition.ts'
-import type { Stage as ServiceStage } from './stage.ts'
+import type { Stage } from './stage.ts'
 import type { WorkingStep } from './step-functions.ts'
 
 export interface ImportMachineProps {
-  stage: ServiceStage
+  stage: Stage
   files: Bucket
   steps: readonly WorkingStep[]
 }
@@ -32,7 +31,6 @@ export function importMachine(scope: Construct, { stage, files, steps }: ImportM
   const machine = new StateMachine(scope, 'ImportMachine', {
     stateMachineName,
     definitionBody: DefinitionBody.fromString(Stack.of(scope).toJsonString(definition)),
-    timeout: Duration.seconds(workflowSeconds),
     tracingEnabled: true,
     role,
     logs: {

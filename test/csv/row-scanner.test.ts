@@ -91,6 +91,9 @@ describe('rows read one by one', () => {
   })
 
   test('take their columns from the header', () => {
-    expect(readHeader(' Email ,"NAME"', { required: ['email'], ignored: ['name'] })).toEqual(['email', 'name'])
+    expect(readHeader(' Email ,"NAME"', { required: ['email'], ignored: ['name'] })).toEqual([
+      'email',
+      'name',
+    ])
   })
 })

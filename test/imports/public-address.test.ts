@@ -19,10 +19,43 @@ describe('an address', () => {
 
   test.each([
     ...['0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '127.0.0.1', '127.255.255.254', '169.254.169.254'],
-    ...['172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.2.1', '192.168.1.1', '198.18.0.1', '198.51.100.1'],
-    ...['203.0.113.1', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255', '168.63.129.16', '100.100.100.200'],
-    ...['::', '::1', '::127.0.0.1', '::ffff:10.0.0.1', '::ffff:169.254.169.254', 'fe80::1', 'fec0::1', 'fc00::1'],
-    ...['fd00:ec2::254', 'ff02::1', '64:ff9b::7f00:1', '64:ff9b:1::1', '2002:7f00:1::', '2001::1', '2001:db8::1'],
+    ...[
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.0.0.1',
+      '192.0.2.1',
+      '192.168.1.1',
+      '198.18.0.1',
+      '198.51.100.1',
+    ],
+    ...[
+      '203.0.113.1',
+      '224.0.0.1',
+      '239.1.1.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '168.63.129.16',
+      '100.100.100.200',
+    ],
+    ...[
+      '::',
+      '::1',
+      '::127.0.0.1',
+      '::ffff:10.0.0.1',
+      '::ffff:169.254.169.254',
+      'fe80::1',
+      'fec0::1',
+      'fc00::1',
+    ],
+    ...[
+      'fd00:ec2::254',
+      'ff02::1',
+      '64:ff9b::7f00:1',
+      '64:ff9b:1::1',
+      '2002:7f00:1::',
+      '2001::1',
+      '2001:db8::1',
+    ],
     ...['100::1', '3fff::1', 'fe80::1%eth0', '::ffff:0:127.0.0.1', 'nonsense', ''],
   ])('%s is none of the public internet', (address) => expect(isPublicAddress(address)).toBe(false))
 })
@@ -75,16 +108,24 @@ describe('a file_url', () => {
     const numeral = (value: number, base: number) =>
       base === 8 ? `0${value.toString(8)}` : base === 16 ? `0x${value.toString(16)}` : String(value)
     fc.assert(
-      fc.property(octets, written, fc.integer({ min: 1, max: 4 }), fc.boolean(), (parts, bases, count, dot) => {
-        // The last number of a short form stands for all octets that are left.
-        const last = parts.slice(count - 1).reduce((sum, octet) => sum * 256 + octet, 0)
-        const numbers = [...parts.slice(0, count - 1), last]
-        const host = numbers.map((value, index) => numeral(value, bases[index] as number)).join('.')
-        expect(attempt(`https://${host}${dot ? '.' : ''}/`)).toEqual(refused('VALIDATION.url.private_range'))
-        const hex = parts.map((octet) => octet.toString(16).padStart(2, '0')).join('')
-        const mapped = `[::ffff:${hex.slice(0, 4)}:${hex.slice(4)}]`
-        expect(attempt(`https://${mapped}/`)).toEqual(refused('VALIDATION.url.private_range'))
-      }),
+      fc.property(
+        octets,
+        written,
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        (parts, bases, count, dot) => {
+          // The last number of a short form stands for all octets that are left.
+          const last = parts.slice(count - 1).reduce((sum, octet) => sum * 256 + octet, 0)
+          const numbers = [...parts.slice(0, count - 1), last]
+          const host = numbers.map((value, index) => numeral(value, bases[index] as number)).join('.')
+          expect(attempt(`https://${host}${dot ? '.' : ''}/`)).toEqual(
+            refused('VALIDATION.url.private_range'),
+          )
+          const hex = parts.map((octet) => octet.toString(16).padStart(2, '0')).join('')
+          const mapped = `[::ffff:${hex.slice(0, 4)}:${hex.slice(4)}]`
+          expect(attempt(`https://${mapped}/`)).toEqual(refused('VALIDATION.url.private_range'))
+        },
+      ),
     )
   })
 

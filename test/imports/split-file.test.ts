@@ -103,7 +103,11 @@ describe('a file is refused as a whole', () => {
     ['without the column that is required', Buffer.from('name\nAnn\n'), 'VALIDATION.csv.header'],
     ['whose header is broken', Buffer.from('"email"x,name\n'), 'VALIDATION.csv.malformed'],
     ['whose header does not end', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
-    ['that is not UTF-8', Buffer.from('email\nj\xfcrgen@example.com\n', 'latin1'), 'VALIDATION.body.encoding'],
+    [
+      'that is not UTF-8',
+      Buffer.from('email\nj\xfcrgen@example.com\n', 'latin1'),
+      'VALIDATION.body.encoding',
+    ],
     ['that ends within a character', Buffer.from('email\n\xc3', 'latin1'), 'VALIDATION.body.encoding'],
   ])('%s', async (_, file, code) => {
     for (const pieces of [1, 3, 1000]) {
