@@ -152,7 +152,8 @@ describe('an upload', () => {
       },
     })
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
-    expect(new Set(seen).size).toBeGreaterThan(3)
+    // Before the first chunk, after some and after all: neighbours may end together.
+    expect(new Set(seen).size).toBeGreaterThanOrEqual(3)
     const { json } = await service.read('large', id)
     expect(json.result.counts).toEqual({ total: 1001, succeeded: 991, failed: 10 })
     expect(await service.customers('large')).toHaveLength(991)
