@@ -51,6 +51,7 @@ const services = {
   s3: bucketEndpoint,
   'secrets-manager': endpointOf('secretsmanager'),
   sesv2: endpointOf('email'),
+  sfn: endpointOf('states'),
   sqs: endpointOf('sqs'),
 }
 

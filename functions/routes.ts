@@ -12,8 +12,11 @@ import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
 import { route as updateCode } from './codes/update-code/route.ts'
 import { route as verifyDiscount } from './discounts/verify-discount/route.ts'
 import { route as readHealth } from './health/read-health/route.ts'
+import { route as createImport } from './imports/create-import/route.ts'
 import { route as resetPassword } from './login/reset-password/route.ts'
 import { route as signIn } from './login/sign-in/route.ts'
+import { route as cancelOperation } from './operations/cancel-operation/route.ts'
+import { route as readOperation } from './operations/read-operation/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
@@ -53,6 +56,9 @@ export const routes: readonly RouteEntry[] = [
   { route: verifyCode as Route, folder: 'otp/verify-code' },
   { route: signIn as Route, folder: 'login/sign-in' },
   { route: resetPassword as Route, folder: 'login/reset-password' },
+  { route: createImport as Route, folder: 'imports/create-import' },
+  { route: readOperation as Route, folder: 'operations/read-operation' },
+  { route: cancelOperation as Route, folder: 'operations/cancel-operation' },
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 

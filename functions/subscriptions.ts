@@ -2,7 +2,13 @@ import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 /** What a function that nobody calls may do beyond what those of requests may. */
-export type ConsumerUse = 'bus.publish' | 'queues.send' | 'mail.send' | `queue.${TaskQueue}`
+export type ConsumerUse =
+  | 'bus.publish'
+  | 'queues.send'
+  | `queue.${TaskQueue}`
+  | 'imports.start'
+  | 'imports.look'
+  | 'mail.send'
 
 /** A function that AWS invokes for something other than a request. */
 export interface Subscription {
@@ -35,7 +41,7 @@ export const subscriptions: readonly Subscription[] = [
     source: { stream: 'tasks' },
     uses: ['queues.send'],
     breaks:
-      'What goes on after a request stands still: received events are kept, but not handled, and no mail is sent.',
+      'What goes on after a request stands still: received events are kept, but not handled, no mail is sent, and imports begin late.',
   },
   {
     name: 'webhooks.handle',
@@ -60,6 +66,22 @@ export const subscriptions: readonly Subscription[] = [
       'mail.send',
     ],
     breaks: 'Nobody gets the one-time code that they asked for, so nobody can log in with one.',
+  },
+  {
+    name: 'imports.start',
+    folder: 'imports/start-import',
+    description: 'Start the workflow of an import',
+    source: { queue: 'imports' },
+    uses: ['imports.start', 'queue.imports'],
+    breaks: 'Imports are taken, but begin late.',
+  },
+  {
+    name: 'operations.end-abandoned',
+    folder: 'operations/end-abandoned',
+    description: 'End operations whose workflow is gone',
+    source: 'every.minute',
+    uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.look'],
+    breaks: 'Imports whose workflow was stopped are told as running.',
   },
   {
     name: 'intents.finish',

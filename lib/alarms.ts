@@ -12,6 +12,7 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Topic } from 'aws-cdk-lib/aws-sns'
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -20,6 +21,7 @@ import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { preflight } from './function-entries.ts'
 import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
+import type { WorkingStep } from './step-functions.ts'
 
 export interface AlarmsProps {
   stage: Stage
@@ -28,13 +30,16 @@ export interface AlarmsProps {
   endpoints: readonly Endpoint[]
   preflightHandler: IFunction
   consumers: readonly Consumer[]
+  steps: readonly WorkingStep[]
+  /** The workflow of imports. */
+  machine: StateMachine
 }
 
 const fiveMinutes = Duration.minutes(5)
 
 /** Alarms in the words of those who lose something, on a topic to which whoever runs the stage subscribes. */
 export function alarms(scope: Construct, props: AlarmsProps): void {
-  const { stage, settings, api, endpoints, preflightHandler, consumers } = props
+  const { stage, settings, api, endpoints, preflightHandler, consumers, steps, machine } = props
   const raise = alarmMaker(scope, stage)
   for (const { route, handler } of endpoints) {
     const id = pascalCase(route.operation)
@@ -50,6 +55,26 @@ export function alarms(scope: Construct, props: AlarmsProps): void {
   const preflightErrors = preflightHandler.metricErrors({ period: fiveMinutes })
   raise(`${pascalCase(preflight.name)}Failing`, preflight.breaks, { metric: preflightErrors, above: 2 })
   for (const consumer of consumers) alarmsOfConsumer(raise, consumer)
+  for (const { entry, handler } of steps) {
+    const metric = handler.metricErrors({ period: fiveMinutes })
+    // A step is tried again, and one failure is no loss.
+    raise(`${pascalCase(entry.name)}Failing`, entry.breaks, { metric, above: 2 })
+  }
+  raise('ImportMachineFailing', 'An import did not come to its end by itself; it is ended within a minute.', {
+    metric: endedBadly(machine),
+    above: 0,
+  })
+}
+
+/** Runs that ended otherwise than by their last step: that step says itself what went wrong. */
+function endedBadly(machine: StateMachine): IMetric {
+  const usingMetrics = {
+    m0: machine.metricFailed({ period: fiveMinutes }),
+    m1: machine.metricTimedOut({ period: fiveMinutes }),
+    m2: machine.metricAborted({ period: fiveMinutes }),
+  }
+  const expression = 'FILL(m0, 0) + FILL(m1, 0) + FILL(m2, 0)'
+  return new MathExpression({ expression, usingMetrics, period: fiveMinutes, label: 'runs ended badly' })
 }
 
 function alarmsOfConsumer(raise: Raise, { subscription, handler, deadLetters }: Consumer): void {

@@ -1,6 +1,7 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
+import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
@@ -11,10 +12,12 @@ import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import type { FunctionCodes } from './function-entries.ts'
+import { importMachine } from './import-machine.ts'
 import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
+import { stepFunctions } from './step-functions.ts'
 import { userPool } from './user-pool.ts'
 import { webAcl } from './web-acl.ts'
 import { workQueues } from './work-queues.ts'
@@ -37,7 +40,7 @@ export class CommerceStack extends Stack {
     const secret = deploymentSecret(this, stage)
     const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
-    const files = filesBucket(this, stage)
+    const files = filesBucket(this, stage, settings)
     const queues = workQueues(this, settings)
     const mail = mailIdentity(this, settings)
     const users = userPool(this, stage, settings)
@@ -49,10 +52,22 @@ export class CommerceStack extends Stack {
 
     if (stage.filtersRequests) webAcl(this, api, stage)
 
-    const consuming = consumers(this, { stage, codes, resources, subscriptions })
+    const working = stepFunctions(this, { stage, codes, resources, steps })
+    const machine = importMachine(this, { stage, files, steps: working })
+    const withMachine = { ...resources, importMachine: machine }
+    const consuming = consumers(this, { stage, codes, resources: withMachine, subscriptions })
 
     if (stage.raisesAlarms)
-      alarms(this, { stage, settings, api, endpoints, preflightHandler, consumers: consuming })
+      alarms(this, {
+        stage,
+        settings,
+        api,
+        endpoints,
+        preflightHandler,
+        consumers: consuming,
+        steps: working,
+        machine: machine.machine,
+      })
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: api.url })

@@ -1,12 +1,16 @@
 import { Duration, Validations } from 'aws-cdk-lib'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
-import { exportFolder } from '#shared/platform/files/file-store.ts'
+import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
-/** The bucket for what is too large for an answer: each file is fetched by a link, and deleted a day later. */
-export function filesBucket(scope: Construct, stage: Stage): Bucket {
+/**
+ * The bucket for what is too large for an answer or a message. Exports are fetched by a link and deleted a day later;
+ * so are files to be imported, which hold people's data; what was refused of them lies as long as its operation.
+ */
+export function filesBucket(scope: Construct, stage: Stage, settings: Settings): Bucket {
   const bucket = new Bucket(scope, 'Files', {
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -14,6 +18,12 @@ export function filesBucket(scope: Construct, stage: Stage): Bucket {
     encryption: BucketEncryption.S3_MANAGED,
     lifecycleRules: [
       { id: 'exports', prefix: exportFolder, expiration: Duration.days(1) },
+      { id: 'imports', prefix: importFolder, expiration: Duration.days(1) },
+      {
+        id: 'rejects',
+        prefix: rejectFolder,
+        expiration: Duration.days(settings['operations.retentionDays']),
+      },
       { id: 'unfinished', abortIncompleteMultipartUploadAfter: Duration.days(1) },
     ],
     removalPolicy: removalOf(stage),
@@ -21,7 +31,7 @@ export function filesBucket(scope: Construct, stage: Stage): Bucket {
   Validations.of(bucket).acknowledge({
     id: 'AwsSolutions-S1',
     reason:
-      'The service audits each export itself, and a bucket of access logs would hold for long who fetched what lives for a day.',
+      'The service audits each export and import itself, and a bucket of access logs would hold for long who fetched what lives for a day.',
   })
   return bucket
 }

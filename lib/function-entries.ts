@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { functionOf, routes } from '#functions/routes.ts'
+import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 
 /** The function that answers OPTIONS on every path. */
@@ -13,7 +14,7 @@ const functions = join(import.meta.dirname, '../functions')
 
 /** Every function that is deployed: its name, which is its operation for a route, to its entry file. */
 export function functionEntries(): Record<string, string> {
-  const named = [...routes.map(functionOf), ...subscriptions, preflight]
+  const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight]
   return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))
 }
 

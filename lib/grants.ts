@@ -1,19 +1,26 @@
-import { Stack, Validations } from 'aws-cdk-lib'
+import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { EmailIdentity } from 'aws-cdk-lib/aws-ses'
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
-import { exportFolder } from '#shared/platform/files/file-store.ts'
+import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
+
+/** A state machine, with the name that its runs are known under. */
+export interface NamedMachine {
+  machine: StateMachine
+  name: string
+}
 
 /** What the functions of one deployment work on. */
 export interface Resources {
@@ -25,6 +32,8 @@ export interface Resources {
   queues: WorkQueues
   mail: EmailIdentity
   users: Users
+  /** Made of functions itself, so that these cannot use it. */
+  importMachine?: NamedMachine
 }
 
 /** Everything that a function can say it uses. */
@@ -51,6 +60,10 @@ const rights = {
   },
   'table.delete': {
     actions: ['dynamodb:DeleteItem'],
+    on: ({ table }) => table.tableArn,
+  },
+  'table.insert': {
+    actions: ['dynamodb:PartiQLInsert'],
     on: ({ table }) => table.tableArn,
   },
   'secret.read': {
@@ -82,15 +95,41 @@ const rights = {
   'queue.password_resets': receiving('password_resets'),
   // Whoever knows the client may call it: there is nothing to grant.
   'pool.client': { actions: [], on: () => [] },
+  'queue.imports': receiving('imports'),
+  'imports.start': {
+    actions: ['states:StartExecution'],
+    on: (resources) => machineOf(resources).machine.stateMachineArn,
+  },
+  'imports.look': {
+    actions: ['states:DescribeExecution'],
+    on: executionsOf,
+  },
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
-    on: exportsOf,
+    on: inFolder(exportFolder),
   },
   // A link may do what the function that signed it may do.
   'files.link': {
     actions: ['s3:GetObject'],
-    on: exportsOf,
+    on: inFolder(exportFolder),
+  },
+  'imports.write': {
+    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
+    on: inFolder(importFolder),
+  },
+  'imports.read': {
+    actions: ['s3:GetObject'],
+    on: inFolder(importFolder),
+  },
+  'rejects.write': {
+    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
+    on: inFolder(rejectFolder),
+  },
+  // Through a link, too.
+  'rejects.read': {
+    actions: ['s3:GetObject'],
+    on: inFolder(rejectFolder),
   },
 } satisfies Record<Right, { actions: string[]; on: (resources: Resources) => string | string[] }>
 
@@ -99,7 +138,8 @@ export function grantUses(grantee: IFunction, uses: readonly Right[], resources:
     const { actions, on } = rights[use]
     if (actions.length > 0) Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
   }
-  if (usesFiles(uses)) acknowledgeExports(grantee, resources)
+  for (const folder of foldersOf(uses)) acknowledgeFolder(grantee, folder, resources)
+  if (uses.includes('imports.look')) acknowledgeExecutions(grantee, resources)
 }
 
 function receiving(name: TaskQueue) {
@@ -114,20 +154,59 @@ function receiving(name: TaskQueue) {
   }
 }
 
+/** The folder of the bucket that a use is about. */
+const folders: Partial<Record<Right, string>> = {
+  'files.write': exportFolder,
+  'files.link': exportFolder,
+  'imports.write': importFolder,
+  'imports.read': importFolder,
+  'rejects.write': rejectFolder,
+  'rejects.read': rejectFolder,
+}
+
+function foldersOf(uses: readonly Right[]): string[] {
+  return [...new Set(uses.flatMap((use) => folders[use] ?? []))]
+}
+
 export function usesFiles(uses: readonly Right[]): boolean {
-  return uses.includes('files.write') || uses.includes('files.link')
+  return foldersOf(uses).length > 0
 }
 
-function exportsOf({ files }: Resources): string {
-  return files.arnForObjects(`${exportFolder}*`)
+function inFolder(folder: string): (resources: Resources) => string {
+  return ({ files }) => files.arnForObjects(`${folder}*`)
 }
 
-function acknowledgeExports(handler: IFunction, { files }: Resources): void {
+export function acknowledgeFolder(
+  grantee: { role?: IRole },
+  folder: string,
+  { files }: Pick<Resources, 'files'>,
+): void {
   const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
+  Validations.of(grantee.role ?? files).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}*]`,
+    reason: `An object has its name only when it is written; those of ${folder} lie in one folder, and it reaches no other.`,
+  })
+}
+
+function machineOf({ importMachine }: Resources): NamedMachine {
+  if (!importMachine) throw new Error('a step of the workflow cannot use the workflow')
+  return importMachine
+}
+
+function executionsOf(resources: Resources): string {
+  return Stack.of(resources.table).formatArn({
+    service: 'states',
+    resource: 'execution',
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    resourceName: `${machineOf(resources).name}:*`,
+  })
+}
+
+function acknowledgeExecutions(handler: IFunction, resources: Resources): void {
   Validations.of(handler.role ?? handler).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${exportFolder}*]`,
+    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${machineOf(resources).name}:*]`,
     reason:
-      'An object has its name only when it is written; the exports lie in one folder, and it reaches no other.',
+      'A run is named by its operation when it is started; it may look at the runs of this workflow only.',
   })
 }
 

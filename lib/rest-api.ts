@@ -10,7 +10,7 @@ import {
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import { bodyTypesOf, gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
@@ -31,7 +31,7 @@ export function restApi(scope: Construct, { stage, settings, endpoints, prefligh
     description: 'The commerce service.',
     endpointTypes: [EndpointType.REGIONAL],
     // Taken byte for byte: as text, what is not valid UTF-8 would be replaced before anyone could refuse it.
-    binaryMediaTypes: bodyTypesOf(endpoints),
+    binaryMediaTypes: textTypesOf(endpoints, settings),
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
     deployOptions: {
@@ -85,8 +85,9 @@ function keepExecutionLog(scope: Construct, api: RestApi, stage: Stage): void {
   api.deploymentStage.node.addDependency(log)
 }
 
-function bodyTypesOf(endpoints: readonly Endpoint[]): string[] {
-  return [...new Set(endpoints.flatMap(({ route }) => route.bodyType ?? []))]
+function textTypesOf(endpoints: readonly Endpoint[], settings: Settings): string[] {
+  const types = endpoints.flatMap(({ route }) => bodyTypesOf(route, settings))
+  return [...new Set(types)].filter((type) => type !== 'application/json')
 }
 
 function addGatewayResponses(api: RestApi, settings: Settings): void {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
+import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorResponses } from './errors.ts'
 import { parametersOf } from './parameters.ts'
@@ -17,13 +17,16 @@ export function operation(route: Route, settings: Settings) {
     parameters: parametersOf(route, settings),
     ...(body && {
       requestBody: {
-        required: !acceptsNothing(body(settings)),
-        content: {
-          [route.bodyType ?? 'application/json']: {
-            schema: jsonSchema(body(settings)),
-            ...(example && { example: example(settings) }),
-          },
-        },
+        required: bodyTypesOf(route, settings).every((type) => !acceptsNothing(body(settings, type))),
+        content: Object.fromEntries(
+          bodyTypesOf(route, settings).map((type) => [
+            type,
+            {
+              schema: jsonSchema(body(settings, type)),
+              ...(example && { example: example(settings, type) }),
+            },
+          ]),
+        ),
       },
     }),
     responses: { ...successes(route, settings), ...errorResponses(route, settings) },

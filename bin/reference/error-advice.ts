@@ -62,6 +62,8 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'VALIDATION.csv.header': 'The first line of the file must name its columns.',
   'VALIDATION.csv.malformed': 'The file is not CSV: look for an unclosed quote.',
   'VALIDATION.csv.too_many_rows': 'The file has too many rows: split it.',
+  'VALIDATION.csv.row_too_long':
+    'A row of the file is longer than any honest one: look for an unclosed quote.',
   'VALIDATION.csv.columns': 'A row has another number of cells than the header.',
   'VALIDATION.request.invalid': 'The request is not well formed.',
   'AUTH.invalid_credentials': 'The token, key or signature is missing or not valid: get a new one.',

@@ -10,6 +10,7 @@ import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
 import { profile } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
 import { measureCosts } from './costs.ts'
+import { importsAsMarkdown, measureImports, type RowCost } from './import-costs.ts'
 import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
 import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
 import { asMarkdown, compare } from './measure.ts'
@@ -30,11 +31,13 @@ try {
   const costs = await measureCosts(dynamodb.endpoint, 25, 400)
   console.log('measuring a tenant of 100,000 codes …')
   const large = await measureLargeTenant(dynamodb.endpoint, 100_000)
+  console.log('importing customers …')
+  const imports = await measureImports(dynamodb.endpoint, 10)
   console.log('comparing with the reference …')
   const { comparison, sizes } = await compareWithReference()
   console.log('measuring latencies over HTTP on the local run …')
   const latencies = await httpLatencies()
-  await writeFile(page, asPage(costs, large, comparison, sizes, latencies))
+  await writeFile(page, asPage(costs, large, imports, comparison, sizes, latencies))
   console.log(`written to ${page}`)
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -81,6 +84,7 @@ async function compareWithReference() {
 function asPage(
   costs: Cost[],
   large: LargeCost[],
+  imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
   sizes: (readonly [string, number])[],
   latencies: RouteLatency[],
@@ -110,6 +114,7 @@ is too large for an answer here. Growth is that of the whole process, with the f
 |---|---|---|---|---|---|
 ${large.map(({ request, status, requests, readUnits, milliseconds, grownMegabytes }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${milliseconds.toFixed(0)} | ${grownMegabytes.toFixed(0)} |`).join('\n')}
 
+${importsAsMarkdown(imports)}
 ## Against the reference
 
 The reference (\`reference/handler.ts\`) places an order the usual way: AWS SDK with lib-dynamodb, Powertools logger and

@@ -12,7 +12,7 @@ export function parseField(schema: v.GenericSchema, field: string, text: unknown
   const headers = { 'content-type': 'application/json' }
   const request = { method: 'POST', path: '/', params: {}, query: [], headers, body, sourceAddress: '' }
   try {
-    const output = parseBody(request, {}, schema, localSettings) as Record<string, string>
+    const output = parseBody(request, { body: () => schema }, localSettings) as Record<string, string>
     return { stored: output[field] ?? '' }
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown

@@ -7,6 +7,7 @@ import { listen } from './bus-listener.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
 import { identityOverHttp } from './identity-over-http.ts'
+import { importsOverHttp } from './imports-over-http.ts'
 import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { referencePage } from './reference-page.ts'
@@ -33,6 +34,7 @@ const place = (key: string, options: Send = {}) =>
   })
 
 describe('discount codes over HTTP on the deployed stack', () => codesOverHttp(() => service))
+describe('imports over HTTP on the deployed stack', () => importsOverHttp(() => service))
 
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))

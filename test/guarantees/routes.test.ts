@@ -239,7 +239,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
 })
 
 describe.each(
-  all.filter((route) => hasBody(route) && !route.bodyType).map((route) => [route.operation, route] as const),
+  all.filter((route) => hasBody(route) && !route.bodyTypes).map((route) => [route.operation, route] as const),
 )('%s, of its body,', (_, route) => {
   test('refuses a field that it does not know', async () => {
     const call = await validCall(route)

@@ -8,7 +8,7 @@ import { grantUses, type Resources, type Right } from '#lib/grants.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template } = await synthesise('prod')
+const { template, settings } = await synthesise('prod')
 const [[bucketId, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
 
 describe('the bucket', () => {
@@ -58,10 +58,17 @@ describe('the bucket', () => {
     ])
   })
 
-  test('deletes exports and parts of unfinished files after a day', () => {
+  test('deletes exports, imported files and parts of unfinished files after a day, rejects with their operations', () => {
     expect(bucket.Properties.LifecycleConfiguration).toEqual({
       Rules: [
         { Id: 'exports', Status: 'Enabled', Prefix: 'exports/', ExpirationInDays: 1 },
+        { Id: 'imports', Status: 'Enabled', Prefix: 'imports/', ExpirationInDays: 1 },
+        {
+          Id: 'rejects',
+          Status: 'Enabled',
+          Prefix: 'rejects/',
+          ExpirationInDays: settings['operations.retentionDays'],
+        },
         { Id: 'unfinished', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
       ],
     })
@@ -108,7 +115,7 @@ describe('rights', () => {
 /** A stack of the bucket and one function that uses it so. */
 function granting(uses: Right[]) {
   const stack = new Stack(new App(), 'granting')
-  const files = filesBucket(stack, stageNamed('prod'))
+  const files = filesBucket(stack, stageNamed('prod'), settings)
   const handler = new LambdaFunction(stack, 'Handler', {
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,

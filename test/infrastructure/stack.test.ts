@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
+import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { functionEntries, preflight } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
 import { pascalCase } from '#lib/service-function.ts'
+import { importSteps } from '#shared/imports/import-steps.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
@@ -17,6 +19,7 @@ const functions = [
     return { name, uses: [...new Set(entries.flatMap(({ route }) => route.uses))] }
   }),
   ...subscriptions.map(({ name, uses }) => ({ name, uses })),
+  ...steps.map(({ name, uses }) => ({ name, uses })),
   { name: preflight.name, uses: [] },
 ] as { name: string; uses: Right[] }[]
 
@@ -90,7 +93,8 @@ describe('functions', () => {
       TracingConfig: { Mode: 'Active' },
       Handler: 'index.handler',
     })
-    expect(built.Timeout).toBeLessThanOrEqual(30)
+    const step = steps.find((one) => one.name === name)?.step
+    expect(built.Timeout).toBeLessThanOrEqual(step ? importSteps[step].seconds + 5 : 30)
     const logs = template.toJSON().Resources[referenceOf(built.LoggingConfig.LogGroup)]
     expect(logs.Properties.RetentionInDays).toBe(180)
   })
@@ -110,14 +114,17 @@ describe('functions', () => {
     const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
     const told = Object.keys(built.Environment.Variables)
     expect(told.includes('SECRET_ARN')).toBe(uses.includes('secret.read'))
-    expect(told.includes('FILES_BUCKET')).toBe(uses.includes('files.write') || uses.includes('files.link'))
+    expect(told.includes('FILES_BUCKET')).toBe(
+      uses.some((use) => /^(files|rejects)\.|^imports\.(read|write)$/.test(use)),
+    )
+    expect(told.includes('IMPORT_MACHINE_ARN')).toBe(uses.includes('imports.start'))
   })
 
   test('every log ends', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup')
     expect(groups.filter(([, { Properties }]) => Properties.RetentionInDays !== 180)).toEqual([])
-    // One for each function, the gateway's access log and its execution log, and that of the web ACL.
-    expect(groups).toHaveLength(functions.length + 3)
+    // One for each function, the gateway's access log and its execution log, those of the web ACL and of the workflow.
+    expect(groups).toHaveLength(functions.length + 4)
   })
 })
 
@@ -153,6 +160,10 @@ describe('rights', () => {
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
+  const machineId = resourcesOf(template, 'AWS::StepFunctions::StateMachine')[0]?.[0]
+  const inFolder = (folder: string) => ({
+    'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, `/${folder}/*`]],
+  })
   const exports = { 'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, '/exports/*']] }
 
   const receiving = (name: string): [string, unknown][] =>
@@ -160,6 +171,20 @@ describe('rights', () => {
       `sqs:${action}`,
       queueOf(name),
     ])
+  const executions = {
+    'Fn::Join': [
+      '',
+      [
+        'arn:',
+        { Ref: 'AWS::Partition' },
+        ':states:',
+        { Ref: 'AWS::Region' },
+        ':',
+        { Ref: 'AWS::AccountId' },
+        ':execution:commerce-prod-imports:*',
+      ],
+    ],
+  }
   const expected: Record<Right, [action: string, on: unknown][]> = {
     'table.read': [
       ['dynamodb:GetItem', table],
@@ -170,6 +195,7 @@ describe('rights', () => {
     'table.write': [['dynamodb:PutItem', table]],
     'table.update': [['dynamodb:UpdateItem', table]],
     'table.delete': [['dynamodb:DeleteItem', table]],
+    'table.insert': [['dynamodb:PartiQLInsert', table]],
     'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
     'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
@@ -180,11 +206,24 @@ describe('rights', () => {
     'mail.send': [['ses:SendEmail', sender]],
     'queue.password_resets': receiving('PasswordResets'),
     'pool.client': [],
+    'queue.imports': receiving('Imports'),
+    'imports.start': [['states:StartExecution', { Ref: machineId }]],
+    'imports.look': [['states:DescribeExecution', executions]],
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],
     ],
     'files.link': [['s3:GetObject', exports]],
+    'imports.write': [
+      ['s3:PutObject', inFolder('imports')],
+      ['s3:AbortMultipartUpload', inFolder('imports')],
+    ],
+    'imports.read': [['s3:GetObject', inFolder('imports')]],
+    'rejects.write': [
+      ['s3:PutObject', inFolder('rejects')],
+      ['s3:AbortMultipartUpload', inFolder('rejects')],
+    ],
+    'rejects.read': [['s3:GetObject', inFolder('rejects')]],
   }
   const ofStreams = (name: string): [string, unknown][] => [
     ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(

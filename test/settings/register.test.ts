@@ -28,6 +28,7 @@ const tests = textOf(
   'test/settings/money-changes.test.ts',
   'test/settings/identity-changes.test.ts',
   'test/settings/login-changes.test.ts',
+  'test/settings/import-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )

@@ -1,4 +1,4 @@
-import { type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
+import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
 import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Service } from './service.ts'
@@ -38,6 +38,15 @@ async function made(service: Service, tenant: string, path: string, body: unknow
 const madeCode = async (service: Service, tenant: string) => {
   const { json, headers } = await made(service, tenant, '/codes', code())
   return { params: { id: json.id as string }, etag: headers.ETag ?? '' }
+}
+
+/** An import that has not begun. */
+const madeOperation = async (service: Service, tenant: string) => {
+  const headers = { 'Content-Type': 'text/csv' }
+  const body = `email\r\n${crypto.randomUUID()}@example.com\r\n`
+  const as = { ...maker, tenant }
+  const { json } = await service.call({ method: 'POST', path: '/imports', as, headers, body })
+  return { params: { operation_id: json.operation_id as string } }
 }
 
 export const examples: Record<string, Example> = {
@@ -91,6 +100,9 @@ export const examples: Record<string, Example> = {
     const { code: text, type, name, expiry_at } = code()
     return { body: `code,type,name,expiry_at\r\n${text},${type},${name},${expiry_at}\r\n` }
   },
+  'imports.create': () => ({ body: `email\r\n${crypto.randomUUID()}@example.com\r\n` }),
+  'operations.read': madeOperation,
+  'operations.cancel': async (service, tenant) => ({ ...(await madeOperation(service, tenant)), body: {} }),
   'codes.bulk-update': async (service, tenant) => {
     const { params, etag } = await madeCode(service, tenant)
     return { body: { items: [{ id: params.id, if_match: etag, name: 'Another name' }] } }
@@ -105,7 +117,8 @@ export async function exampleOf(route: Route, service: Service, tenant: string) 
   const path = templateOf(route, service.settings).replace(/\{([a-z_]+)\}/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? 'absent'),
   )
-  const type: Record<string, string> = route.bodyType ? { 'Content-Type': route.bodyType } : {}
+  const [bodyType = ''] = bodyTypesOf(route, service.settings)
+  const type: Record<string, string> = bodyType === 'application/json' ? {} : { 'Content-Type': bodyType }
   return { path: withQuery(path, query), headers: { ...type, ...headers }, body }
 }
 

@@ -17,7 +17,7 @@ export const route = defineRoute({
   body: () => v.string(),
   example: (settings) =>
     `code,type,name,expiry_at\r\nWINTER-10,${Object.keys(settings['codes.types'])[0]},Winter sale,2099-01-01T00:00:00Z\r\n`,
-  bodyType: 'text/csv',
+  bodyTypes: () => ['text/csv'],
   bodyBytes: (settings) => settings['codes.import'].maxBytes,
   reply: { status: () => 207, schema: BulkView },
   errors: [

@@ -14,6 +14,7 @@ export const route = defineRoute({
   // More than five a minute over ten minutes, wherever these begin.
   throttle: () => ({ limit: 50, windowSeconds: 600, by: ['source', 'body.email'] }),
   body: () => ResetRequested,
+  example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
   openPoints: ['login.provider', 'passwordReset.shape'],

@@ -23,6 +23,7 @@ export const route = defineRoute({
     details: { [settings['login.captcha'].detail]: true },
   }),
   body: () => Credentials,
+  example: () => ({ email: 'jane@example.com', password: 'a long one, with 1 digit and Capitals' }),
   reply: { status: (settings) => settings['login.shape'].status, schema: TokensView },
   errors: [
     'VALIDATION.email',

@@ -15,6 +15,7 @@ export const route = defineRoute({
   confidential: true,
   throttle: otpThrottle,
   body: () => v.strictObject({ email: Email }),
+  example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
   errors: ['VALIDATION.email'],
   openPoints: ['otp.code', 'otp.mail', 'otp.user', 'auth.publicTenant'],

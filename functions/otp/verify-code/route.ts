@@ -19,6 +19,7 @@ export const route = defineRoute({
   payloadKilobytes: 16,
   latency: { p95: 300, p99: 800 },
   body: () => v.strictObject({ email: Email, code: v.pipe(v.string(), v.trim(), characters(1, 64)) }),
+  example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => v.strictObject({ session_id: v.string() }) },
   errors: ['VALIDATION.email', 'CODE.invalid'],
   openPoints: ['otp.code', 'otp.sessionSeconds', 'otp.user', 'auth.publicTenant'],

@@ -16,7 +16,7 @@ export interface CsvShape {
 /** Why one row was refused, in the terms of the catalogue. */
 export interface CsvRowProblem {
   code: ErrorCode
-  details: { reason: 'too_few' | 'too_many'; expected: number; actual: number }
+  details: { reason: 'too_few' | 'too_many'; expected: number; actual: number } | { reason: 'quotes' }
 }
 
 /** A data row, the first of them being 1: its cells by the name of their column, or what is wrong with it. */
@@ -43,16 +43,53 @@ export function readCsv(text: string, shape: CsvShape): CsvRow[] {
   return rows.map((cells, index) => rowOf(cells, columns, index + 1))
 }
 
+/**
+ * The columns of a header line.
+ * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
+ */
+export function readHeader(line: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
+  const [header = []] = firstRecords(line, 1)
+  return columnsOf(header, shape)
+}
+
+/**
+ * The data rows of lines that were cut at the ends of rows, blank ones left out. Nothing in them fails the others.
+ * @param first the number of the first of them
+ */
+export function readLines(lines: readonly string[], columns: readonly string[], first: number): CsvRow[] {
+  const together = recordsOf(lines.join('\n'))
+  if (together?.length === lines.length)
+    return together.map((cells, index) => rowOf(cells, columns, first + index))
+  return lines.map((line, index) => {
+    const [cells, ...others] = recordsOf(line) ?? []
+    if (cells && others.length === 0) return rowOf(cells, columns, first + index)
+    return {
+      row: first + index,
+      problem: { code: 'VALIDATION.csv.malformed', details: { reason: 'quotes' } },
+    }
+  })
+}
+
+function recordsOf(text: string): string[][] | undefined {
+  try {
+    return parse(text, { ...parsing, bom: false })
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    return undefined
+  }
+}
+
+const parsing = {
+  bom: true,
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  skip_empty_lines: true,
+}
+
 /** At most so many records, the header being one: nothing after the last of them is looked at. */
 function firstRecords(text: string, count: number): string[][] {
   try {
-    return parse(text, {
-      bom: true,
-      record_delimiter: ['\r\n', '\n', '\r'],
-      relax_column_count: true,
-      skip_empty_lines: true,
-      to: count,
-    })
+    return parse(text, { ...parsing, to: count })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
     // Not as the cause: its message quotes the cell. `records` is how many, with the header, stand before it.
@@ -60,7 +97,7 @@ function firstRecords(text: string, count: number): string[][] {
   }
 }
 
-function columnsOf(header: readonly string[], shape: CsvShape): string[] {
+function columnsOf(header: readonly string[], shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
   const columns = header.map((name) => bareCell(name).trim().toLowerCase())
   const times = new Map<string, number>()
   for (const column of columns) times.set(column, (times.get(column) ?? 0) + 1)

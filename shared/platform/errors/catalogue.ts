@@ -55,6 +55,7 @@ export const catalogue = {
   'VALIDATION.csv.malformed': invalid,
   'VALIDATION.csv.too_many_rows': invalid,
   'VALIDATION.csv.columns': invalid,
+  'VALIDATION.csv.row_too_long': invalid,
   'VALIDATION.request.invalid': invalid,
   'AUTH.invalid_credentials': { http: 401, retryable: false },
   'AUTH.token.expired': { http: 401, retryable: false },

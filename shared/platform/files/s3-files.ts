@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { AbortMultipartUploadCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import { fail } from '../errors/failure.ts'
+import { Failure, fail } from '../errors/failure.ts'
 import type { Budget } from '../limits/budget.ts'
 import type { FileStore } from './file-store.ts'
 
@@ -43,6 +43,25 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
       } catch (thrown) {
         await discard({ Bucket: bucket, Key: key, UploadId: upload.uploadId })
         if (thrown === ofChunks) throw thrown
+        throw fail(budget.signal.aborted ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause: thrown })
+      }
+    },
+
+    async *read(key, range) {
+      const command = new GetObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        ...(range && { Range: `bytes=${range.from}-${range.to - 1}` }),
+      })
+      try {
+        budget.check()
+        const { Body } = await s3Client().send(command, { abortSignal: budget.signal })
+        for await (const chunk of Body as Readable) {
+          budget.check()
+          yield chunk as Uint8Array
+        }
+      } catch (thrown) {
+        if (thrown instanceof Failure) throw thrown
         throw fail(budget.signal.aborted ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause: thrown })
       }
     },

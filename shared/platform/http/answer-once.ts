@@ -31,7 +31,8 @@ export async function answerOnce(
       expiresAt: expiryOf(passage),
     }),
   )
-  const headers = { ...answer.headers, 'Idempotency-Status': status }
+  // An endpoint may know that what it answers is not new, whatever the key.
+  const headers = { 'Idempotency-Status': status, ...answer.headers }
   const replayStatus = answer.status < 300 ? route.reply.replayStatus?.(settings) : undefined
   return { ...answer, headers, status: (status === 'replayed' && replayStatus) || answer.status }
 }

@@ -95,7 +95,7 @@ export function parseRequest(
     list,
     ifMatch: ifMatch(request, route, settings),
     reason: auditReason(request, route, settings),
-    body: route.body && parseBody(request, route, route.body(settings), settings),
+    body: route.body && parseBody(request, { ...route, body: route.body }, settings),
     caller,
     scope,
   }

@@ -11,6 +11,7 @@ export type Use =
   | 'table.find'
   | 'table.write'
   | 'table.update'
+  | 'table.insert'
   | 'table.delete'
   | 'secret.read'
   | 'secret.payments'
@@ -18,12 +19,19 @@ export type Use =
   | 'files.write'
   | 'files.link'
   | 'pool.client'
+  | 'imports.write'
+  | 'imports.read'
+  | 'rejects.write'
+  | 'rejects.read'
 
 /** How often an operation may be called, and who counts as the same caller. */
 export interface Throttle extends RateLimit {
   /** `source` is the address that the gateway was called from, `body.email` a field of the parsed body. */
   by: readonly ('source' | `body.${string}`)[]
 }
+
+/** What a body may be sent as. A text body comes as a string. */
+export type BodyType = 'application/json' | 'text/csv'
 
 /** One operation of the service as data: read by its handler, the infrastructure, the API description and the tests. */
 export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
@@ -64,11 +72,12 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   bodyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
-  body?: (settings: Settings) => Body
   /** A body to begin with, as it is sent: shown in the API description, where it can be tried. */
-  example?: (settings: Settings) => unknown
-  /** Of the body; JSON unless it says otherwise. A text body comes as a string. */
-  bodyType?: 'text/csv'
+  example?: (settings: Settings, type: BodyType) => unknown
+  /** The schema of its body, for each of its types. */
+  body?: (settings: Settings, type: BodyType) => Body
+  /** What its body may be sent as; JSON unless it says otherwise. */
+  bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
@@ -122,6 +131,13 @@ export function pathVariables(path: string): string[] {
 
 export function hasBody(route: Pick<Route, 'method'>): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
+}
+
+export function bodyTypesOf(
+  { bodyTypes }: Pick<Route, 'bodyTypes'>,
+  settings: Settings,
+): readonly BodyType[] {
+  return bodyTypes?.(settings) ?? ['application/json']
 }
 
 /** The largest body that a request of this route may have, in bytes. */

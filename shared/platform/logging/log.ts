@@ -17,6 +17,11 @@ export type LogCode =
   | 'INTENTS_LEFT'
   | 'PROVIDER_REPLAYED'
   | 'RESET_NOT_SENT'
+  | 'IMPORT_NOT_STARTED'
+  | 'IMPORT_STEP_DONE'
+  | 'IMPORT_STEP_FAILED'
+  | 'OPERATIONS_ENDED'
+  | 'OPERATIONS_LEFT'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {

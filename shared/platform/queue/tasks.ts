@@ -9,6 +9,7 @@ export const taskQueues = {
   mail: { attempts: (settings) => settings['webhooks.maxAttempts'] },
   /** With their growing pauses, five take about as long as such a mail is expected. */
   password_resets: { attempts: () => 5 },
+  imports: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
 
 export type TaskQueue = keyof typeof taskQueues

@@ -1,5 +1,6 @@
 import {
   type AttributeValue,
+  BatchExecuteStatementCommand,
   BatchGetItemCommand,
   type DynamoDBClient,
   GetItemCommand,
@@ -100,6 +101,47 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         return { index: 0, existing: existing && toItem(existing) }
       }
     },
+
+    async insertMany(items) {
+      const known: Item[] = []
+      let left = [...items]
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const command = new BatchExecuteStatementCommand({
+          Statements: left.map((item) => insertion(name, item)),
+        })
+        const { Responses = [] } = await send((abortSignal) => client.send(command, { abortSignal }))
+        const codeOf = (index: number) => Responses[index]?.Error?.Code
+        known.push(...left.filter((_, index) => codeOf(index) === 'DuplicateItem'))
+        const unable = Responses.find(({ Error: one }) => one && !passing.has(one.Code ?? ''))
+        if (unable) throw new Error(`an item could not be inserted: ${unable.Error?.Code}`)
+        left = left.filter((_, index) => {
+          const code = codeOf(index)
+          return code !== undefined && code !== 'DuplicateItem'
+        })
+      }
+      return known
+    },
+  }
+}
+
+/** Why a statement of a batch may be sent again, beside the answer that is one. */
+const passing = new Set([
+  'DuplicateItem',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+  'RequestLimitExceeded',
+  'InternalServerError',
+  'TransactionConflict',
+])
+
+/** PartiQL's INSERT never writes over an item, and a batch of them is one request: a put has no such batch. */
+function insertion(name: string, item: Item) {
+  const values = marshall(item, { removeUndefinedValues: true })
+  const members = Object.keys(values).map((attribute) => `'${attribute}': ?`)
+  return {
+    Statement: `INSERT INTO "${name}" VALUE {${members.join(', ')}}`,
+    Parameters: Object.values(values),
   }
 }
 
@@ -171,6 +213,14 @@ function expressionOf(condition: Condition): ConditionInput {
     }
   }
   const terms = new Terms('c')
+  if ('absentOrBelow' in condition) {
+    const { attribute, value } = condition.absentOrBelow
+    return {
+      ConditionExpression: `attribute_not_exists(pk) OR ${terms.name(attribute)} < ${terms.value(value)}`,
+      ExpressionAttributeNames: terms.names,
+      ExpressionAttributeValues: marshall(terms.values),
+    }
+  }
   const { matches, oneOf = {} } = condition
   const clauses = [
     ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
@@ -185,14 +235,14 @@ function expressionOf(condition: Condition): ConditionInput {
   }
 }
 
-function updateOf({ set, copy = {}, increment = [] }: Update) {
+function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
   const terms = new Terms('u')
   const clauses = [
     ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
-    ...increment.map((name) => {
+    ...[...increment.map((name) => [name, 1] as const), ...Object.entries(add)].map(([name, summand]) => {
       const attribute = terms.name(name)
-      return `${attribute} = ${attribute} + ${terms.value(1)}`
+      return `${attribute} = ${attribute} + ${terms.value(summand)}`
     }),
   ]
   return {

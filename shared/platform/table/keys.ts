@@ -31,6 +31,11 @@ export const entities = {
   cart: { shards: 1 },
   /** Gift cards and discounts of carts, by cart and what they are. */
   cart_line: { shards: 1 },
+  /** Customers by a hash of their e-mail; many, and written in bulk. */
+  customer: { shards: 8 },
+  operation: { shards: 1 },
+  /** The operation that imports a file of its tenant, by the file's hash. */
+  import_claim: { shards: 1 },
   /** One entry for each refund that succeeded. */
   ledger: { shards: 1 },
   /** Logins by one-time code. */

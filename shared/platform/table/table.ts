@@ -17,13 +17,14 @@ export interface RangeRead {
 }
 
 /**
- * What must hold of an item for it to be written: it is absent; absent or expired by then; or there with these very
- * values, and of each attribute of `oneOf` with one of those named.
+ * What must hold of an item for it to be written: it is absent; absent or expired by then; absent or with a smaller
+ * value; or there with these very values, and of each attribute of `oneOf` with one of those named.
  */
 export type Condition =
   | { absent: true }
   /** Seconds since 1970. The clock decides, as TTL deletes late. */
   | { absentOrExpiredBy: number }
+  | { absentOrBelow: { attribute: string; value: string } }
   | { matches: Record<string, string | number>; oneOf?: Record<string, readonly string[]> }
 
 /** The whole of an item, new or anew; `none` where whatever was there may go. */
@@ -39,6 +40,8 @@ export interface Update {
   /** Attributes that take over the value of another: target to source. */
   copy?: Record<string, string>
   increment?: readonly string[]
+  /** What is added to attributes that are there. */
+  add?: Record<string, number>
   condition: Condition
 }
 
@@ -72,4 +75,6 @@ export interface Table {
   transact(changes: readonly Change[]): Promise<Refusal | undefined>
   /** One put on its own, under the same condition. */
   put(put: Put): Promise<Refusal | undefined>
+  /** New items, at most 25, each on its own. @returns those that are there already, or were written by a lost attempt */
+  insertMany(items: readonly Item[]): Promise<Item[]>
 }

@@ -102,18 +102,21 @@ export const imports = {
     schema: v.strictObject({ inline: count, fileUrl: count }),
   }),
   'imports.result': setting({
-    open: 'result and error of an operation, and how many rejects the result shows',
+    open: 'result and error of an operation: how many rejects it shows, and for how many seconds the link to all of them lives',
     contract: 'Operation',
     feature: 'imports',
     precedent: 'Voucherify, commercetools',
-    schema: v.strictObject({ rejectsShown: count }),
+    schema: v.strictObject({ rejectsShown: v.pipe(count, v.maxValue(1000)), linkSeconds: count }),
   }),
   'operations.cancel': setting({
     open: 'the cancellation call',
     contract: 'GET /operations/{operation_id}',
     feature: 'operations',
     precedent: 'Azure, AIP-151',
-    schema: v.strictObject({ verb: v.picklist(['cancel']), status: v.picklist([200, 202]) }),
+    schema: v.strictObject({
+      verb: v.pipe(v.string(), v.regex(/^[A-Za-z]+$/)),
+      status: v.picklist([200, 202]),
+    }),
   }),
   'operations.retentionDays': setting({
     open: 'how long an operation is kept, in days',

@@ -1,0 +1,6 @@
+import { completeImport } from '#shared/imports/end-import.ts'
+import { importSteps } from '#shared/imports/import-steps.ts'
+import { deployedStep } from '#shared/platform/steps/step.ts'
+
+export const work = completeImport
+export const handler = deployedStep(work, importSteps.complete.seconds)

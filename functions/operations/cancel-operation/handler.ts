@@ -1,0 +1,27 @@
+import { cancelOperation } from '#shared/operations/cancel-operation.ts'
+import { viewOf } from '#shared/operations/operation.ts'
+import { isOver } from '#shared/operations/operation-states.ts'
+import { readOperation } from '#shared/operations/operation-store.ts'
+import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { route } from './route.ts'
+
+const perform: PerformOf<typeof route> = async (request, context) => {
+  const { settings, table } = context
+  const { params, scope } = request
+  const read = await readOperation(table, scope, params.operation_id ?? '', settings)
+  const { operation, writes, audit } = cancelOperation(read, context)
+  const again = { 'Retry-After': String(settings['operations.retryAfter']) }
+  return {
+    status: route.reply.status(settings),
+    body: viewOf(operation, undefined),
+    headers: isOver(operation.state) ? {} : again,
+    writes,
+    ...(audit && { audit }),
+    // It moved in between.
+    refused: () => perform(request, context),
+  }
+}
+
+export const endpoint = defineEndpoint(route, { perform })
+export const handler = lambda(endpoint)

@@ -1,0 +1,22 @@
+import * as v from 'valibot'
+import { OperationView } from '#shared/operations/operation.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+
+export const route = defineRoute({
+  operation: 'operations.cancel',
+  action: 'cancel',
+  method: 'POST',
+  path: (settings) => `/operations/{operation_id}:${settings['operations.cancel'].verb}`,
+  summary: 'Cancel an operation',
+  description:
+    'Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing.',
+  auth: 'bearer',
+  access: 'transfer',
+  idempotency: 'accepted',
+  body: () => v.strictObject({}),
+  reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
+  errors: ['NOT_FOUND.operation'],
+  openPoints: ['operations.cancel', 'imports.result', 'operations.retryAfter', 'auth.crossTenantStatus'],
+  uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
+  breaks: 'No import can be canceled.',
+})

@@ -1,0 +1,20 @@
+import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
+import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { stepFunctions } from '#shared/platform/workflow/step-functions.ts'
+
+const budgetMilliseconds = 25_000
+const log = powertoolsLog('commerce-api')
+
+/** Each minute: ends the operations whose workflow is gone, and begins those whose workflow never was. */
+export async function handler(): Promise<void> {
+  const budget = startBudget(systemClock, budgetMilliseconds)
+  const table = dynamodbTable(dynamodbClient(), process.env.TABLE_NAME ?? '', systemClock, budget)
+  const workflow = stepFunctions(process.env.IMPORT_MACHINE_ARN ?? '')
+  const { started, ended, left } = await endAbandoned(workflow, { table, clock: systemClock })
+  const code = left > 0 ? 'OPERATIONS_LEFT' : 'OPERATIONS_ENDED'
+  if (started + ended + left > 0) log.worked({ code, done: started + ended, failed: left })
+}

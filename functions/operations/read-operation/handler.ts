@@ -1,0 +1,23 @@
+import { viewOf } from '#shared/operations/operation.ts'
+import { isOver } from '#shared/operations/operation-states.ts'
+import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
+import { s3Files } from '#shared/platform/files/s3-files.ts'
+import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { ok } from '#shared/platform/http/reply.ts'
+import { route } from './route.ts'
+
+export const endpoint = defineEndpoint(route, {
+  async perform({ params, scope }, context) {
+    const { settings, table } = context
+    const operation = await readOperation(table, scope, params.operation_id ?? '', settings)
+    const key = operation.completion?.rejects_key
+    const { linkSeconds: seconds } = settings['imports.result']
+    const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }
+    const view = viewOf(operation, key === undefined ? undefined : await context.files().link(key, link))
+    const again = { 'Retry-After': String(settings['operations.retryAfter']) }
+    return ok(view, { etag: operationEtag(view), headers: isOver(operation.state) ? {} : again })
+  },
+})
+
+export const handler = lambda(endpoint, { files: s3Files })

@@ -1,0 +1,51 @@
+import type { ImportStep } from '#shared/imports/import-steps.ts'
+import type { Use } from '#shared/platform/http/route.ts'
+
+/** A function that the workflow of imports invokes. */
+export interface StepEntry {
+  name: `imports.${string}`
+  step: ImportStep
+  folder: string
+  description: string
+  uses: readonly Use[]
+  /** What people lose when it fails, in a sentence: the text of its alarm. */
+  breaks: string
+}
+
+const writing = ['table.read', 'table.write', 'table.update', 'table.delete'] as const
+
+/** The steps of the workflow of imports, whose order lies in lib/import-machine.ts. */
+export const steps: readonly StepEntry[] = [
+  {
+    name: 'imports.prepare',
+    step: 'prepare',
+    folder: 'imports/prepare-import',
+    description: 'Fetch, check and cut up a file',
+    uses: [...writing, 'imports.write', 'imports.read'],
+    breaks: 'Imports fail before their first row.',
+  },
+  {
+    name: 'imports.rows',
+    step: 'rows',
+    folder: 'imports/import-rows',
+    description: 'Import the rows of a chunk',
+    uses: ['table.read', 'table.write', 'table.update', 'table.insert', 'imports.read', 'rejects.write'],
+    breaks: 'Imports end as failed with a part of their rows.',
+  },
+  {
+    name: 'imports.complete',
+    step: 'complete',
+    folder: 'imports/complete-import',
+    description: 'Write the completion record of an import',
+    uses: [...writing, 'rejects.read', 'rejects.write'],
+    breaks: 'Imports end as failed although their rows were imported.',
+  },
+  {
+    name: 'imports.fail',
+    step: 'fail',
+    folder: 'imports/fail-import',
+    description: 'End an import that cannot go on',
+    uses: writing,
+    breaks: 'Imports that failed are told as running until they are looked for.',
+  },
+]

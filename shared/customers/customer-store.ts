@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { timestamp } from '../platform/clock.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { type Item, keyOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import type { CustomerData } from './customer.ts'
+
+/** A row of an import. */
+export interface PlacedCustomer {
+  customer: CustomerData
+  row: number
+}
+
+/** An import, as far as its rows need to know. */
+export interface ImportOf {
+  tenant: string
+  operationId: string
+  schemaVersion: number
+}
+
+/** The most statements of one batch. */
+const batchSize = 25
+/** Requests under way at once: enough to keep the table busy, few enough for its share of a function. */
+const atOnce = 8
+
+/**
+ * Writes customers by their e-mail. Of several rows with one e-mail, in whatever imports and in whatever order they
+ * are written, the latest import's last row stays: each customer holds the place that its data come from, and only a
+ * later one replaces it. So writing the same rows again changes nothing.
+ */
+export async function writeCustomers(
+  rows: readonly PlacedCustomer[],
+  source: ImportOf,
+  table: Table,
+): Promise<void> {
+  const items = lastOfEach(rows.map((row) => itemOf(row, source)))
+  // Customers are mostly new or mostly known; the batches that come after the first ones know which.
+  let mostlyKnown = false
+  await inParallel(batchesOf(items), async (batch) => {
+    const known = mostlyKnown ? batch : await table.insertMany(batch)
+    mostlyKnown ||= known.length * 2 > batch.length
+    await inParallel(known, (item) => replaceOlder(item, table))
+  })
+}
+
+/** A customer of the tenant, by the normalised e-mail. */
+export function customerId(tenant: string, email: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, email]))
+    .digest('base64url')
+}
+
+async function replaceOlder(item: Item, table: Table): Promise<void> {
+  const place = String(item.place)
+  // One that is not older stays, which is as good: it is a later row, or this very one.
+  await table.put({ item, condition: { absentOrBelow: { attribute: 'place', value: place } } })
+}
+
+function itemOf({ customer, row }: PlacedCustomer, { tenant, operationId, schemaVersion }: ImportOf): Item {
+  return {
+    ...keyOf(tenant, 'customer', customerId(tenant, customer.email)),
+    created_at: timestamp(timeOf(operationId)),
+    ...customer,
+    schema_version: schemaVersion,
+    place: `${operationId}#${String(row).padStart(12, '0')}`,
+  }
+}
+
+function lastOfEach(items: readonly Item[]): Item[] {
+  return [...new Map(items.map((item) => [item.sk, item])).values()]
+}
+
+function batchesOf(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / batchSize) }, (_, index) =>
+    items.slice(index * batchSize, (index + 1) * batchSize),
+  )
+}
+
+async function inParallel<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {
+  const waiting = [...all]
+  async function next(): Promise<void> {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, next))
+}

@@ -1,0 +1,64 @@
+import { begunOf, newOperation, type Operation } from '../operations/operation.ts'
+import { begunOperation } from '../operations/operation-store.ts'
+import { fileUrl } from '../platform/fetch/public-address.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import type { Reply } from '../platform/http/reply.ts'
+import { claimed, fileHash, readClaim } from './import-claim.ts'
+import { fileKey } from './import-places.ts'
+import type { NewImport } from './new-import.ts'
+
+/**
+ * Begins an import, or finds the file imported already: it is known by its hash in the tenant. One whose import failed
+ * or was canceled is begun anew. The hash of a file that is fetched is known to the workflow only.
+ * @throws VALIDATION.url.private_range, VALIDATION.field.format
+ */
+export async function beginImport(body: NewImport, tenant: string, context: Context): Promise<Reply> {
+  if (typeof body !== 'string') {
+    fileUrl(body.file_url, 'file_url')
+    return begun(operationOf(tenant, { kind: 'url', url: body.file_url }, '', context), [])
+  }
+  const bytes = new TextEncoder().encode(body)
+  const hash = fileHash()
+  hash.update(bytes)
+  return beginFile(bytes, hash.digest(), tenant, context)
+}
+
+async function beginFile(bytes: Uint8Array, hash: string, tenant: string, context: Context): Promise<Reply> {
+  const { holder, first } = await readClaim(context.table, tenant, hash, context.now())
+  if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
+  const operation = operationOf(tenant, { kind: 'inline' }, hash, context)
+  // Before the commit, so that an operation that is there has its file; one that is not leaves it to be deleted.
+  await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
+  return {
+    ...begun(operation, [claimed(operation, hash, holder)]),
+    // Another upload of the same file was first.
+    refused: () => beginFile(bytes, hash, tenant, context),
+  }
+}
+
+function operationOf(
+  tenant: string,
+  source: Operation['source'],
+  hash: string,
+  { settings, newId, committer }: Context,
+): Operation {
+  const { id: correlation_id } = committer.correlation
+  return newOperation({ id: newId(), tenant_id: tenant, correlation_id, source, file_hash: hash }, settings)
+}
+
+function begun(operation: Operation, writes: Reply['writes'] & object): Reply {
+  const { id, tenant_id: tenant, source } = operation
+  return {
+    ...accepted(operation),
+    writes: [...begunOperation(operation, 'imports'), ...writes],
+    audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
+  }
+}
+
+function accepted(operation: Operation): Reply {
+  return { status: 202, body: begunOf(operation), location: `/operations/${operation.id}` }
+}
+
+async function* chunksOf(bytes: Uint8Array) {
+  yield bytes
+}

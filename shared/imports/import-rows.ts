@@ -1,0 +1,75 @@
+import { readCustomer } from '../customers/customer.ts'
+import { type PlacedCustomer, writeCustomers } from '../customers/customer-store.ts'
+import type { Operation, Reject } from '../operations/operation.ts'
+import { mayMove } from '../operations/operation-states.ts'
+import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
+import { readLines } from '../platform/csv/csv-reader.ts'
+import { rowScanner } from '../platform/csv/row-scanner.ts'
+import type { StepContext } from '../platform/steps/step.ts'
+import type { Change, Table } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
+import { type Chunk, chunkKey, chunkRejectsKey, fileKey } from './import-places.ts'
+import { rejectLines } from './reject-file.ts'
+
+/** What the workflow hands to each chunk. */
+export type ChunkRef = OperationRef & { chunk: Chunk }
+
+/**
+ * Imports the rows of one chunk. A bad row is a reject and disturbs no other. The chunk is counted once, in one
+ * transaction with the note that it is done; done again after a crash or a repeated call, it changes nothing. Once the
+ * operation is over or to be canceled, no chunk begins.
+ */
+export async function importRows(ref: ChunkRef, context: StepContext): Promise<void> {
+  const { table, files, settings } = context
+  const { chunk } = ref
+  const operation = await findOperation(table, ref)
+  if (!operation || !mayMove('count', operation.state) || operation.cancel_requested === 'yes') return
+  if (await table.get(chunkKey(operation.id, chunk.index))) return
+  const { customers, rejects } = chunk.too_long
+    ? { customers: [], rejects: [{ row: chunk.row, code: 'VALIDATION.csv.row_too_long', field: null }] }
+    : readRows(await linesOf(operation, chunk, context), chunk, operation.columns, settings)
+  const { tenant_id: tenant, schema_version: schemaVersion } = operation
+  await writeCustomers(customers, { tenant, operationId: operation.id, schemaVersion }, table)
+  if (rejects.length > 0) {
+    await files.write(chunkRejectsKey(operation.id, chunk.index), rejectLines(rejects), 'text/csv')
+  }
+  await count(operation, chunk, { succeeded: customers.length, failed: rejects.length }, context)
+}
+
+/** The rows of a chunk without their line ends; blank ones are left out. */
+async function linesOf({ id }: Operation, { from, to }: Chunk, { files }: StepContext): Promise<string[]> {
+  const read: Uint8Array[] = []
+  for await (const bytes of files.read(fileKey(id), { from, to })) read.push(bytes)
+  const bytes = Buffer.concat(read)
+  const scanner = rowScanner()
+  return [...scanner.scan(bytes), ...scanner.end()]
+    .filter((row) => row.from < row.textTo)
+    .map((row) => bytes.toString('utf8', row.from, row.textTo))
+}
+
+function readRows(lines: readonly string[], chunk: Chunk, columns: readonly string[], settings: Settings) {
+  const customers: PlacedCustomer[] = []
+  const rejects: Reject[] = []
+  for (const { row, cells, problem } of readLines(lines, columns, chunk.row)) {
+    const read = problem ? { refused: { code: problem.code, field: null } } : readCustomer(cells, settings)
+    if ('refused' in read) rejects.push({ row, ...read.refused })
+    else customers.push({ row, customer: read.customer })
+  }
+  return { customers, rejects }
+}
+
+/** A refusal means that it was counted before, or that the operation is over: both are as good. */
+async function count(
+  operation: Operation,
+  { index }: Chunk,
+  { succeeded, failed }: { succeeded: number; failed: number },
+  { table, clock }: { table: Table; clock: StepContext['clock'] },
+): Promise<void> {
+  const { id, expires_at } = operation
+  const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: failed }
+  const changes: Change[] = [
+    { item: { ...chunkKey(id, index), succeeded, failed, expires_at }, condition: { absent: true } },
+    { ...moved(operation, 'count', clock.now()), add },
+  ]
+  await table.transact(changes)
+}

@@ -1,0 +1,33 @@
+import * as v from 'valibot'
+import type { BodyType } from '../platform/http/route.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
+
+const File = v.string()
+const Address = v.strictObject({
+  file_url: v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(2048),
+    v.metadata({ format: 'uri' }),
+    openPoint('imports.request'),
+  ),
+})
+
+/** The body of POST /imports: the file itself, or where it lies. */
+export function NewImport(_settings: Settings, type: BodyType) {
+  return type === 'text/csv' ? File : Address
+}
+export type NewImport = v.InferOutput<ReturnType<typeof NewImport>>
+
+/** What the body may be sent as in this deployment. */
+export const importTypes = perSettings((settings): BodyType[] =>
+  settings['imports.request'].map((shape) => (shape === 'text/csv' ? 'text/csv' : 'application/json')),
+)
+
+/** The largest body of any type that the deployment takes, in bytes. */
+export function importBytes(settings: Settings): number {
+  const inline = settings['imports.request'].includes('text/csv')
+  return inline ? settings['imports.maxBytes'].inline : settings['limits.defaultBodyKilobytes'] * 1024
+}

@@ -1,0 +1,119 @@
+import { customerColumns } from '../customers/customer.ts'
+import { endOperation } from '../operations/end-operation.ts'
+import type { Operation } from '../operations/operation.ts'
+import { isOver } from '../operations/operation-states.ts'
+import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
+import { Failure } from '../platform/errors/failure.ts'
+import { internet, type Network } from '../platform/fetch/fetch-file.ts'
+import type { StepContext } from '../platform/steps/step.ts'
+import type { Table } from '../platform/table/table.ts'
+import { claimed, readClaim } from './import-claim.ts'
+import { type Chunk, fileKey, manifestKey } from './import-places.ts'
+import { type SplitFile, splitFile } from './split-file.ts'
+import { storeFile } from './store-file.ts'
+
+/** What comes after: the rows, the completion, another look later, or nothing. */
+export interface Prepared {
+  next: 'rows' | 'complete' | 'wait' | 'end'
+  /** Where the chunks are listed. */
+  manifest: string
+}
+
+/**
+ * The first step of an import: fetches the file where it lies elsewhere, checks it and cuts it up. A file that cannot
+ * be imported ends the operation with what is wrong with it.
+ * @throws what may pass, and then the step is done again
+ */
+export async function prepareImport(
+  ref: OperationRef,
+  context: StepContext,
+  network: Network = internet,
+): Promise<Prepared> {
+  try {
+    return { next: await prepare(ref, context, network), manifest: manifestKey(ref.operation_id) }
+  } catch (thrown) {
+    const final = thrown instanceof Failure && (!thrown.retryable || thrown.code === 'DEPENDENCY.bad_gateway')
+    if (!final) throw thrown
+    await endOperation(ref, () => ({ trigger: 'fail', failure: thrown }), context)
+    return { next: 'end', manifest: '' }
+  }
+}
+
+async function prepare(ref: OperationRef, context: StepContext, network: Network): Promise<Prepared['next']> {
+  const started = await start(ref, context)
+  if (!started || isOver(started.state)) return 'end'
+  if (started.cancel_requested === 'yes') return 'complete'
+  if (started.chunks_total > 0) return 'rows'
+  const operation = started.file_hash === '' ? await fetched(started, context, network) : started
+  if (operation.source.kind === 'url') {
+    const mine = await claimFile(operation, context)
+    if (mine !== 'claimed') return mine
+  }
+  const { columns, chunks } = await writeManifest(operation, context)
+  await update(operation, { columns, chunks_total: chunks }, context)
+  return chunks > 0 ? 'rows' : 'complete'
+}
+
+async function start(ref: OperationRef, { table, clock }: StepContext): Promise<Operation | undefined> {
+  const operation = await findOperation(table, ref)
+  if (operation?.state !== 'pending') return operation
+  await table.transact([moved(operation, 'start', clock.now())])
+  return findOperation(table, ref)
+}
+
+/** The operation once its file is there; fetched once, so that every later step sees the same bytes. */
+async function fetched(operation: Operation, context: StepContext, network: Network): Promise<Operation> {
+  const file_hash = await storeFile(operation, context, network)
+  await update(operation, { file_hash }, context)
+  return { ...operation, file_hash }
+}
+
+/**
+ * Claims a fetched file for this operation. Where another imports it, this one waits for it; where it was imported
+ * already, this one ends with what that one came to.
+ */
+async function claimFile(
+  operation: Operation,
+  context: StepContext,
+): Promise<'claimed' | Exclude<Prepared['next'], 'rows'>> {
+  const { table, clock } = context
+  const { tenant_id: tenant, id, file_hash } = operation
+  const { holder, first } = await readClaim(table, tenant, file_hash, clock.now())
+  if (first?.id === id) return 'claimed'
+  if (!first) {
+    const { otherwise: _, ...claim } = claimed(operation, file_hash, holder)
+    return (await table.transact([claim])) ? 'wait' : 'claimed'
+  }
+  const { completion } = first
+  if (first.state !== 'succeeded' || !completion) return 'wait'
+  await endOperation({ tenant, operation_id: id }, () => ({ trigger: 'succeed', completion }), context)
+  return 'end'
+}
+
+async function writeManifest({ id }: Operation, { files }: StepContext): Promise<SplitFile> {
+  const split = splitFile(files.read(fileKey(id)), customerColumns)
+  let whole: SplitFile | undefined
+  async function* manifest() {
+    for (let before = '['; ; before = ',') {
+      const { done, value } = await split.next()
+      if (done) {
+        whole = value
+        yield Buffer.from(before === '[' ? '[]' : ']')
+        return
+      }
+      yield Buffer.from(`${before}${JSON.stringify(value satisfies Chunk)}`)
+    }
+  }
+  await files.write(manifestKey(id), manifest(), 'application/json')
+  if (!whole) throw new Error('a manifest was written before its end')
+  return whole
+}
+
+/** A refusal means that the operation is over: the next step sees it. */
+async function update(
+  operation: Operation,
+  set: Partial<Operation>,
+  { table, clock }: { table: Table; clock: StepContext['clock'] },
+): Promise<void> {
+  await table.transact([moved(operation, 'count', clock.now(), set, { chunks_total: 0 })])
+}

@@ -1,0 +1,58 @@
+import type { Operation, Reject } from '../operations/operation.ts'
+import { readLines } from '../platform/csv/csv-reader.ts'
+import { csvLines } from '../platform/csv/csv-writer.ts'
+import type { StepContext } from '../platform/steps/step.ts'
+import { chunkRejectsKey, chunksOf, rejectsKey } from './import-places.ts'
+
+const columns = ['row', 'code', 'field']
+
+/** The lines of rejects, in the order of the file. Of a row they say its number and what was wrong, and no value. */
+export async function* rejectLines(rejects: readonly Reject[]): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(csvLines(rejects.map(({ row, code, field }) => [String(row), code, field ?? ''])))
+}
+
+/** Puts the rejects of all chunks that are done into one file. @returns the first of them, and where all lie */
+export async function gatherRejects(
+  { id, rows_failed }: Operation,
+  context: StepContext,
+): Promise<{ rejects: Reject[]; rejects_key?: string }> {
+  if (rows_failed === 0) return { rejects: [] }
+  const { files, settings } = context
+  const { rejectsShown } = settings['imports.result']
+  let first = ''
+  let lines = 0
+  async function* whole() {
+    yield Buffer.from(csvLines([columns]))
+    for await (const index of chunksWithRejects(id, context)) {
+      const bytes = await bytesOf(files.read(chunkRejectsKey(id, index)))
+      if (lines < rejectsShown) {
+        first += bytes.toString('utf8')
+        lines = first.split('\r\n').length - 1
+      }
+      yield bytes
+    }
+  }
+  await files.write(rejectsKey(id), whole(), 'text/csv')
+  const shown = first.split('\r\n').slice(0, rejectsShown).filter(Boolean)
+  const rejects = readLines(shown, columns, 1).map(({ cells }) => {
+    return { row: Number(cells?.row), code: cells?.code ?? '', field: cells?.field || null }
+  })
+  return { rejects, rejects_key: rejectsKey(id) }
+}
+
+/** In the order of the file. */
+async function* chunksWithRejects(operationId: string, { table }: StepContext): AsyncGenerator<number> {
+  const range = { partition: chunksOf(operationId), high: 'g', descending: false, limit: 1000 }
+  for (let low = '0'; ; ) {
+    const { items, exhausted } = await table.readRange({ ...range, low })
+    for (const { sk, failed } of items) if (Number(failed) > 0) yield Number(sk)
+    if (exhausted) return
+    low = `${items.at(-1)?.sk}#`
+  }
+}
+
+async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const read: Uint8Array[] = []
+  for await (const bytes of file) read.push(bytes)
+  return Buffer.concat(read)
+}

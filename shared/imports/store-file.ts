@@ -1,0 +1,70 @@
+import type { Operation } from '../operations/operation.ts'
+import type { ErrorCode } from '../platform/errors/catalogue.ts'
+import { Failure } from '../platform/errors/failure.ts'
+import { fetchFile, type Network } from '../platform/fetch/fetch-file.ts'
+import type { StepContext } from '../platform/steps/step.ts'
+import { fileHash } from './import-claim.ts'
+import { fileKey } from './import-places.ts'
+
+const mostAttempts = 3
+const firstPauseMilliseconds = 1000
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+/**
+ * Fetches the file of an operation and keeps it, without a byte order mark. A host that fails is tried again.
+ * @returns its hash
+ * @throws VALIDATION.url.private_range, DEPENDENCY.bad_gateway, the code of a file that is too large
+ */
+export async function storeFile(
+  { id, source }: Operation,
+  { files, settings, signal, clock }: StepContext,
+  network: Network,
+): Promise<string> {
+  if (source.kind !== 'url') throw new Error('only a file that lies elsewhere is fetched')
+  const request = {
+    url: source.url,
+    field: 'file_url',
+    maxBytes: settings['imports.maxBytes'].fileUrl,
+    tooLarge: settings['limits.tooLarge'] as ErrorCode,
+    signal,
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const hash = fileHash()
+    async function* hashed() {
+      for await (const bytes of withoutMark(fetchFile(request, network))) {
+        hash.update(bytes)
+        yield bytes
+      }
+    }
+    try {
+      await files.write(fileKey(id), hashed(), 'text/csv')
+      return hash.digest()
+    } catch (thrown) {
+      const passing = thrown instanceof Failure && thrown.code === 'DEPENDENCY.bad_gateway'
+      if (!passing || attempt === mostAttempts) throw thrown
+      await clock.sleep(firstPauseMilliseconds * 2 ** (attempt - 1))
+    }
+  }
+}
+
+/** The mark is no part of the text: with it and without, a file is the same. */
+async function* withoutMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let beginning: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of file) {
+    if (!beginning) {
+      yield bytes
+      continue
+    }
+    beginning = Buffer.concat([beginning, bytes])
+    if (beginning.length < byteOrderMark.length) continue
+    yield unmarked(beginning)
+    beginning = undefined
+  }
+  if (beginning) yield unmarked(beginning)
+}
+
+function unmarked(bytes: Buffer): Buffer {
+  return byteOrderMark.every((byte, index) => bytes[index] === byte)
+    ? bytes.subarray(byteOrderMark.length)
+    : bytes
+}

@@ -1,0 +1,44 @@
+import type { Context } from '../platform/http/endpoint.ts'
+import type { Reply } from '../platform/http/reply.ts'
+import type { Write } from '../platform/table/writes.ts'
+import { soFar } from './end-operation.ts'
+import type { Operation } from './operation.ts'
+import { mayMove } from './operation-states.ts'
+import { moved, unmarked } from './operation-store.ts'
+
+/** What canceling an operation comes to. */
+export interface Canceling {
+  operation: Operation
+  writes: Write[]
+  audit?: Reply['audit'] & object
+}
+
+/**
+ * Cancels an operation. One that has not begun is canceled at once; one that runs is asked to stop and ends as
+ * canceled after what is under way; one that is over, or was asked before, stays as it is.
+ */
+export function cancelOperation(operation: Operation, { now }: Pick<Context, 'now'>): Canceling {
+  const { id, tenant_id: tenant, state, cancel_requested } = operation
+  const audit = { action: 'cancel', target: `operation/${id}`, tenant }
+  const otherwise = 'TRANSIENT.error' as const
+  if (state === 'pending' && mayMove('cancel', state)) {
+    const set = { completion: soFar(operation), source: { kind: 'inline' as const } }
+    const move = moved(operation, 'cancel', now(), set, { state })
+    const after = { ...operation, ...set, state: 'canceled' as const }
+    return {
+      operation: after,
+      writes: [
+        { ...move, otherwise },
+        { ...unmarked(id), otherwise },
+      ],
+      audit,
+    }
+  }
+  if (!mayMove('request_cancel', state) || cancel_requested === 'yes') return { operation, writes: [] }
+  const set = { cancel_requested: 'yes' as const }
+  return {
+    operation: { ...operation, ...set },
+    writes: [{ ...moved(operation, 'request_cancel', now(), set), otherwise }],
+    audit,
+  }
+}

@@ -1,0 +1,44 @@
+import ipaddr from 'ipaddr.js'
+import { failField } from '../errors/failure.ts'
+
+/** What clouds keep at addresses that look public: the wire server of Azure. */
+const metadata = new Set(['168.63.129.16'])
+/** What is routed on the internet lies in here; all else in IPv6 stands for something local. */
+const routed = ipaddr.IPv6.parseCIDR('2000::/3')
+
+/**
+ * Whether an address is one of the public internet: not private, loopback, link-local, multicast, of a cloud's
+ * metadata or otherwise set apart, nor an IPv6 form that a router takes for an IPv4 address.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text) || text.includes('%')) return false
+  const address = ipaddr.process(text)
+  if (address.range() !== 'unicast' || metadata.has(address.toString())) return false
+  return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(routed)
+}
+
+/** The address that stands in a URL in place of a name, in its plain notation. */
+export function literalAddress(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  return ipaddr.isValid(host) ? host : undefined
+}
+
+/**
+ * The address of a file that may be fetched. Numbers in whatever notation are addresses: the URL standard reads
+ * decimal, octal and hexadecimal ones alike, and a dot at their end.
+ * @throws VALIDATION.url.private_range for an address that is not public, VALIDATION.field.format
+ */
+export function fileUrl(text: string, field: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'https:') throw failField('VALIDATION.field.format', field, { reason: 'https_url' })
+  if (url.username !== '' || url.password !== '') {
+    throw failField('VALIDATION.field.format', field, { reason: 'credentials' })
+  }
+  const address = literalAddress(url)
+  if (address !== undefined && !isPublicAddress(address)) throw privateRange(field)
+  return url
+}
+
+export function privateRange(field: string) {
+  return failField('VALIDATION.url.private_range', field, { reason: 'private_range' })
+}

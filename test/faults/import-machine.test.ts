@@ -1,0 +1,222 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import { isOver } from '#shared/operations/operation-states.ts'
+import type { Workflow } from '#shared/platform/workflow/workflow.ts'
+import { editor, type ImportService, startImports } from '#test/imports/import-service.ts'
+import { Stopped } from '#test/imports/run-machine.ts'
+
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports()
+})
+
+const rows = 700
+const badRows = 7
+/** Another file for each tenant; every e-mail of the second half stands in the first half, too. */
+const fileOf = (tenant: string) =>
+  `email,name\n${Array.from({ length: rows }, (_, n) =>
+    n % 100 === 3 ? `bad${n},` : `${tenant}${n % (rows / 2)}@example.com,row ${n + 1}`,
+  ).join('\n')}\n`
+const begin = async (tenant: string) =>
+  (await service.upload(tenant, fileOf(tenant))).json.operation_id as string
+const cancel = (tenant: string, id: string) =>
+  service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} })
+
+async function expectWhole(tenant: string, id: string) {
+  const { json } = await service.read(tenant, id)
+  expect([json.state, json.result.counts]).toEqual([
+    'succeeded',
+    { total: rows, succeeded: rows - badRows, failed: badRows },
+  ])
+  const customers = await service.customers(tenant)
+  // Of two rows with one e-mail the later one stays, whichever was written last.
+  for (const { email, name } of customers) {
+    const n = Number(/(\d+)@/.exec(String(email))?.[1])
+    const later = n + rows / 2
+    expect(name).toBe(`row ${(later % 100 === 3 ? n : later) + 1}`)
+  }
+  return customers
+}
+
+/** A workflow that is over or never was. */
+const gone = (state: 'absent' | 'over', started: string[] = []): Workflow => ({
+  start: async (name) => void started.push(name),
+  stateOf: async () => state,
+})
+const later = (milliseconds: number) => ({
+  table: service.table,
+  clock: { ...service.steps.clock, now: () => Date.now() + milliseconds },
+})
+
+describe('an import whose steps fail at random', () => {
+  test('and are called twice comes to the same as if nothing had happened', async () => {
+    let tenants = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('fine', 'before', 'after', 'twice', 'within'), {
+          minLength: 1,
+          maxLength: 8,
+        }),
+        async (faults) => {
+          const tenant = `shaky${tenants++}x`
+          const id = await begin(tenant)
+          let call = 0
+          await service.run(tenant, id, {
+            around: async (step, _input, work) => {
+              const fault = faults[call++]
+              if (fault === 'before') throw new Error('killed before it began')
+              if (fault === 'within' && step === 'rows') await killedWithin(work)
+              const result = await work()
+              if (fault === 'twice') await work()
+              if (fault === 'after') throw new Error('its answer was lost')
+              return result
+            },
+          })
+          const first = await expectWhole(tenant, id)
+          await service.run(tenant, id)
+          expect(await service.customers(tenant)).toEqual(first)
+          await expectWhole(tenant, id)
+        },
+      ),
+      { numRuns: 3 },
+    )
+  }, 300_000)
+
+  test('for good ends as failed, with the counts of what was done', async () => {
+    const id = await begin('doomed')
+    let chunks = 0
+    await service.run('doomed', id, {
+      around: async (step, _input, work) => {
+        if (step === 'rows' && chunks++ > 0) throw new Error('killed')
+        return work()
+      },
+    })
+    const { state, error, result } = (await service.read('doomed', id)).json
+    expect([state, result, error.code, error.details.counts]).toEqual([
+      'failed',
+      undefined,
+      'INTERNAL.unexpected',
+      { total: 500, succeeded: 495, failed: 5 },
+    ])
+  }, 60_000)
+})
+
+/** Its function dies when it has written some of its rows. */
+async function killedWithin(work: () => Promise<unknown>): Promise<void> {
+  const { table } = service
+  let batches = 0
+  service.steps.table = {
+    ...table,
+    insertMany: (items) => (batches++ > 4 ? Promise.reject(new Error('killed')) : table.insertMany(items)),
+  }
+  await work().finally(() => {
+    service.steps.table = table
+  })
+}
+
+describe('a cancellation', () => {
+  test('at any moment ends the operation, and its counts are those of what was done', async () => {
+    let tenants = 0
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 6 }), fc.boolean(), async (moment, before) => {
+        const tenant = `canceled${tenants++}x`
+        const id = await begin(tenant)
+        let call = 0
+        const interrupt = async (now: boolean) => {
+          if (now && call === moment) expect((await cancel(tenant, id)).status).toBe(200)
+        }
+        await service.run(tenant, id, {
+          around: async (_step, _input, work) => {
+            await interrupt(before)
+            call += 1
+            const result = await work()
+            await interrupt(!before)
+            return result
+          },
+        })
+        const { state, result } = (await service.read(tenant, id)).json
+        expect(['canceled', 'succeeded']).toContain(state)
+        const { total, succeeded, failed } = result.counts
+        expect(succeeded + failed).toBe(total)
+        expect(state === 'succeeded').toBe(total === rows)
+        expect((await cancel(tenant, id)).json.state).toBe(state)
+      }),
+      { numRuns: 4 },
+    )
+  }, 300_000)
+
+  test('before the workflow began is the end, and the workflow does nothing then', async () => {
+    const id = await begin('early')
+    const answer = await cancel('early', id)
+    expect([answer.status, answer.json.state, answer.headers['Retry-After']]).toEqual([
+      200,
+      'canceled',
+      undefined,
+    ])
+    await service.run('early', id)
+    expect(await service.customers('early')).toEqual([])
+    const actions = (await service.items('early', 'audit')).map(({ action, target }) => `${action} ${target}`)
+    expect(actions).toEqual([`import operation/${id}`, `cancel operation/${id}`])
+  })
+})
+
+describe('an operation whose workflow is gone', () => {
+  test('because its message was lost, is begun', async () => {
+    const id = await begin('lost')
+    const started: string[] = []
+    await endAbandoned(gone('absent', started), later(30_000))
+    expect(started).not.toContain(id)
+    await endAbandoned(gone('absent', started), later(90_000))
+    expect(started).toContain(id)
+    expect((await service.read('lost', id)).json.state).toBe('pending')
+  })
+
+  test('because it was stopped at any step, ends as failed within two minutes', async () => {
+    for (const at of [0, 1, 2]) {
+      const tenant = `stopped${at}x`
+      const id = await begin(tenant)
+      let call = 0
+      const run = service.run(tenant, id, {
+        around: async (_step, _input, work) => {
+          if (call++ === at) throw new Stopped('stopped')
+          return work()
+        },
+      })
+      await expect(run).rejects.toThrow(Stopped)
+      expect(isOver((await service.operation(tenant, id)).state)).toBe(false)
+      await endAbandoned(gone('over'), later(90_000))
+      const { state, error } = (await service.read(tenant, id)).json
+      expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])
+      expect((await service.upload(tenant, fileOf(tenant))).json.operation_id).not.toBe(id)
+    }
+  }, 60_000)
+
+  test('ends as canceled where that was asked for, and at its deadline whatever its workflow does', async () => {
+    const canceled = await begin('asked')
+    const run = service.run('asked', canceled, {
+      around: async (step, _input, work) => {
+        if (step === 'rows') throw new Stopped('stopped')
+        return work()
+      },
+    })
+    await expect(run).rejects.toThrow(Stopped)
+    await cancel('asked', canceled)
+    await endAbandoned(gone('over'), later(90_000))
+    expect((await service.read('asked', canceled)).json.state).toBe('canceled')
+    const late = await begin('late')
+    const running: Workflow = { start: async () => {}, stateOf: async () => 'running' }
+    await endAbandoned(running, later(3600_000))
+    expect((await service.read('late', late)).json.state).toBe('pending')
+    await endAbandoned(running, later(4 * 3600_000))
+    expect((await service.read('late', late)).json.error.code).toBe('DEPENDENCY.timeout')
+  }, 60_000)
+})
+
+test('of two imports the later one’s rows stay, in whatever order they are written', async () => {
+  const first = (await service.upload('order', 'email,name\na@example.com,first\n')).json.operation_id
+  const second = (await service.upload('order', 'email,name\na@example.com,second\n')).json.operation_id
+  await service.run('order', second)
+  await service.run('order', first)
+  expect(await service.customers('order')).toMatchObject([{ name: 'second' }])
+})

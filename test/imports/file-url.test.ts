@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import type { Network } from '#shared/platform/fetch/fetch-file.ts'
+import { editor, type ImportService, startImports } from './import-service.ts'
+
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports()
+})
+
+/** A network of one file, which may be another each time. */
+function serving(files: (Buffer | 'broken')[], addresses = ['93.184.216.34']): Network {
+  let asked = 0
+  return {
+    resolve: async () => addresses,
+    mayReach: (address) => address === '93.184.216.34',
+    request: () => {
+      const file = files[Math.min(asked++, files.length - 1)] ?? 'broken'
+      const answer = Object.assign(Readable.from(file === 'broken' ? [] : [file]), {
+        statusCode: file === 'broken' ? 503 : 200,
+        headers: {},
+        complete: true,
+      })
+      const listeners: Record<string, (value: unknown) => void> = {}
+      return {
+        on: (event: string, listener: (value: unknown) => void) => {
+          listeners[event] = listener
+        },
+        end: () => listeners.response?.(answer),
+      } as never
+    },
+  }
+}
+
+const begin = async (tenant: string) => {
+  const answer = await service.call({
+    method: 'POST',
+    path: '/imports',
+    as: { ...editor, tenant },
+    body: { file_url: 'https://files.example/customers.csv?signature=hidden' },
+  })
+  expect(answer.status).toBe(202)
+  return answer.json.operation_id as string
+}
+const file = Buffer.from('email\na@example.com\nb@\n')
+
+describe('a file by its address', () => {
+  test('is fetched by the workflow and imported, and its address is forgotten then', async () => {
+    const id = await begin('fetched')
+    expect((await service.operation('fetched', id)).source).toMatchObject({ kind: 'url' })
+    await service.run('fetched', id, { network: serving([file]) })
+    const { json } = await service.read('fetched', id)
+    expect([json.state, json.result.counts]).toEqual(['succeeded', { total: 2, succeeded: 1, failed: 1 }])
+    expect(JSON.stringify(await service.operation('fetched', id))).not.toContain('hidden')
+  })
+
+  test('is tried again when its host fails, and fails the operation when it stays so', async () => {
+    const passing = await begin('failing')
+    await service.run('failing', passing, { network: serving(['broken', 'broken', file]) })
+    expect((await service.read('failing', passing)).json.state).toBe('succeeded')
+    const lasting = await begin('failing')
+    await service.run('failing', lasting, { network: serving(['broken']) })
+    const { state, error } = (await service.read('failing', lasting)).json
+    expect([state, error.code, error.retryable]).toEqual(['failed', 'DEPENDENCY.bad_gateway', true])
+  })
+
+  test('whose name resolves to a private address fails the operation with that code', async () => {
+    const id = await begin('inner')
+    await service.run('inner', id, { network: serving([file], ['10.0.0.1']) })
+    const { state, error } = (await service.read('inner', id)).json
+    expect([state, error.code, error.details]).toEqual([
+      'failed',
+      'VALIDATION.url.private_range',
+      { fields: { file_url: { reason: 'private_range' } } },
+    ])
+  })
+
+  test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv'])(
+    '%s is refused at once, and nothing begins',
+    async (file_url) => {
+      const as = { ...editor, tenant: 'literal' }
+      const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
+      expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
+      expect(await service.items('literal', 'operation')).toEqual([])
+    },
+  )
+
+  test('that was imported already ends with what the first import came to, a byte order mark or not', async () => {
+    const first = (await service.upload('known', file)).json.operation_id
+    await service.run('known', first)
+    const id = await begin('known')
+    const marked = Buffer.concat([Buffer.from('\ufeff'), file])
+    const steps: string[] = []
+    const around = (step: string, _input: unknown, work: () => Promise<unknown>) => {
+      steps.push(step)
+      return work()
+    }
+    await service.run('known', id, { network: serving([marked]), around })
+    const [one, other] = [await service.operation('known', first), await service.operation('known', id)]
+    expect([other.state, other.completion]).toEqual(['succeeded', one.completion])
+    expect(steps).toEqual(['prepare'])
+  })
+
+  test('that is being imported waits for the first import, and takes over from one that fails', async () => {
+    const first = (await service.upload('waiting', file)).json.operation_id
+    const id = await begin('waiting')
+    let waits = 0
+    await service.run('waiting', id, {
+      network: serving([file]),
+      waited: async () => {
+        waits += 1
+        if (waits < 3) return
+        const as = { ...editor, tenant: 'waiting' }
+        await service.call({ method: 'POST', path: `/operations/${first}:cancel`, as, body: {} })
+      },
+    })
+    expect(waits).toBe(3)
+    expect((await service.read('waiting', id)).json.result.counts.total).toBe(2)
+    const again = await service.upload('waiting', file)
+    expect([again.json.operation_id, again.headers['Idempotency-Status']]).toEqual([id, 'replayed'])
+  })
+})

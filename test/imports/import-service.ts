@@ -1,0 +1,106 @@
+import { importDefinition } from '#lib/import-definition.ts'
+import { completeImport, failImport } from '#shared/imports/end-import.ts'
+import { importRows } from '#shared/imports/import-rows.ts'
+import type { ImportStep } from '#shared/imports/import-steps.ts'
+import { prepareImport } from '#shared/imports/prepare-import.ts'
+import type { Operation } from '#shared/operations/operation.ts'
+import { asOperation, type OperationRef } from '#shared/operations/operation-store.ts'
+import type { Network } from '#shared/platform/fetch/fetch-file.ts'
+import type { StepContext } from '#shared/platform/steps/step.ts'
+import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
+import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
+
+export const editor = { role: 'Editor', sub: 'u1' }
+
+export interface ImportService extends Service {
+  /** What the steps work with; a test may change it. */
+  steps: StepContext
+  upload(tenant: string, file: string | Uint8Array, headers?: Record<string, string>): Promise<Answer>
+  /** The run that the queue would start. */
+  run(tenant: string, operationId: string, options?: RunOptions): Promise<Run>
+  read(tenant: string, operationId: string): Promise<Answer>
+  operation(tenant: string, operationId: string): Promise<Operation>
+  /** Every customer of a tenant, sorted by e-mail. */
+  customers(tenant: string): Promise<Item[]>
+}
+
+export interface RunOptions {
+  network?: Network
+  /** Around each call of a step. */
+  around?: (step: ImportStep, input: unknown, work: () => Promise<unknown>) => Promise<unknown>
+  waited?: () => Promise<void>
+}
+
+const names = { prepare: 'prepare', rows: 'rows', complete: 'complete', fail: 'fail' } as const
+
+/** The service with the workflow of imports, run by the definition that is deployed. */
+export async function startImports(options: ServiceOptions = {}): Promise<ImportService> {
+  const service = await startService(options)
+  const { settings, runtime, table } = service
+  const steps: StepContext = {
+    settings,
+    table,
+    files: runtime.openFiles(undefined as never),
+    clock: { ...runtime.clock, sleep: async () => {} },
+    signal: AbortSignal.timeout(600_000),
+  }
+  const definition = importDefinition(names, 'bucket')
+
+  function worldOf({ network, around = (_step, _input, work) => work(), waited }: RunOptions): MachineWorld {
+    const work: Record<ImportStep, (input: never) => Promise<unknown>> = {
+      prepare: (input) => prepareImport(input, steps, network),
+      rows: (input) => importRows(input, steps),
+      complete: (input) => completeImport(input, steps),
+      fail: (input) => failImport(input, steps),
+    }
+    return {
+      invoke: (resource, input) => {
+        const step = resource as ImportStep
+        // What crosses to a function and back is JSON.
+        const sent = JSON.parse(JSON.stringify(input))
+        return around(step, sent, () => work[step](sent as never))
+      },
+      async read(_bucket, key) {
+        const parts: Uint8Array[] = []
+        for await (const bytes of steps.files.read(key)) parts.push(bytes)
+        return Buffer.concat(parts).toString('utf8')
+      },
+      ...(waited && { waited }),
+    }
+  }
+
+  return {
+    ...service,
+    steps,
+    upload: (tenant, body, headers = {}) =>
+      service.call({
+        method: 'POST',
+        path: '/imports',
+        as: { ...editor, tenant },
+        headers: { 'Content-Type': 'text/csv', ...headers },
+        body,
+      }),
+    run: (tenant, operation_id, runOptions = {}) =>
+      runMachine(definition, { tenant, operation_id } satisfies OperationRef, worldOf(runOptions)),
+    read: (tenant, id) => service.call({ path: `/operations/${id}`, as: { ...editor, tenant } }),
+    async operation(tenant, id) {
+      const item = await table.get(keyOf(tenant, 'operation', id))
+      if (!item) throw new Error('no such operation')
+      return asOperation(item)
+    },
+    async customers(tenant) {
+      const found: Item[] = []
+      for (const partition of partitionsOf(tenant, 'customer')) {
+        for (let low = '-'; ; ) {
+          const range = { partition, low, high: '{', descending: false, limit: 1000 }
+          const { items, exhausted } = await table.readRange(range)
+          found.push(...items)
+          if (exhausted) break
+          low = `${items.at(-1)?.sk}!`
+        }
+      }
+      return found.sort((a, b) => (String(a.email) < String(b.email) ? -1 : 1))
+    },
+  }
+}

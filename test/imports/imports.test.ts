@@ -1,0 +1,225 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type ImportService, startImports } from './import-service.ts'
+
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports()
+})
+
+const begin = async (tenant: string, file: string | Uint8Array) =>
+  (await service.upload(tenant, file)).json.operation_id as string
+const imported = async (tenant: string, file: string | Uint8Array) => {
+  const id = await begin(tenant, file)
+  expect((await service.run(tenant, id)).status).toBe('succeeded')
+  return (await service.read(tenant, id)).json
+}
+const told = (customers: Record<string, unknown>[]) =>
+  customers.map(({ email, name, country }) => [email, name, country])
+
+describe('an upload', () => {
+  test('is accepted with an operation that is pending, and says where it is and when to ask again', async () => {
+    const answer = await service.upload('begun', 'email\na@example.com\n')
+    const id = answer.json.operation_id
+    expect([answer.status, answer.json]).toEqual([202, { operation_id: id, state: 'pending', progress: 0 }])
+    expect(answer.headers.Location).toBe(`/operations/${id}`)
+    const read = await service.read('begun', id)
+    expect([read.status, read.json, read.headers['Retry-After']]).toEqual([200, answer.json, '1'])
+    const item = await service.operation('begun', id)
+    expect(item).toMatchObject({ task: { queue: 'imports' } })
+    expect(JSON.parse((item as never as { task: { body: string } }).task.body)).toEqual({
+      tenant: 'begun',
+      operation_id: id,
+    })
+  })
+
+  test('becomes customers, rejects and counts that add up', async () => {
+    const rows = [
+      'Ann@Example.com,Ann,DE',
+      'nobody,Bob,FR',
+      ',Eve,IT',
+      'zoe@example.com,"Zoe, ""Z""",US',
+      'a,b',
+    ]
+    const result = await imported('first', `email,name,country\r\n${rows.join('\r\n')}\r\n`)
+    expect(result).toEqual({
+      operation_id: expect.any(String),
+      state: 'succeeded',
+      progress: 1,
+      result: {
+        outcome: 'PARTIAL',
+        counts: { total: 5, succeeded: 2, failed: 3 },
+        rejects: [
+          { row: 2, code: 'VALIDATION.email', field: 'email' },
+          { row: 3, code: 'VALIDATION.email', field: 'email' },
+          { row: 5, code: 'VALIDATION.csv.columns', field: null },
+        ],
+        rejects_url: expect.stringContaining(`rejects_${result.operation_id}.csv`),
+        schema_version: 1,
+      },
+    })
+    expect(told(await service.customers('first'))).toEqual([
+      ['ann@example.com', 'Ann', 'DE'],
+      ['zoe@example.com', 'Zoe, "Z"', 'US'],
+    ])
+    const { bytes } = service.files.get(`rejects/${result.operation_id}/rejects.csv`) as { bytes: Buffer }
+    expect(bytes.toString()).toBe(
+      'row,code,field\r\n2,VALIDATION.email,email\r\n3,VALIDATION.email,email\r\n5,VALIDATION.csv.columns,\r\n',
+    )
+  })
+
+  test('without a bad row is a success, with bad rows alone it has failed, and both are results', async () => {
+    const good = await imported('outcomes', 'email\na@example.com\n')
+    expect(good.result).toEqual({
+      outcome: 'SUCCESS',
+      counts: { total: 1, succeeded: 1, failed: 0 },
+      rejects: [],
+      schema_version: 1,
+    })
+    const bad = await imported('outcomes', 'email\na@\n@b\n')
+    expect([bad.state, bad.result.outcome, bad.result.counts]).toEqual([
+      'succeeded',
+      'FAILED',
+      { total: 2, succeeded: 0, failed: 2 },
+    ])
+    const none = await imported('outcomes', 'email,name\n')
+    expect([none.result.outcome, none.result.counts.total]).toEqual(['SUCCESS', 0])
+  })
+
+  test.each([
+    ['CRLF', 'email,name\r\na@example.com,Ann\r\n'],
+    ['LF', 'email,name\na@example.com,Ann\n'],
+    ['CR', 'email,name\ra@example.com,Ann\r'],
+    ['no line end at its end', 'email,name\na@example.com,Ann'],
+    ['a byte order mark', '\ufeffemail,name\na@example.com,Ann\n'],
+    ['blank lines', '\n\nemail,name\n\n\na@example.com,Ann\n\n'],
+    ['another order and case', 'Name, EMAIL \nAnn,a@example.com\n'],
+  ])('with %s is read', async (what, file) => {
+    const tenant = `read-${what.replaceAll(' ', '-')}`
+    expect((await imported(tenant, file)).result.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
+    expect(told(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
+  })
+
+  test('keeps line ends in quoted cells, and takes a time with its zone only', async () => {
+    const file =
+      'email,name,created_at\na@example.com,"one\r\ntwo\nthree",2026-01-02T03:04:05+02:00\nb@example.com,,2026-01-02T03:04:05\n'
+    const { result } = await imported('quoted', file)
+    expect(result.rejects).toEqual([
+      { row: 2, code: 'VALIDATION.datetime.timezone_required', field: 'created_at' },
+    ])
+    expect(await service.customers('quoted')).toMatchObject([
+      { name: 'one\r\ntwo\nthree', created_at: '2026-01-02T01:04:05.000Z' },
+    ])
+  })
+
+  test.each([
+    ['', { missing: ['email'], unknown: [], repeated: [] }],
+    ['name\nAnn\n', { missing: ['email'], unknown: [], repeated: ['x'].slice(1) }],
+    ['email,email\na,b\n', { missing: [], unknown: [], repeated: ['email'] }],
+    ['email,shoe size\na@example.com,42\n', { missing: [], unknown: ['shoe size'], repeated: [] }],
+  ])('with the header of %j fails as a whole and says why', async (file, details) => {
+    const { state, error, result } = await imported(`header-${file.length}`, file)
+    expect([state, result, error]).toEqual([
+      'failed',
+      undefined,
+      {
+        code: 'VALIDATION.csv.header',
+        message_id: 'error.validation.csv.header',
+        http: 400,
+        retryable: false,
+        correlation_id: expect.any(String),
+        details,
+      },
+    ])
+  })
+
+  test('that is no UTF-8 is refused before anything begins', async () => {
+    const answer = await service.upload(
+      'latin',
+      Buffer.from('email,name\na@example.com,J\xfcrgen\n', 'latin1'),
+    )
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
+  })
+
+  test('of thousands of rows is counted chunk by chunk, and its progress never falls', async () => {
+    const rows = Array.from({ length: 1001 }, (_, n) => (n % 100 === 7 ? `bad ${n}` : `user${n}@example.com`))
+    const id = await begin('large', `email\n${rows.join('\n')}\n`)
+    const seen: number[] = []
+    await service.run('large', id, {
+      around: async (_step, _input, work) => {
+        const result = await work()
+        seen.push((await service.read('large', id)).json.progress)
+        return result
+      },
+    })
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+    // Before the first chunk, after some and after all: neighbours may end together.
+    expect(new Set(seen).size).toBeGreaterThanOrEqual(3)
+    const { json } = await service.read('large', id)
+    expect(json.result.counts).toEqual({ total: 1001, succeeded: 991, failed: 10 })
+    expect(await service.customers('large')).toHaveLength(991)
+  }, 240_000)
+})
+
+describe('the same file', () => {
+  const file = 'email\nsame@example.com\n'
+
+  test('uploaded again is answered with the first operation, while it runs and after', async () => {
+    const first = await service.upload('twice', file)
+    const again = await service.upload('twice', file)
+    expect([again.status, again.json, again.headers['Idempotency-Status']]).toEqual([
+      202,
+      first.json,
+      'replayed',
+    ])
+    await service.run('twice', first.json.operation_id)
+    const later = await service.upload('twice', file, { 'Idempotency-Key': 'another' })
+    expect(later.json).toEqual({ ...first.json, state: 'succeeded', progress: 1 })
+    expect(later.headers['Idempotency-Status']).toBe('replayed')
+    expect(await service.items('twice', 'operation')).toHaveLength(1)
+  })
+
+  test('uploaded twenty times at once is one operation', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.upload('crowd', file)))
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
+    const replayed = answers.filter(({ headers }) => headers['Idempotency-Status'] === 'replayed')
+    expect(replayed).toHaveLength(19)
+    expect(await service.items('crowd', 'operation')).toHaveLength(1)
+    expect(await service.items('crowd', 'audit')).toHaveLength(1)
+  })
+
+  test('of another tenant is that tenant’s own', async () => {
+    const mine = await service.upload('mine', file)
+    const theirs = await service.upload('theirs', file)
+    expect(theirs.json.operation_id).not.toBe(mine.json.operation_id)
+    expect(theirs.headers).not.toHaveProperty('Idempotency-Status')
+  })
+
+  test('is imported anew after an import that failed or was canceled', async () => {
+    const bad = 'name\nAnn\n'
+    const failed = await begin('anew', bad)
+    await service.run('anew', failed)
+    const second = await begin('anew', bad)
+    expect(second).not.toBe(failed)
+    await service.call({
+      method: 'POST',
+      path: `/operations/${second}:cancel`,
+      as: { tenant: 'anew', role: 'Editor' },
+    })
+    expect(await begin('anew', bad)).not.toBe(second)
+  })
+})
+
+test('nothing of a person lies in operations, audit records, chunks or the manifest', async () => {
+  const file = 'email,name\nsecret@person.example,Secret Person\nbad secret,Secret Person\n'
+  const { operation_id: id } = await imported('private', file)
+  const kept = [
+    await service.items('private', 'operation'),
+    await service.items('private', 'audit'),
+    await service.items('private', 'import_claim'),
+    service.files.get(`imports/${id}/chunks.json`)?.bytes.toString(),
+    service.files.get(`rejects/${id}/rejects.csv`)?.bytes.toString(),
+    service.lines,
+  ]
+  expect(JSON.stringify(kept)).not.toMatch(/secret@|Secret Person/)
+  expect(JSON.stringify(kept)).toContain('VALIDATION.email')
+})

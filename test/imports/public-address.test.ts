@@ -1,0 +1,136 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { fileUrl, isPublicAddress } from '#shared/platform/fetch/public-address.ts'
+
+const refused = (code: string) => expect.objectContaining({ code })
+const attempt = (url: string) => {
+  try {
+    return fileUrl(url, 'file_url').hostname
+  } catch (thrown) {
+    return thrown
+  }
+}
+
+describe('an address', () => {
+  test.each(['8.8.8.8', '93.184.216.34', '172.15.0.1', '172.32.0.1', '2606:2800:220:1::1', '::ffff:8.8.8.8'])(
+    '%s is public',
+    (address) => expect(isPublicAddress(address)).toBe(true),
+  )
+
+  test.each([
+    ...['0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '127.0.0.1', '127.255.255.254', '169.254.169.254'],
+    ...[
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.0.0.1',
+      '192.0.2.1',
+      '192.168.1.1',
+      '198.18.0.1',
+      '198.51.100.1',
+    ],
+    ...[
+      '203.0.113.1',
+      '224.0.0.1',
+      '239.1.1.1',
+      '240.0.0.1',
+      '255.255.255.255',
+      '168.63.129.16',
+      '100.100.100.200',
+    ],
+    ...[
+      '::',
+      '::1',
+      '::127.0.0.1',
+      '::ffff:10.0.0.1',
+      '::ffff:169.254.169.254',
+      'fe80::1',
+      'fec0::1',
+      'fc00::1',
+    ],
+    ...[
+      'fd00:ec2::254',
+      'ff02::1',
+      '64:ff9b::7f00:1',
+      '64:ff9b:1::1',
+      '2002:7f00:1::',
+      '2001::1',
+      '2001:db8::1',
+    ],
+    ...['100::1', '3fff::1', 'fe80::1%eth0', '::ffff:0:127.0.0.1', 'nonsense', ''],
+  ])('%s is none of the public internet', (address) => expect(isPublicAddress(address)).toBe(false))
+})
+
+describe('a file_url', () => {
+  test.each([
+    ['decimal', 'https://2130706433/'],
+    ['octal', 'https://0177.0.0.1/'],
+    ['hexadecimal', 'https://0x7f.0.0.1/'],
+    ['one hexadecimal number', 'https://0xa9fea9fe/latest/meta-data'],
+    ['short', 'https://127.1/'],
+    ['a dot at its end', 'https://127.0.0.1./'],
+    ['full-width digits', 'https://①②⑦.0.0.1/'],
+    ['percent-encoded', 'https://%31%32%37.0.0.1/'],
+    ['zero', 'https://0/'],
+    ['with a port', 'https://10.0.0.1:8443/file.csv'],
+    ['IPv6 loopback', 'https://[::1]/'],
+    ['IPv6-mapped', 'https://[::ffff:127.0.0.1]/'],
+    ['IPv6-mapped in hexadecimal', 'https://[::ffff:7f00:1]/'],
+    ['NAT64', 'https://[64:ff9b::a00:1]/'],
+    ['6to4', 'https://[2002:a00:1::]/'],
+    ['the metadata service in IPv6', 'https://[fd00:ec2::254]/'],
+  ])('that is private, %s, is refused', (_, url) => {
+    expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
+  })
+
+  test.each([
+    ['http://example.com/file.csv', 'https_url'],
+    ['ftp://example.com/file.csv', 'https_url'],
+    ['file:///etc/passwd', 'https_url'],
+    ['https://', 'https_url'],
+    ['//example.com', 'https_url'],
+    ['https://[fe80::1%25eth0]/', 'https_url'],
+    ['https://user:secret@example.com/', 'credentials'],
+    ['https://user@example.com/', 'credentials'],
+  ])('%s is refused as malformed', (url, reason) => {
+    expect(attempt(url)).toMatchObject({
+      code: 'VALIDATION.field.format',
+      details: { fields: { file_url: { reason } } },
+    })
+  })
+
+  test('in no notation of a private IPv4 address is taken', () => {
+    const octets = fc.oneof(
+      fc.tuple(fc.constantFrom(10, 127), fc.nat(255), fc.nat(255), fc.nat(255)),
+      fc.tuple(fc.constant(192), fc.constant(168), fc.nat(255), fc.nat(255)),
+      fc.tuple(fc.constant(169), fc.constant(254), fc.nat(255), fc.nat(255)),
+    )
+    const written = fc.array(fc.constantFrom(8, 10, 16), { minLength: 4, maxLength: 4 })
+    const numeral = (value: number, base: number) =>
+      base === 8 ? `0${value.toString(8)}` : base === 16 ? `0x${value.toString(16)}` : String(value)
+    fc.assert(
+      fc.property(
+        octets,
+        written,
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        (parts, bases, count, dot) => {
+          // The last number of a short form stands for all octets that are left.
+          const last = parts.slice(count - 1).reduce((sum, octet) => sum * 256 + octet, 0)
+          const numbers = [...parts.slice(0, count - 1), last]
+          const host = numbers.map((value, index) => numeral(value, bases[index] as number)).join('.')
+          expect(attempt(`https://${host}${dot ? '.' : ''}/`)).toEqual(
+            refused('VALIDATION.url.private_range'),
+          )
+          const hex = parts.map((octet) => octet.toString(16).padStart(2, '0')).join('')
+          const mapped = `[::ffff:${hex.slice(0, 4)}:${hex.slice(4)}]`
+          expect(attempt(`https://${mapped}/`)).toEqual(refused('VALIDATION.url.private_range'))
+        },
+      ),
+    )
+  })
+
+  test('of a name is taken, and looked up when it is fetched', () => {
+    expect(attempt('https://files.example.com/customers.csv?signature=x')).toBe('files.example.com')
+    expect(attempt('https://8.8.8.8/')).toBe('8.8.8.8')
+  })
+})

@@ -1,0 +1,117 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { Chunk } from '#shared/imports/import-places.ts'
+import { type ChunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
+import { readLines } from '#shared/platform/csv/csv-reader.ts'
+import { rowScanner } from '#shared/platform/csv/row-scanner.ts'
+import { anyText } from '#test/csv/any-text.ts'
+
+const shape = { required: ['email'], ignored: ['name'] }
+const generous: ChunkSize = { rows: 1000, bytes: 1e9, rowBytes: 1e9 }
+
+async function* inPieces(bytes: Buffer, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+async function split(file: string | Buffer, size: Partial<ChunkSize> = {}, pieces = 1e6) {
+  const bytes = Buffer.from(file as string)
+  const chunks: Chunk[] = []
+  const splitting = splitFile(inPieces(bytes, pieces), shape, { ...generous, ...size })
+  for (;;) {
+    const { done, value } = await splitting.next()
+    if (done) return { bytes, chunks, file: value as SplitFile }
+    chunks.push(value as Chunk)
+  }
+}
+
+function linesOf(bytes: Buffer) {
+  const scanner = rowScanner()
+  return [...scanner.scan(bytes), ...scanner.end()]
+    .filter(({ from, textTo }) => from < textTo)
+    .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
+}
+
+describe('the chunks of a file', () => {
+  const body = fc.array(anyText, { maxLength: 30 }).map((parts) => parts.join('\n'))
+
+  test('are the file behind its header without a gap, and their rows those of a whole read', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        body,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (rows, perChunk, bytesPerChunk, pieces) => {
+          const text = `email,name\n${rows}`
+          const size = { rows: perChunk, bytes: bytesPerChunk }
+          const { bytes, chunks, file } = await split(text, size, pieces)
+          const whole = linesOf(bytes).slice(1)
+          const apart = chunks.flatMap(({ from, to }) => linesOf(bytes.subarray(from, to)))
+          expect(apart).toEqual(whole)
+          expect(file).toEqual({ columns: ['email', 'name'], chunks: chunks.length, rows: whole.length })
+          let next = 1
+          for (const [index, chunk] of chunks.entries()) {
+            expect([chunk.index, chunk.row]).toEqual([index, next])
+            const before = chunks[index - 1]
+            // Between chunks lie blank rows only.
+            if (before) expect(bytes.toString('utf8', before.to, chunk.from)).toMatch(/^[\r\n]*$/)
+            expect(chunk.rows).toBeLessThanOrEqual(perChunk)
+            next += chunk.rows
+          }
+          const read = chunks.flatMap(({ from, to, row }) =>
+            readLines(linesOf(bytes.subarray(from, to)), file.columns, row),
+          )
+          expect(read).toEqual(readLines(whole, file.columns, 1))
+        },
+      ),
+    )
+  })
+
+  test('hold a row that is too long by itself, to be refused unread', async () => {
+    const { chunks } = await split(`email\nshort\n"${'x'.repeat(200)}"\nafter\n`, { rowBytes: 100 })
+    expect(chunks.map(({ row, rows, too_long }) => [row, rows, too_long])).toEqual([
+      [1, 1, undefined],
+      [2, 1, true],
+      [3, 1, undefined],
+    ])
+  })
+
+  test('are found in a million rows within bounded memory', async () => {
+    const line = Buffer.from('someone@example.com,Some One\n')
+    const piece = Buffer.concat(Array.from({ length: 1000 }, () => line))
+    async function* file() {
+      yield Buffer.from('email,name\n')
+      for (let thousand = 0; thousand < 1000; thousand += 1) yield piece
+    }
+    const before = process.memoryUsage().rss
+    let chunks = 0
+    let most = 0
+    for await (const { rows } of splitFile(file(), shape)) {
+      chunks += 1
+      expect(rows).toBe(500)
+      if (chunks % 100 === 0) most = Math.max(most, process.memoryUsage().rss)
+    }
+    expect(chunks).toBe(2000)
+    expect((most - before) / 1024 / 1024).toBeLessThan(100)
+  }, 60_000)
+})
+
+describe('a file is refused as a whole', () => {
+  test.each<[string, Buffer, string]>([
+    ['that is empty', Buffer.alloc(0), 'VALIDATION.csv.header'],
+    ['of blank lines', Buffer.from('\n\r\n'), 'VALIDATION.csv.header'],
+    ['without the column that is required', Buffer.from('name\nAnn\n'), 'VALIDATION.csv.header'],
+    ['whose header is broken', Buffer.from('"email"x,name\n'), 'VALIDATION.csv.malformed'],
+    ['whose header does not end', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
+    [
+      'that is not UTF-8',
+      Buffer.from('email\nj\xfcrgen@example.com\n', 'latin1'),
+      'VALIDATION.body.encoding',
+    ],
+    ['that ends within a character', Buffer.from('email\n\xc3', 'latin1'), 'VALIDATION.body.encoding'],
+  ])('%s', async (_, file, code) => {
+    for (const pieces of [1, 3, 1000]) {
+      await expect(split(file, { rowBytes: 1000 }, pieces)).rejects.toMatchObject({ code })
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { describe, expect, test } from '@jest/globals'
+import { steps } from '#functions/steps.ts'
+import { importDefinition } from '#lib/import-definition.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { importSteps } from '#shared/imports/import-steps.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+const [[machineId, machine]] = resourcesOf(template, 'AWS::StepFunctions::StateMachine') as [
+  [string, Resource],
+]
+const arns = { prepare: 'prepare', rows: 'rows', complete: 'complete', fail: 'fail' }
+const { States: states, TimeoutSeconds } = importDefinition(arns, 'bucket')
+// biome-ignore lint/suspicious/noExplicitAny: states of every shape
+const all: Record<string, any> = { ...states, Chunk: states.Rows.ItemProcessor.States.Chunk }
+
+describe('the workflow of imports', () => {
+  test('is traced, logs nothing of its data, is ended after two hours, and its log ends', () => {
+    expect(machine.Properties).toMatchObject({
+      StateMachineName: 'commerce-prod-imports',
+      TracingConfiguration: { Enabled: true },
+      LoggingConfiguration: { Level: 'ALL', IncludeExecutionData: false },
+    })
+    expect(TimeoutSeconds).toBe(7200)
+    const log = resourceNamed(template, 'AWS::Logs::LogGroup', 'ImportMachineLog')
+    expect(log.Properties.RetentionInDays).toBe(180)
+  })
+
+  test('is deployed as it is defined, its functions and its bucket put in', () => {
+    const text = machine.Properties.DefinitionString['Fn::Join'][1]
+      .map((part: string | { Ref?: string }) => (typeof part === 'string' ? part : JSON.stringify(part)))
+      .join('')
+    for (const { name, step } of steps) {
+      const [functionId] = resourcesOf(template, 'AWS::Lambda::Function').find(
+        ([id]) => id.replace(/[0-9A-F]{8}$/, '') === pascalCase(name),
+      ) as [string, Resource]
+      expect(text).toContain(`{"Fn::GetAtt":["${functionId}","Arn"]}`)
+      expect(Object.values(all).some(({ Resource: of }) => of === step)).toBe(true)
+    }
+    expect(text).toContain('"TimeoutSeconds":7200,"StartAt":"Prepare"')
+    for (const name of Object.keys(all)) expect(text).toContain(`"${name}":`)
+  })
+
+  test('tries each step again, gives it its time, and lets none fail without a word', () => {
+    for (const [name, state] of Object.entries(all).filter(([, { Type }]) => Type === 'Task')) {
+      expect(state.Retry).toMatchObject([
+        { ErrorEquals: ['States.ALL'], MaxAttempts: 5, JitterStrategy: 'FULL' },
+      ])
+      const step = importSteps[state.Resource as keyof typeof importSteps]
+      expect(state.TimeoutSeconds).toBeGreaterThan(step.seconds)
+      if (name === 'Chunk' || name === 'Fail') continue
+      expect(state.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'Fail' }])
+    }
+    expect(all.Rows).toMatchObject({ Retry: [{ MaxAttempts: 2 }], Catch: [{ Next: 'Fail' }] })
+  })
+
+  test('runs the chunks of the manifest apart, many at once, and keeps none of their results', () => {
+    expect(all.Rows).toMatchObject({
+      MaxConcurrency: 20,
+      ItemReader: { Resource: 'arn:aws:states:::s3:getObject', ReaderConfig: { InputType: 'JSON' } },
+      ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'EXPRESS' } },
+      ResultPath: null,
+    })
+    expect(all.Chunk.OutputPath).toBeNull()
+    // A chunk runs as an express workflow, which AWS ends after five minutes, its retries included.
+    expect(importSteps.rows.seconds).toBeLessThan(150)
+  })
+
+  test('may invoke its steps, read manifests and run its own map, and nothing else of the service', () => {
+    const { PolicyDocument: policy } = resourceNamed(
+      template,
+      'AWS::IAM::Policy',
+      'ImportMachineRoleDefaultPolicy',
+    ).Properties as { PolicyDocument: { Statement: { Action: string | string[]; Resource: unknown }[] } }
+    const byAction = Object.fromEntries(
+      policy.Statement.flatMap(({ Action, Resource: on }) => [Action].flat().map((action) => [action, on])),
+    )
+    const functions = (byAction['lambda:InvokeFunction'] as { 'Fn::GetAtt': [string, string] }[]).map((one) =>
+      referenceOf(one).replace(/[0-9A-F]{8}$/, ''),
+    )
+    expect(functions.sort()).toEqual(steps.map(({ name }) => pascalCase(name)).sort())
+    expect(JSON.stringify(byAction['s3:GetObject'])).toContain('/imports/*')
+    expect(JSON.stringify(byAction['states:StartExecution'])).toContain(
+      ':stateMachine:commerce-prod-imports"',
+    )
+    for (const action of ['states:DescribeExecution', 'states:StopExecution']) {
+      expect(JSON.stringify(byAction[action])).toContain(':execution:commerce-prod-imports/Rows:*"')
+    }
+    const others = Object.keys(byAction).filter((action) => !/^(logs|xray):/.test(action))
+    expect(others.sort()).toEqual([
+      'lambda:InvokeFunction',
+      's3:GetObject',
+      'states:DescribeExecution',
+      'states:StartExecution',
+      'states:StopExecution',
+    ])
+  })
+
+  test('raises an alarm when it ends otherwise than by its last step, and so does each step', () => {
+    const alarm = resourceNamed(template, 'AWS::CloudWatch::Alarm', 'ImportMachineFailingAlarm')
+    const metrics = JSON.stringify(alarm.Properties.Metrics)
+    for (const metric of ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted']) {
+      expect(metrics).toContain(metric)
+    }
+    expect(metrics).toContain(machineId)
+    for (const { name, breaks } of steps) {
+      const { Properties } = resourceNamed(
+        template,
+        'AWS::CloudWatch::Alarm',
+        `${pascalCase(name)}FailingAlarm`,
+      )
+      expect(Properties.AlarmDescription).toBe(breaks)
+    }
+  })
+})

@@ -1,0 +1,86 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
+import { type ImportService, startImports } from '#test/imports/import-service.ts'
+import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
+
+/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+
+const file = 'email\na@example.com\nb@\nc@\nd@\n'
+const chosen = [
+  'imports.maxBytes',
+  'imports.result',
+  'limits.tooLarge',
+  'operations.cancel',
+  'operations.retentionDays',
+  'operations.retryAfter',
+] as const
+const others = Object.fromEntries(chosen.map((key) => [key, otherSettings[key]]))
+let local: ImportService
+/** By file_url only. */
+let other: ImportService
+let taking: ImportService
+beforeAll(async () => {
+  const file = 'shared/settings/profiles/local.json'
+  local = await startImports()
+  const request = { 'imports.request': otherSettings['imports.request'] }
+  other = await startImports({ settings: profile(file, request) })
+  taking = await startImports({ settings: profile(file, others) })
+})
+
+const told = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
+  `${status} ${json.error?.code ?? ''}`.trim()
+const begin = async (service: ImportService) =>
+  (await service.upload('acme', `${file}${crypto.randomUUID()}@\n`)).json.operation_id as string
+
+describe('a deployment decides', () => {
+  test('imports.request: which uploads are taken', async () => {
+    expect(told(await local.upload('acme', file))).toBe('202')
+    const refused = await other.upload('acme', file)
+    expect(told(refused)).toBe('415 VALIDATION.content_type.unsupported')
+    expect(refused.headers['Accept-Post']).toBe('application/json')
+  })
+
+  test('imports.maxBytes and limits.tooLarge: how large a file may be, and what a larger one is told', async () => {
+    const large = `email\n${'x'.repeat(300)}\n`
+    expect(told(await local.upload('acme', large))).toBe('202')
+    expect(told(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
+  })
+
+  test('imports.result: how many rejects are shown, and for how long all of them can be fetched', async () => {
+    for (const [service, shown, seconds] of [
+      [local, 4, 300],
+      [taking, 2, 60],
+    ] as const) {
+      const id = await begin(service)
+      await service.run('acme', id)
+      const { result } = (await service.read('acme', id)).json
+      expect([result.counts.failed, result.rejects.length]).toEqual([4, shown])
+      expect(result.rejects_url).toContain(`seconds=${seconds}`)
+    }
+  })
+
+  test('operations.cancel: how a cancellation is called and answered', async () => {
+    const call = async (service: ImportService, verb: string) => {
+      const path = `/operations/${await begin(service)}:${verb}`
+      return told(
+        await service.call({ method: 'POST', path, as: { tenant: 'acme', role: 'Editor' }, body: {} }),
+      )
+    }
+    expect([await call(local, 'cancel'), await call(taking, 'stop')]).toEqual(['200', '202'])
+    expect(await call(taking, 'cancel')).toBe('404 NOT_FOUND.route')
+  })
+
+  test('operations.retryAfter and operations.retentionDays: when to ask again, and until when', async () => {
+    for (const [service, seconds, days] of [
+      [local, '1', localSettings['operations.retentionDays']],
+      [taking, '5', 7],
+    ] as const) {
+      const id = await begin(service)
+      expect((await service.read('acme', id)).headers['Retry-After']).toBe(seconds)
+      const { expires_at } = await service.operation('acme', id)
+      expect(expires_at).toBe(Math.floor(timeOf(id) / 1000) + days * 24 * 3600)
+      await service.run('acme', id)
+      expect((await service.read('acme', id)).headers).not.toHaveProperty('Retry-After')
+    }
+  })
+})
