@@ -1,16 +1,9 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import type { APIGatewayProxyResult } from 'aws-lambda'
-import { bundle } from '#bin/bundle.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { type Call, type DynamodbProxy, type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { bundleFunctions, type Functions } from './function-process.ts'
 
 const path = '/codes:import'
 const scope = 'codes:read codes:write'
@@ -20,54 +13,27 @@ const file = [
   ...Array.from({ length: count }, (_, n) => `KILL-${n},percent-10,Ten off,2099-01-01T00:00:00Z`),
 ].join('\r\n')
 
-let scratch: string
-let code: string
 let proxy: DynamodbProxy
 let service: Service
+let functions: Functions
 let tenants = 0
-const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'import-kill-'))
-  const entries = { import: join(import.meta.dirname, '../../functions/codes/import-codes/handler.ts') }
-  const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
-  code = pathToFileURL(join(bundles.import?.directory ?? '', 'index.mjs')).href
   proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   service = await startService()
+  functions = await bundleFunctions({ import: 'codes/import-codes' }, localSettings, {
+    AWS_ENDPOINT_URL: proxy.endpoint,
+    TABLE_NAME: service.tableName,
+  })
 })
 afterEach(async () => {
-  for (const child of children) await kill(child)
+  await functions.killAll()
   proxy.reset()
 })
 afterAll(async () => {
+  await functions.stop()
   await proxy.stop()
-  await rm(scratch, { recursive: true, force: true })
 })
-
-/** The function in a process of its own, ready for its first event. */
-async function startFunction(): Promise<ChildProcess> {
-  const env = {
-    PATH: process.env.PATH,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL: proxy.endpoint,
-    TABLE_NAME: service.tableName,
-  }
-  const runner = join(import.meta.dirname, 'run-function.mjs')
-  const child = fork(runner, [code], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  children.add(child)
-  await once(child, 'message')
-  return child
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  children.delete(child)
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGKILL')
-  await ended
-}
 
 /** The import as the gateway hands it to the function: a body of a binary media type is in base 64. */
 async function eventOf(tenant: string) {
@@ -90,12 +56,6 @@ async function eventOf(tenant: string) {
     body: Buffer.from(file).toString('base64'),
     isBase64Encoded: true,
   }
-}
-
-async function send(child: ChildProcess, event: object): Promise<APIGatewayProxyResult> {
-  child.send(event)
-  const [reply] = await once(child, 'message')
-  return reply
 }
 
 /** The retry of a client after the lease of the dead process has run out. */
@@ -126,14 +86,14 @@ test.each(deaths)('an import killed %s: the retry makes the rest, and every row 
   const event = await eventOf(tenant)
   let begun = 0
   const held = proxy.inject({ when: (call) => isRow(call) && begun++ >= rows, times: count, fault })
-  const victim = await startFunction()
-  victim.send(event)
+  const victim = await functions.start('import')
+  victim.begin(event)
   await held.struck
-  await kill(victim)
+  await victim.kill()
   proxy.reset()
 
-  const heir = await startFunction()
-  const early = await send(heir, event)
+  const heir = await functions.start('import')
+  const early = await heir.send(event)
   expect([early.statusCode, JSON.parse(early.body).error.code]).toEqual([
     409,
     'CONFLICT.idempotency.in_progress',
@@ -149,7 +109,7 @@ test.each(deaths)('an import killed %s: the retry makes the rest, and every row 
   expect(codes.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)))
   expect(await service.items(tenant, 'code_claim')).toHaveLength(count)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
-  const replay = await send(heir, event)
+  const replay = await heir.send(event)
   expect([replay.statusCode, replay.headers?.['Idempotency-Status']]).toEqual([207, 'replayed'])
   expect(replay.body).toBe(answer.body)
 })

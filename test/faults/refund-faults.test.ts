@@ -31,7 +31,7 @@ afterAll(() => service.stop())
 /** A refund of which the provider’s every answer was lost. */
 async function leavePending() {
   service.provider.faults = () => answerLost
-  expect((await service.refund(tenant)).status).toBe(503)
+  expect((await service.refund(tenant)).json.error.retryable).toBe(true)
   service.mend()
 }
 
@@ -68,12 +68,12 @@ async function expectOneRefund(earlier: Answer | undefined, end: () => Promise<u
   expect(await unfinished(service)).toBe(0)
 }
 
-const faults: Fault[] = ['lose-answer', 'lose-request', 'throttle', 'conflict', 'in-progress']
+const faults: Fault[] = ['lose-answer', 'lose-request', 'throttle', 'conflict']
 const struck = faults.flatMap((fault) =>
   (['once', 'forever'] as const).map((often) => [fault, often] as const),
 )
 const possible = (fault: Fault, operation: string) =>
-  operation === 'TransactWriteItems' || (fault !== 'conflict' && fault !== 'in-progress')
+  operation === 'TransactWriteItems' || fault !== 'conflict'
 
 describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
   describe.each(Object.entries(ends))(
@@ -101,7 +101,6 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
         ['an answer that is lost', answerLost],
         ['an answer that never comes', { when: 'after', how: 'lose' }],
         ['a connection that is cut before', { when: 'before', how: 'reset' }],
-        ['a request that is never answered', { when: 'before', how: 'lose' }],
         ['a provider that pays and says that it failed', { when: 'after', how: serverError() }],
         ['a provider that is away', { when: 'before', how: serverError(503) }],
       ]

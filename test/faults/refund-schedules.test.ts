@@ -15,8 +15,8 @@ import { type MovableClock, movableClock } from './pay-by-intent.ts'
 import { leaseMilliseconds, restMilliseconds, settingsAt, swept } from './refund-service.ts'
 
 /** So many schedules run beside one another, each on a table and by a clock of its own. */
-const lanes = 5
-const rounds = 200
+const lanes = 8
+const rounds = 125
 
 /** What a key stands for: the same payload each time. */
 interface Payment {
@@ -146,7 +146,8 @@ async function play({ payments, steps, swept: sweptFirst }: Schedule, lane: Lane
     for (const one of given.filter(isFinal))
       expect([one.status, one.body]).toEqual([last?.status, last?.body])
   }
-  for (const tenant of tenants) expectBalanced(await booksOf(service, provider, tenant))
+  const used = new Set(payments.map(({ tenant }) => tenants[tenant] as string))
+  for (const tenant of used) expectBalanced(await booksOf(service, provider, tenant))
 
   async function sweepAll() {
     for (let looks = 0; looks < 5 && (await unfinished(service)) > 0; looks += 1) {
@@ -171,4 +172,4 @@ test('whatever fails, dies, comes late or again: each refund is one payout, one 
   }
   await fc.assert(fc.asyncProperty(all, check), { numRuns: rounds, seed: 20_260_401, endOnFailure: true })
   expect(world).toBeGreaterThanOrEqual(1000)
-}, 600_000)
+}, 900_000)

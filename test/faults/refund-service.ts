@@ -28,7 +28,7 @@ export interface RefundService extends FaultyService {
 /** The intents that the service finishes. */
 export const swept = [createRefund as unknown as Endpoint]
 
-export function settingsAt(endpoint: string, attemptMilliseconds = 100, changes = {}) {
+export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes = {}) {
   return profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds },
     'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },

@@ -27,7 +27,7 @@ const bodyOf = (key: string) => ({ charge_id: `ch_${key}`, amount: 700 })
 async function leavePending(of: readonly string[] = keys) {
   for (const [at, key] of of.entries()) {
     service.provider.faults = () => (at % 2 === 0 ? answerLost : down)
-    expect((await service.refund(tenant, key, bodyOf(key))).status).toBe(503)
+    expect((await service.refund(tenant, key, bodyOf(key))).json.error.retryable).toBe(true)
   }
   service.mend()
 }
@@ -53,7 +53,11 @@ describe('the service’s own look at what was left pending', () => {
     service.provider.faults = () => down
     for (let look = 0; look < 5; look += 1) {
       const told = await service.sweep(restMilliseconds)
-      expect(told).toMatchObject({ finished: 0, left: 4, fault: { code: 'DEPENDENCY.unavailable' } })
+      expect(told).toMatchObject({
+        finished: 0,
+        left: 4,
+        fault: { code: expect.stringMatching(/^DEPENDENCY/) },
+      })
       expect(await unfinished(service)).toBe(4)
     }
     service.mend()
