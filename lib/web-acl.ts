@@ -73,11 +73,11 @@ function captchaAbove(
         aggregateKeyType: 'IP',
         scopeDownStatement: {
           byteMatchStatement: {
-            // The gateway's own address has the stage before the path.
-            positionalConstraint: 'ENDS_WITH',
+            // The gateway's own address has the stage before the path, and it forgives a slash after it.
+            positionalConstraint: 'CONTAINS',
             searchString: path,
             fieldToMatch: { uriPath: {} },
-            textTransformations: [{ priority: 0, type: 'NONE' }],
+            textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
           },
         },
       },

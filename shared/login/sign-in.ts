@@ -57,7 +57,7 @@ function tenantOf({ access_token }: Tokens): string | undefined {
   const [, payload = ''] = access_token.split('.')
   try {
     const { tenant } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
-    return tenantPattern.test(tenant) ? tenant : undefined
+    return typeof tenant === 'string' && tenantPattern.test(tenant) ? tenant : undefined
   } catch {
     return undefined
   }

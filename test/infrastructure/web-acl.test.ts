@@ -47,7 +47,11 @@ describe('the web ACL', () => {
       expect(rule?.Action).toEqual({ Captcha: {} })
       const { ScopeDownStatement: at, ...rate } = rule?.Statement.RateBasedStatement ?? {}
       expect(rate).toEqual({ AggregateKeyType: 'IP', Limit: limit, EvaluationWindowSec: seconds })
-      expect(at.ByteMatchStatement).toMatchObject({ SearchString: path, FieldToMatch: { UriPath: {} } })
+      expect(at.ByteMatchStatement).toMatchObject({
+        SearchString: path,
+        PositionalConstraint: 'CONTAINS',
+        FieldToMatch: { UriPath: {} },
+      })
     },
   )
 
