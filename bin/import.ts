@@ -8,6 +8,7 @@ import { issueToken } from './token.ts'
 const usage = `usage: npm run import -- --file customers.csv --tenant T [--url BASE_URL --token TOKEN] [--settings FILE]
 Without --url it imports into the service of npm start, with a token of the local issuer.`
 const barWidth = 30
+const pausesMilliseconds = [0, 200, 400, 800, 1600]
 
 interface Service {
   baseUrl: string
@@ -31,12 +32,17 @@ interface Operation {
 /** What the person at the terminal has to put right. */
 class ImportError extends Error {}
 
+/** Tries again what may pass, as the contract has it: an upload that is sent twice is imported once. */
 async function call({ baseUrl, token }: Service, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { Authorization: `Bearer ${token}`, ...init.headers }
-  const answer = await fetch(`${baseUrl}${path}`, { ...init, headers }).catch((cause: unknown) => {
-    throw new ImportError(`${baseUrl} cannot be reached`, { cause })
-  })
-  if (answer.ok) return answer
+  let answer: Response | undefined
+  for (const pause of pausesMilliseconds) {
+    await sleep(pause * Math.random())
+    answer = await fetch(`${baseUrl}${path}`, { ...init, headers }).catch(() => undefined)
+    if (answer?.ok) return answer
+    if (answer && answer.status < 500 && answer.status !== 429) break
+  }
+  if (!answer) throw new ImportError(`${baseUrl} cannot be reached`)
   const { error } = (await answer.json().catch(() => ({}))) as Partial<Pick<Operation, 'error'>>
   throw new ImportError(`The service refused it: ${answer.status} ${error?.code ?? ''} ${detailsOf(error)}`)
 }
