@@ -5,7 +5,11 @@ const root = join(import.meta.dirname, '..')
 
 /** Writes a document that is made from the code; with `--check` it refuses one that is not what would be written. */
 export async function writeOrCheck(file: string, document: unknown, command: string): Promise<void> {
-  const text = `${JSON.stringify(document, null, 2)}\n`
+  await writeOrCheckText(file, `${JSON.stringify(document, null, 2)}\n`, command)
+}
+
+/** The same for a file that is text. */
+export async function writeOrCheckText(file: string, text: string, command: string): Promise<void> {
   if (!process.argv.includes('--check')) return writeFile(file, text)
   const kept = await readFile(file, 'utf8').catch(() => '')
   if (kept === text) return

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
+import { clientOverHttp } from './client-over-http.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
 import { identityOverHttp } from './identity-over-http.ts'
@@ -35,6 +36,8 @@ const place = (key: string, options: Send = {}) =>
 
 describe('discount codes over HTTP on the deployed stack', () => codesOverHttp(() => service))
 describe('imports over HTTP on the deployed stack', () => importsOverHttp(() => service))
+
+describe('the client on the deployed stack', () => clientOverHttp(() => service))
 
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))

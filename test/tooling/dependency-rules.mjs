@@ -44,6 +44,18 @@ export default {
       to: { path: '^test/' },
     },
     {
+      name: 'the-client-stands-alone',
+      severity: 'error',
+      from: { path: '^client/' },
+      to: { path: '^(bin|lib|functions|shared|test)/' },
+    },
+    {
+      name: 'the-service-knows-no-client',
+      severity: 'error',
+      from: { path: '^(bin|lib|functions|shared)/' },
+      to: { path: '^client/' },
+    },
+    {
       name: 'no-infrastructure-at-run-time',
       severity: 'error',
       from: { path: runtime },

@@ -5,7 +5,7 @@
 export default {
   rootDir: '../..',
   // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
-  roots: ['bin', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
+  roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],

@@ -1,0 +1,19 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { writeOrCheckText } from './generated-file.ts'
+import { openapiFile } from './openapi.ts'
+
+const schemaFile = join(import.meta.dirname, '../client/schema.ts')
+const header =
+  '/** The types of openapi.json, made by `npm run client-types`: change the routes, and never this file. */\n\n'
+
+/** What the client knows of the service: every path, parameter, body and answer of the API description, as types. */
+export async function clientTypes(description: OpenAPI3): Promise<string> {
+  return header + astToString(await openapiTypes(description))
+}
+
+if (import.meta.main) {
+  const description = JSON.parse(await readFile(openapiFile, 'utf8'))
+  await writeOrCheckText(schemaFile, await clientTypes(description), 'npm run client-types')
+}

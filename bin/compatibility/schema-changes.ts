@@ -1,0 +1,132 @@
+// biome-ignore lint/suspicious/noExplicitAny: JSON Schema, of every shape
+export type Schema = any
+
+/** Two descriptions of one place, and who stands there. */
+export interface Comparison {
+  before: Schema
+  after: Schema
+  /** A sender keeps to `before` and is taken by `after`; a reader has learnt `before` and is given `after`. */
+  as: 'sender' | 'reader'
+  /** Enumerations may gain members, as those of error codes do. */
+  growing?: boolean
+}
+
+/** What changed at a place: `amount_minor` and `maximum was 9, is 5`. */
+export interface Change {
+  place: string
+  what: string
+}
+
+const annotations = /^(title|description|examples?|default|deprecated|\$comment|x-.*)$/
+const lowest = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']
+const highest = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']
+const structure = ['type', 'enum', 'const', 'properties', 'required', 'additionalProperties', 'items']
+const judged = new Set([...lowest, ...highest, ...structure])
+
+/**
+ * What of `after` breaks who keeps to `before`. A keyword that is not known here is a change wherever it differs, so
+ * that nothing is let through for not being understood. References have been resolved.
+ */
+export function schemaChanges(comparison: Comparison, place = ''): Change[] {
+  const { before, after, as } = comparison
+  // What one side may hold must fit into what the other takes.
+  const [given, taken] = as === 'sender' ? [before, after] : [after, before]
+  const kinds: Schema[] = alternatives(given)
+  const fitting: Schema[] = alternatives(taken)
+  if (kinds.length === 1 && fitting.length === 1) return kindChanges(comparison, given, taken, place)
+  const fits = (kind: Schema) =>
+    fitting.some((one) => schemaChanges(paired(comparison, kind, one), place).length === 0)
+  if (kinds.every(fits)) return []
+  return [
+    {
+      place,
+      what: as === 'sender' ? 'what it could be is not taken any more' : 'it may be something else now',
+    },
+  ]
+}
+
+/** The kinds of anyOf, each with what stands beside it; where these overlap, anyOf is a keyword like an unknown one. */
+function alternatives(schema: Schema): Schema[] {
+  const { anyOf: kinds = [], ...rest } = schema
+  const overlaps = (kind: Schema) => Object.keys(kind).some((keyword) => keyword in rest)
+  if (kinds.length === 0 || kinds.some(overlaps)) return [schema]
+  return kinds.flatMap((kind: Schema) => alternatives({ ...rest, ...kind }))
+}
+
+function paired(comparison: Comparison, given: Schema, taken: Schema): Comparison {
+  const [before, after] = comparison.as === 'sender' ? [given, taken] : [taken, given]
+  return { ...comparison, before, after }
+}
+
+function kindChanges(comparison: Comparison, given: Schema, taken: Schema, place: string): Change[] {
+  const { before, after } = comparison
+  const was = (keyword: string) => {
+    return `${keyword} was ${told(before[keyword])}, is ${told(after[keyword])}`
+  }
+  const keywords = Object.keys(taken).filter((keyword) => narrows(keyword, given, taken))
+  return [
+    ...keywords.map((keyword) => ({ place, what: was(keyword) })),
+    ...memberChanges(comparison, given, taken).map((what) => ({ place, what })),
+    ...fieldChanges(comparison, given, taken, place),
+    ...(taken.items && given.items
+      ? schemaChanges(paired(comparison, given.items, taken.items), `${place}[]`)
+      : []),
+    ...(taken.items && !given.items && given.type === 'array' ? [{ place, what: was('items') }] : []),
+  ]
+}
+
+/** Whether a keyword of `taken` refuses something that `given` allows. */
+function narrows(keyword: string, given: Schema, taken: Schema): boolean {
+  if (annotations.test(keyword)) return false
+  if (keyword === 'type')
+    return taken.type !== given.type && !(taken.type === 'number' && given.type === 'integer')
+  if (lowest.includes(keyword)) return !(given[keyword] >= taken[keyword])
+  if (highest.includes(keyword)) return !(given[keyword] <= taken[keyword])
+  return !judged.has(keyword) && told(given[keyword]) !== told(taken[keyword])
+}
+
+function memberChanges({ as, growing }: Comparison, given: Schema, taken: Schema): string[] {
+  const members = (schema: Schema) => ('const' in schema ? [schema.const] : schema.enum)
+  const known = members(taken)?.map(told)
+  if (!known || (growing && as === 'reader')) return []
+  const others = members(given)
+    ?.map(told)
+    .filter((member: string) => !known.includes(member))
+  if (others?.length === 0) return []
+  const which = others?.join(', ') ?? 'anything'
+  return [as === 'sender' ? `${which} is not taken any more` : `it may be ${which} now`]
+}
+
+function fieldChanges(comparison: Comparison, given: Schema, taken: Schema, place: string): Change[] {
+  const sends = comparison.as === 'sender'
+  const at = (name: string) => (place ? `${place}.${name}` : name)
+  const changes: Change[] = []
+  for (const [name, field] of Object.entries<Schema>(taken.properties ?? {})) {
+    const other = given.properties?.[name]
+    const rest = given.additionalProperties ?? true
+    if (other) changes.push(...schemaChanges(paired(comparison, other, field), at(name)))
+    else if (!sends) changes.push({ place: at(name), what: 'it is gone' })
+    // A field that senders might have made up until now.
+    else if (rest !== false)
+      changes.push(...schemaChanges(paired(comparison, rest === true ? {} : rest, field), at(name)))
+  }
+  for (const name of taken.required ?? [])
+    if (!given.required?.includes(name) && (sends || given.properties?.[name]))
+      changes.push({ place: at(name), what: sends ? 'it is required now' : 'it may be absent now' })
+  if (!sends) return changes
+  for (const name of Object.keys(given.properties ?? {}))
+    if (!taken.properties?.[name]) changes.push({ place: at(name), what: 'it is not taken any more' })
+  return [...changes, ...otherFieldChanges(comparison, given, taken, place)]
+}
+
+function otherFieldChanges(comparison: Comparison, given: Schema, taken: Schema, place: string): Change[] {
+  const from = given.additionalProperties ?? true
+  const to = taken.additionalProperties ?? true
+  if (from === false || to === true) return []
+  if (to === false) return [{ place, what: 'other fields are not taken any more' }]
+  return schemaChanges(paired(comparison, from === true ? {} : from, to), `${place}.*`)
+}
+
+function told(value: unknown): string {
+  return value === undefined ? 'not set' : JSON.stringify(value)
+}

@@ -1,0 +1,129 @@
+import { type CallError, ConnectionError, envelopeOf, TimeoutError } from './errors.ts'
+import { isWorthRetrying, nextWait, retryAfter, totalMilliseconds } from './retry.ts'
+
+/** Time as the client sees it; tests pass their own. */
+export interface Clock {
+  /** Milliseconds since the epoch, never going back. */
+  now(): number
+  /** Calls back once, after so many milliseconds; what it returns calls that off. */
+  after(milliseconds: number, callback: () => void): () => void
+}
+
+export interface Transport {
+  fetch: (request: Request) => Promise<Response>
+  token: () => string | undefined | Promise<string | undefined>
+  attemptMilliseconds: number
+  clock: Clock
+  /** A number from 0 up to 1. */
+  random: () => number
+}
+
+/** An answer read to its end, or why there is none; `retryable` tells a failure that another attempt may mend. */
+type Outcome = { response: Response; retryable: boolean } | { failure: CallError; retryable: true }
+
+export const systemClock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds)
+    return () => clearTimeout(timer)
+  },
+}
+
+/**
+ * A fetch that keeps the contract's retry rule: every attempt of a request has its key and its very body, and the
+ * answer is whole when it is returned.
+ * @throws ConnectionError, TimeoutError once no attempt is left, and the reason of the request's own signal at once
+ */
+export function retryingFetch(transport: Transport): (request: Request) => Promise<Response> {
+  const { clock, random } = transport
+  return async (request) => {
+    const startedAt = clock.now()
+    for (let attempts = 1; ; attempts += 1) {
+      const left = totalMilliseconds - (clock.now() - startedAt)
+      const outcome = await attempt(request, Math.min(transport.attemptMilliseconds, left), transport)
+      const asked = 'response' in outcome ? retryAfter(outcome.response.headers, clock.now()) : undefined
+      const progress = { attempts, elapsed: clock.now() - startedAt, retryAfter: asked }
+      const wait = outcome.retryable ? nextWait(progress, random()) : undefined
+      if (wait !== undefined) await sleep(wait, request.signal, clock)
+      else if ('response' in outcome) return outcome.response
+      else throw outcome.failure
+    }
+  }
+}
+
+async function attempt(request: Request, milliseconds: number, transport: Transport): Promise<Outcome> {
+  const timeout = new AbortController()
+  const callOff = transport.clock.after(milliseconds, () => timeout.abort())
+  try {
+    const token = await transport.token()
+    const headers = new Headers(request.headers)
+    if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
+    const signal = AbortSignal.any([request.signal, timeout.signal])
+    return await readWhole(await transport.fetch(new Request(request.clone(), { headers, signal })))
+  } catch (thrown) {
+    if (request.signal.aborted) throw request.signal.reason
+    const key = request.headers.get('Idempotency-Key')
+    if (timeout.signal.aborted)
+      return { failure: new TimeoutError('no answer came in time', key, { cause: thrown }), retryable: true }
+    const lost = new ConnectionError('the connection gave no answer', key, { cause: thrown })
+    if (isReset(thrown)) return { failure: lost, retryable: true }
+    throw isNetworkError(thrown) ? lost : thrown
+  } finally {
+    callOff()
+  }
+}
+
+/** Reading belongs to the attempt: an answer that is cut off half way is a lost one. */
+async function readWhole(response: Response): Promise<Outcome> {
+  const bytes = await response.arrayBuffer()
+  const { status, statusText, headers } = response
+  const whole = new Response(bytes.byteLength > 0 ? bytes : null, { status, statusText, headers })
+  const envelope = status < 400 ? undefined : envelopeOf(parsed(bytes))
+  return { response: whole, retryable: isWorthRetrying(status, envelope?.retryable) }
+}
+
+function parsed(bytes: ArrayBuffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+/** How Node names a connection that broke or timed out. An address that is wrong or refuses stays wrong. */
+const resets = [
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]
+
+/** Browsers tell nothing but that it failed: there, every network error may be a reset. */
+function isReset(thrown: unknown): boolean {
+  const { code } = ((thrown as Error).cause ?? {}) as { code?: string }
+  return isNetworkError(thrown) && (code === undefined || resets.includes(code))
+}
+
+/** By its name, as fetch may belong to another realm. */
+function isNetworkError(thrown: unknown): boolean {
+  return (thrown as Error | undefined)?.name === 'TypeError'
+}
+
+function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      callOff()
+      reject(signal.reason)
+    }
+    const callOff = clock.after(milliseconds, () => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    })
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}

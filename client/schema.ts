@@ -1,0 +1,5043 @@
+/** The types of openapi.json, made by `npm run client-types`: change the routes, and never this file. */
+
+export interface paths {
+    "/v1/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orders
+         * @description Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear.
+         */
+        get: operations["orders.list"];
+        put?: never;
+        /**
+         * Place an order
+         * @description Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing.
+         */
+        post: operations["orders.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orders/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an order
+         * @description Returns one order with its entity tag. An order of another tenant is answered like one that does not exist.
+         */
+        get: operations["orders.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refund a charge
+         * @description Pays back a charge, or a part of it. However often it is sent with one key, and whatever fails in between, there is one refund, one payout and one ledger entry. What the provider refuses for good is answered alike each time; while the provider cannot be reached, the refund stays pending, and the same request goes on with it.
+         */
+        post: operations["refunds.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive an event
+         * @description Takes an event of another service, signed over its very bytes. It is kept before it is answered and handled after; one that was received before is answered alike and changes nothing.
+         */
+        post: operations["webhooks.receive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List discount codes
+         * @description Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them.
+         */
+        get: operations["codes.list"];
+        put?: never;
+        /**
+         * Create a discount code
+         * @description Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points.
+         */
+        post: operations["codes.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a discount code
+         * @description Returns one code with its entity tag. A code of another tenant is answered like one that does not exist.
+         */
+        get: operations["codes.read"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a discount code softly; delete a discount code for good
+         * @description The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike. Delete a discount code for good: Nothing but the audit record is left of the code, and its text is free again. A header carries the reason for the audit.
+         */
+        delete: operations["codes.delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a discount code
+         * @description Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds.
+         */
+        patch: operations["codes.update"];
+        trace?: never;
+    };
+    "/codes/{id}:restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a discount code
+         * @description Makes a soft-deleted code live again.
+         */
+        post: operations["codes.restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes/{id}:share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Share a discount code
+         * @description Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it.
+         */
+        post: operations["codes.share"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes:export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export discount codes as CSV
+         * @description Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again.
+         */
+        get: operations["codes.export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes:import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import discount codes from CSV
+         * @description Creates a code for each row of a CSV file with a header, each row on its own: the answer says of every row what became of it. A file that was exported can be imported; its further columns are passed over. Sent again with the same key after a failure, the import goes on where it stood.
+         */
+        post: operations["codes.import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codes:bulkUpdate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update many discount codes
+         * @description Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood.
+         */
+        post: operations["codes.bulk-update"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/discount/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a discount code
+         * @description Tells whether a code applies and what it takes off, in minor units; with a cart named in the header, it is applied to that cart as one line, however often it is verified. A code that is unknown, expired or deleted is answered like any other that does not apply.
+         */
+        post: operations["discount.verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/otp/request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Request a one-time code
+         * @description Sends a code to an e-mail address, valid for five minutes; only the latest one is. Every address is answered alike.
+         */
+        post: operations["otp.request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/otp/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a one-time code
+         * @description Starts a session for whoever has the latest code of an address, once, and sets its cookie and that of its CSRF token. A code that is wrong, used, expired, superseded or was tried too often, and an address that never asked for one, are answered alike.
+         */
+        post: operations["otp.verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in with a password
+         * @description Gives the tokens of a user. A wrong password and an unknown e-mail are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.
+         */
+        post: operations["login.sign-in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/password/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a new password
+         * @description Sends a mail with a code by which a user sets a new password at the identity provider. An e-mail that nobody has is answered alike: who has one is looked at only after the answer.
+         */
+        post: operations["login.reset-password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import customers
+         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew.
+         */
+        post: operations["imports.create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operations/{operation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an operation
+         * @description Tells how far an operation is and, once it is over, what it came to: the result of an import with its counts, the first rows that were refused and a link to all of them, or the error that ended it. Retry-After says when to ask again.
+         */
+        get: operations["operations.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operations/{operation_id}:cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an operation
+         * @description Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing.
+         */
+        post: operations["operations.cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell whether the service is up
+         * @description Returns 200 when the service is up.
+         */
+        get: operations["health.read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Error: {
+            error: {
+                /** @enum {string} */
+                code: "AUTH.invalid_credentials" | "AUTH.token.expired" | "AUTHZ.csrf.origin" | "AUTHZ.csrf.token" | "AUTHZ.field.denied" | "AUTHZ.filter.denied" | "AUTHZ.request.denied" | "AUTHZ.role.denied" | "AUTHZ.scope.tenant" | "AUTHZ.scope.token" | "CODE.invalid" | "CONFLICT.code.exists" | "CONFLICT.code.not_combinable" | "CONFLICT.etag.mismatch" | "CONFLICT.idempotency.in_progress" | "CONFLICT.idempotency.payload_mismatch" | "CONFLICT.not_deleted" | "CONFLICT.soft_deleted" | "DEPENDENCY.bad_gateway" | "DEPENDENCY.timeout" | "DEPENDENCY.unavailable" | "GONE.order" | "GONE.version" | "INTERNAL.unexpected" | "NOT_FOUND.cart" | "NOT_FOUND.charge" | "NOT_FOUND.code" | "NOT_FOUND.operation" | "NOT_FOUND.order" | "NOT_FOUND.refund" | "NOT_FOUND.route" | "POLICY.account.locked" | "POLICY.export.row_limit" | "POLICY.legal_hold" | "POLICY.mfa.required" | "POLICY.password.change_required" | "POLICY.refund.declined" | "POLICY.refund.exceeds_charge" | "POLICY.refund.repeated" | "PROVIDER.duplicate" | "RATE_LIMIT.exceeded" | "TRANSIENT.error" | "VALIDATION.accept.unsupported" | "VALIDATION.body.encoding" | "VALIDATION.body.invalid" | "VALIDATION.body.json" | "VALIDATION.body.too_deep" | "VALIDATION.body.too_large" | "VALIDATION.code.charset" | "VALIDATION.code.length.exceeds" | "VALIDATION.content_type.unsupported" | "VALIDATION.csv.columns" | "VALIDATION.csv.header" | "VALIDATION.csv.malformed" | "VALIDATION.csv.row_too_long" | "VALIDATION.csv.too_many_rows" | "VALIDATION.cursor.invalid" | "VALIDATION.date.range" | "VALIDATION.datetime.timezone_required" | "VALIDATION.email" | "VALIDATION.field.enum" | "VALIDATION.field.format" | "VALIDATION.field.length" | "VALIDATION.field.range" | "VALIDATION.field.required" | "VALIDATION.field.type" | "VALIDATION.field.unknown" | "VALIDATION.filter.unknown_key" | "VALIDATION.filter.value_invalid" | "VALIDATION.header.invalid" | "VALIDATION.idempotency_key.charset" | "VALIDATION.idempotency_key.length" | "VALIDATION.idempotency_key.required" | "VALIDATION.if_match.required" | "VALIDATION.name.charset" | "VALIDATION.name.length.exceeds" | "VALIDATION.page_size.invalid" | "VALIDATION.page_size.max" | "VALIDATION.page_size.min" | "VALIDATION.reason.required" | "VALIDATION.request.invalid" | "VALIDATION.sort.field" | "VALIDATION.url.private_range";
+                message_id: string;
+                http: number;
+                retryable: boolean;
+                correlation_id: string;
+                details: {
+                    /** @description Why each field was refused. */
+                    fields?: {
+                        [key: string]: {
+                            reason: string;
+                            min?: number;
+                            max?: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    responses: never;
+    parameters: {
+        /** @description The tenant to work in: an Admin may name any, others their own. */
+        Tenant: string;
+        /** @description What the client chose at login; mode bound. */
+        Nonce: string;
+        /** @description An entity tag that the caller has: answered 304 while it is current. */
+        IfNoneMatch: string;
+        /** @description The entity tag that the caller has seen: refused once the item has changed since. */
+        IfMatch: string;
+        /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+        CorrelationId: string;
+        /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+        RequestTimeout: number;
+        /** @description W3C Trace Context. */
+        Traceparent: string;
+        /** @description W3C Trace Context. */
+        Tracestate: string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description Ties the answer to its log lines, audit records and events. */
+        CorrelationId: string;
+        /** @description stored by the first call with a key, replayed by the others. */
+        IdempotencyStatus: "stored" | "replayed";
+        /** @description A strong entity tag. */
+        ETag: string;
+        /** @description Two of them: the session, and its CSRF token, which scripts can read. */
+        SetCookie: string;
+        /** @description The address of what was made. */
+        Location: string;
+        /** @description Seconds to wait before another try. */
+        RetryAfter: number;
+        /** @description How to authenticate (RFC 6750). */
+        Challenge: string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    "orders.list": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+                /** @description The order; created_at is the time in the id, so both sort alike. */
+                sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc";
+                /** @description Items a page; more than 100 are clamped to 100. */
+                page_size?: number;
+                /** @description Opaque, from an earlier answer. One request reads 1000 items at most, so a page may be short. */
+                cursor?: string;
+                /** @description Text search in cart_id, id, whatever the case. */
+                q?: string;
+                /** @description For the roles Admin, Service. */
+                include_deleted?: boolean;
+                /** @description For the roles Admin, Service. */
+                deleted?: boolean;
+                /** @description id equals this value. */
+                id?: string;
+                /** @description id is one of these, separated by commas. */
+                "id.in"?: string[];
+                /** @description cart_id equals this value. */
+                cart_id?: string;
+                /** @description cart_id is one of these, separated by commas. */
+                "cart_id.in"?: string[];
+                /** @description currency equals this value. */
+                currency?: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+                /** @description currency is one of these, separated by commas. */
+                "currency.in"?: ("AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG")[];
+                /** @description status equals this value. */
+                status?: "active" | "paid" | "cancelled";
+                /** @description status is one of these, separated by commas. */
+                "status.in"?: ("active" | "paid" | "cancelled")[];
+                /** @description amount_minor equals this value. */
+                amount_minor?: number;
+                /** @description amount_minor is one of these, separated by commas. */
+                "amount_minor.in"?: number[];
+                /** @description amount_minor is at or above this value. */
+                "amount_minor.gte"?: number;
+                /** @description amount_minor is above this value. */
+                "amount_minor.gt"?: number;
+                /** @description amount_minor is at or below this value. */
+                "amount_minor.lte"?: number;
+                /** @description amount_minor is below this value. */
+                "amount_minor.lt"?: number;
+                /** @description created_at equals this value. */
+                created_at?: string;
+                /** @description created_at is one of these, separated by commas. */
+                "created_at.in"?: string[];
+                /** @description created_at is at or above this value. */
+                "created_at.gte"?: string;
+                /** @description created_at is above this value. */
+                "created_at.gt"?: string;
+                /** @description created_at is at or below this value. */
+                "created_at.lte"?: string;
+                /** @description created_at is below this value. */
+                "created_at.lt"?: string;
+                /** @description updated_at equals this value. */
+                updated_at?: string;
+                /** @description updated_at is one of these, separated by commas. */
+                "updated_at.in"?: string[];
+                /** @description updated_at is at or above this value. */
+                "updated_at.gte"?: string;
+                /** @description updated_at is above this value. */
+                "updated_at.gt"?: string;
+                /** @description updated_at is at or below this value. */
+                "updated_at.lte"?: string;
+                /** @description updated_at is below this value. */
+                "updated_at.lt"?: string;
+            };
+            header?: {
+                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            tenant_id: string;
+                            cart_id: string;
+                            amount_minor: number;
+                            currency: string;
+                            /** @enum {string} */
+                            status: "active" | "paid" | "cancelled";
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        }[];
+                        page_size: number;
+                        next_cursor: string | null;
+                        prev_cursor: string | null;
+                        count: number | null;
+                        /** @enum {string} */
+                        count_strategy?: "exact" | "approximate";
+                        sort: string;
+                    };
+                };
+            };
+            /** @description What the caller has is current. */
+            304: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.page_size.min, VALIDATION.page_size.max, VALIDATION.page_size.invalid */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "orders.create": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-orders.create
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cart_id": "cart-1",
+                 *       "amount_minor": 1999,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                "application/json": {
+                    cart_id: string;
+                    amount_minor: number;
+                    /** @enum {string} */
+                    currency: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        tenant_id: string;
+                        cart_id: string;
+                        amount_minor: number;
+                        currency: string;
+                        /** @enum {string} */
+                        status: "active" | "paid" | "cancelled";
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "orders.read": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        tenant_id: string;
+                        cart_id: string;
+                        amount_minor: number;
+                        currency: string;
+                        /** @enum {string} */
+                        status: "active" | "paid" | "cancelled";
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                    };
+                };
+            };
+            /** @description What the caller has is current. */
+            304: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.order */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description GONE.order */
+            410: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "refunds.create": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-refunds.create
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "charge_id": "ch_1",
+                 *       "amount": 500
+                 *     }
+                 */
+                "application/json": {
+                    charge_id: string;
+                    amount: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        charge_id: string;
+                        amount: number;
+                        /** @enum {string} */
+                        status: "pending" | "succeeded" | "failed";
+                        /** Format: date-time */
+                        created_at: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.charge */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "webhooks.receive": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event_id": "evt-1",
+                 *       "type": "order.paid",
+                 *       "occurred_at": "2026-01-01T00:00:00Z",
+                 *       "data": {
+                 *         "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "tenant_id": "acme"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    event_id: string;
+                    type: string;
+                    /** Format: date-time */
+                    occurred_at: string;
+                    data: {
+                        id: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                    source?: string;
+                    source_service?: string;
+                    version?: number;
+                    correlation_id?: string;
+                    traceparent?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.datetime.timezone_required */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.list": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+                /** @description The order; created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
+                sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc" | "code.desc" | "code.asc" | "code.desc,id.desc" | "code.asc,id.asc";
+                /** @description Items a page; more than 100 are clamped to 100. */
+                page_size?: number;
+                /** @description Opaque, from an earlier answer. One request reads 1000 items at most, so a page may be short. */
+                cursor?: string;
+                /** @description Text search in code, name, whatever the case. */
+                q?: string;
+                /** @description For the roles Admin, Service. */
+                include_deleted?: boolean;
+                /** @description For the roles Admin, Service. */
+                deleted?: boolean;
+                /** @description Legacy paging. */
+                limit?: number;
+                /** @description Legacy paging. */
+                offset?: number;
+                /** @description id equals this value. */
+                id?: string;
+                /** @description id is one of these, separated by commas. */
+                "id.in"?: string[];
+                /** @description code equals this value. */
+                code?: string;
+                /** @description code is one of these, separated by commas. */
+                "code.in"?: string[];
+                /** @description type equals this value. */
+                type?: "percent-10" | "percent-25" | "fixed-500";
+                /** @description type is one of these, separated by commas. */
+                "type.in"?: ("percent-10" | "percent-25" | "fixed-500")[];
+                /** @description name equals this value. */
+                name?: string;
+                /** @description name is one of these, separated by commas. */
+                "name.in"?: string[];
+                /** @description state equals this value. */
+                state?: "draft" | "active" | "archived" | "soft_deleted";
+                /** @description state is one of these, separated by commas. */
+                "state.in"?: ("draft" | "active" | "archived" | "soft_deleted")[];
+                /** @description created_by equals this value. */
+                created_by?: string;
+                /** @description created_by is one of these, separated by commas. */
+                "created_by.in"?: string[];
+                /** @description tenant_id equals this value. */
+                tenant_id?: string;
+                /** @description tenant_id is one of these, separated by commas. */
+                "tenant_id.in"?: string[];
+                /** @description soft_deleted equals this value. */
+                soft_deleted?: boolean;
+                /** @description expiry_at equals this value. */
+                expiry_at?: string;
+                /** @description expiry_at is one of these, separated by commas. */
+                "expiry_at.in"?: string[];
+                /** @description expiry_at is at or above this value. */
+                "expiry_at.gte"?: string;
+                /** @description expiry_at is above this value. */
+                "expiry_at.gt"?: string;
+                /** @description expiry_at is at or below this value. */
+                "expiry_at.lte"?: string;
+                /** @description expiry_at is below this value. */
+                "expiry_at.lt"?: string;
+                /** @description created_at equals this value. */
+                created_at?: string;
+                /** @description created_at is one of these, separated by commas. */
+                "created_at.in"?: string[];
+                /** @description created_at is at or above this value. */
+                "created_at.gte"?: string;
+                /** @description created_at is above this value. */
+                "created_at.gt"?: string;
+                /** @description created_at is at or below this value. */
+                "created_at.lte"?: string;
+                /** @description created_at is below this value. */
+                "created_at.lt"?: string;
+                /** @description updated_at equals this value. */
+                updated_at?: string;
+                /** @description updated_at is one of these, separated by commas. */
+                "updated_at.in"?: string[];
+                /** @description updated_at is at or above this value. */
+                "updated_at.gte"?: string;
+                /** @description updated_at is above this value. */
+                "updated_at.gt"?: string;
+                /** @description updated_at is at or below this value. */
+                "updated_at.lte"?: string;
+                /** @description updated_at is below this value. */
+                "updated_at.lt"?: string;
+            };
+            header?: {
+                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            code: string;
+                            type: string;
+                            name: string;
+                            /** Format: date-time */
+                            expiry_at: string;
+                            created_by: string;
+                            tenant_id: string;
+                            soft_deleted: boolean;
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                            /** @enum {string} */
+                            state: "draft" | "active" | "archived" | "soft_deleted";
+                        }[];
+                        page_size: number;
+                        next_cursor: string | null;
+                        prev_cursor: string | null;
+                        count: number | null;
+                        /** @enum {string} */
+                        count_strategy?: "exact" | "approximate";
+                        sort: string;
+                    };
+                };
+            };
+            /** @description What the caller has is current. */
+            304: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.page_size.min, VALIDATION.page_size.max, VALIDATION.page_size.invalid */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.create": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.create
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "SUMMER-10",
+                 *       "type": "percent-10",
+                 *       "name": "Summer sale",
+                 *       "expiry_at": "2099-01-01T00:00:00Z"
+                 *     }
+                 */
+                "application/json": {
+                    code: string;
+                    /** @enum {string} */
+                    type: "percent-10" | "percent-25" | "fixed-500";
+                    name: string;
+                    /** Format: date-time */
+                    expiry_at: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        code: string;
+                        type: string;
+                        name: string;
+                        /** Format: date-time */
+                        expiry_at: string;
+                        created_by: string;
+                        tenant_id: string;
+                        soft_deleted: boolean;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** @enum {string} */
+                        state: "draft" | "active" | "archived" | "soft_deleted";
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.exists */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.read": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        code: string;
+                        type: string;
+                        name: string;
+                        /** Format: date-time */
+                        expiry_at: string;
+                        created_by: string;
+                        tenant_id: string;
+                        soft_deleted: boolean;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** @enum {string} */
+                        state: "draft" | "active" | "archived" | "soft_deleted";
+                    };
+                };
+            };
+            /** @description What the caller has is current. */
+            304: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.delete": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+                force?: "false" | "true";
+            };
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.delete
+                 */
+                "Idempotency-Key"?: string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+                /** @description Why, for the audit. */
+                "X-Audit-Log-Reason"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.reason.required, VALIDATION.field.enum */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.exists */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.update": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /** @description The entity tag that the caller has seen: refused once the item has changed since. */
+                "If-Match": components["parameters"]["IfMatch"];
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.update
+                 */
+                "Idempotency-Key"?: string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Late summer sale"
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    /** Format: date-time */
+                    expiry_at?: string;
+                    state?: unknown;
+                    id?: unknown;
+                    code?: unknown;
+                    type?: unknown;
+                    created_by?: unknown;
+                    tenant_id?: unknown;
+                    soft_deleted?: unknown;
+                    created_at?: unknown;
+                    updated_at?: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        code: string;
+                        type: string;
+                        name: string;
+                        /** Format: date-time */
+                        expiry_at: string;
+                        created_by: string;
+                        tenant_id: string;
+                        soft_deleted: boolean;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** @enum {string} */
+                        state: "draft" | "active" | "archived" | "soft_deleted";
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.field.denied */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.soft_deleted */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.etag.mismatch */
+            412: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.if_match.required */
+            428: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.restore": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.restore
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        code: string;
+                        type: string;
+                        name: string;
+                        /** Format: date-time */
+                        expiry_at: string;
+                        created_by: string;
+                        tenant_id: string;
+                        soft_deleted: boolean;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** @enum {string} */
+                        state: "draft" | "active" | "archived" | "soft_deleted";
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.not_deleted, CONFLICT.code.exists */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.share": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.share
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grantee_tenant": "acme"
+                 *     }
+                 */
+                "application/json": {
+                    grantee_tenant: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        code: string;
+                        type: string;
+                        name: string;
+                        /** Format: date-time */
+                        expiry_at: string;
+                        created_by: string;
+                        tenant_id: string;
+                        soft_deleted: boolean;
+                        /** Format: date-time */
+                        created_at: string;
+                        /** Format: date-time */
+                        updated_at: string;
+                        /** @enum {string} */
+                        state: "draft" | "active" | "archived" | "soft_deleted";
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.soft_deleted */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.export": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+                include_deleted?: "true" | "false";
+            };
+            header?: {
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description What was asked for lies elsewhere. */
+            303: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown, VALIDATION.field.enum */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description POLICY.export.row_limit */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.import": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.import
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example code,type,name,expiry_at
+                 *     WINTER-10,percent-10,Winter sale,2099-01-01T00:00:00Z
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            207: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: {
+                            row: number;
+                            id: string | null;
+                            status: number;
+                            error?: {
+                                code: string;
+                                message_id: string;
+                                http: number;
+                                retryable: boolean;
+                                details: {
+                                    [key: string]: unknown;
+                                };
+                            };
+                        }[];
+                        counts: {
+                            total: number;
+                            succeeded: number;
+                            failed: number;
+                        };
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "codes.bulk-update": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-codes.bulk-update
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *           "if_match": "\"1\"",
+                 *           "name": "Summer sale"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Each {id, if_match, name?, expiry_at?}: the fields of an update, the id of its code, and the entity tag that the caller has seen. */
+                    items: Record<string, never>[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            207: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: {
+                            row: number;
+                            id: string | null;
+                            status: number;
+                            error?: {
+                                code: string;
+                                message_id: string;
+                                http: number;
+                                retryable: boolean;
+                                details: {
+                                    [key: string]: unknown;
+                                };
+                            };
+                        }[];
+                        counts: {
+                            total: number;
+                            succeeded: number;
+                            failed: number;
+                        };
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "discount.verify": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-discount.verify
+                 */
+                "Idempotency-Key": string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "SUMMER-10"
+                 *     }
+                 */
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        applied: boolean;
+                        amount: number;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.csrf.token, AUTHZ.csrf.origin */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.cart */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.not_combinable */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "otp.request": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-otp.request
+                 */
+                "Idempotency-Key"?: string;
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "jane@example.com"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: email */
+                    email: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message_id: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "otp.verify": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-otp.verify
+                 */
+                "Idempotency-Key"?: string;
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "jane@example.com",
+                 *       "code": "123456"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: email */
+                    email: string;
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Set-Cookie": components["headers"]["SetCookie"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        session_id: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email, CODE.invalid */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "login.sign-in": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "jane@example.com",
+                 *       "password": "a long one, with 1 digit and Capitals"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: email */
+                    email: string;
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        access_token: string;
+                        token_type: string;
+                        expires_in: number;
+                        refresh_token: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.email */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description POLICY.account.locked, POLICY.mfa.required, POLICY.password.change_required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "login.reset-password": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-login.reset-password
+                 */
+                "Idempotency-Key"?: string;
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "jane@example.com"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: email */
+                    email: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message_id: string;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "imports.create": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-imports.create
+                 */
+                "Idempotency-Key"?: string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example email,name,country
+                 *     jane@example.com,Jane,DE
+                 */
+                "text/csv": string;
+                /**
+                 * @example {
+                 *       "file_url": "https://example.com/customers.csv"
+                 *     }
+                 */
+                "application/json": {
+                    /** Format: uri */
+                    file_url: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        operation_id: string;
+                        /** @enum {string} */
+                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+                        progress: number;
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.body.encoding, VALIDATION.url.private_range */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "operations.read": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        operation_id: string;
+                        /** @enum {string} */
+                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+                        progress: number;
+                        result?: {
+                            /** @enum {string} */
+                            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
+                            counts: {
+                                total: number;
+                                succeeded: number;
+                                failed: number;
+                            };
+                            rejects: {
+                                row: number;
+                                code: string;
+                                field: string | null;
+                            }[];
+                            /** Format: uri */
+                            rejects_url?: string;
+                            schema_version: number;
+                        };
+                        error?: {
+                            code: string;
+                            message_id: string;
+                            http: number;
+                            retryable: boolean;
+                            correlation_id: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description What the caller has is current. */
+            304: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "operations.cancel": {
+        parameters: {
+            query?: {
+                /** @description The tenant to work in: an Admin may name any, others their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                /**
+                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @example try-operations.cancel
+                 */
+                "Idempotency-Key"?: string;
+                /** @description What the client chose at login; mode bound. */
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path: {
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        operation_id: string;
+                        /** @enum {string} */
+                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+                        progress: number;
+                        result?: {
+                            /** @enum {string} */
+                            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
+                            counts: {
+                                total: number;
+                                succeeded: number;
+                                failed: number;
+                            };
+                            rejects: {
+                                row: number;
+                                code: string;
+                                field: string | null;
+                            }[];
+                            /** Format: uri */
+                            rejects_url?: string;
+                            schema_version: number;
+                        };
+                        error?: {
+                            code: string;
+                            message_id: string;
+                            http: number;
+                            retryable: boolean;
+                            correlation_id: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTH.invalid_credentials, AUTH.token.expired */
+            401: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
+            403: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
+            404: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.content_type.unsupported */
+            415: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    "health.read": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                /** @description W3C Trace Context. */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description W3C Trace Context. */
+                tracestate?: components["parameters"]["Tracestate"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/health+json": {
+                        /** @constant */
+                        status: "pass";
+                    };
+                };
+            };
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.field.unknown */
+            400: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.accept.unsupported */
+            406: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description VALIDATION.body.too_large */
+            413: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description RATE_LIMIT.exceeded */
+            429: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description TRANSIENT.error, INTERNAL.unexpected */
+            500: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.bad_gateway */
+            502: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.unavailable */
+            503: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description DEPENDENCY.timeout */
+            504: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { freePort } from '#test/support/free-port.ts'
+import {
+  BareAnswerError,
+  CommerceError,
+  ConnectionError,
+  commerceClient,
+  TimeoutError,
+} from '../../client/commerce-client.ts'
+import { type ScriptedServer, type Step, scriptedServer } from './scripted-server.ts'
+import { testTime } from './test-time.ts'
+
+const order = { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' } as const
+const ranges = [
+  [100, 200],
+  [200, 400],
+  [400, 800],
+  [800, 1600],
+] as const
+const placed: Step = { status: 201, body: { id: 'o1' } }
+const refused = (http: number, code: string, retryable: boolean, headers = {}): Step => ({
+  status: http,
+  headers,
+  body: {
+    error: { code, message_id: 'error.x', http, retryable, correlation_id: 'c1', details: {} },
+  },
+})
+const busy = (headers = {}) => refused(503, 'DEPENDENCY.unavailable', true, headers)
+
+let server: ScriptedServer
+beforeAll(async () => {
+  server = await scriptedServer()
+})
+afterAll(() => server?.stop())
+
+/** Places an order while the server plays these steps. */
+async function place(steps: Step[], random: () => number = () => 0.5) {
+  const time = testTime()
+  server.play(steps, time)
+  const { clock, waits, fetch } = time
+  const startedAt = clock.now()
+  const client = commerceClient({ baseUrl: server.base_url, token: 't', clock, fetch, random })
+  const outcome = await client.POST('/v1/orders', { body: order }).catch((error) => error)
+  return { outcome, waits: [...waits], elapsed: clock.now() - startedAt, received: [...server.received] }
+}
+
+describe('attempts', () => {
+  test('are five at most, after waits in their ranges, with one key and one body, and 10 s in all', async () => {
+    const failing: fc.Arbitrary<Step> = fc
+      .record({
+        takes: fc.integer({ min: 0, max: 4000 }),
+        how: fc.constantFrom<Step>(
+          busy(),
+          refused(500, 'TRANSIENT.error', true),
+          refused(429, 'RATE_LIMIT.exceeded', true),
+          { status: 502, body: { message: 'Bad gateway' } },
+          { cut: 'at once' },
+          { cut: 'half way' },
+          { hangs: true },
+        ),
+      })
+      .map(({ takes, how }) => ({ ...how, takes }))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(failing, { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), {
+          minLength: 4,
+          maxLength: 4,
+        }),
+        async (steps, ends, randoms) => {
+          const drawn = [...randoms]
+          const last: Step[] = ends ? [placed] : []
+          const { outcome, waits, elapsed, received } = await place(
+            [...steps, ...last],
+            () => drawn.shift() ?? 0,
+          )
+          expect(received.length).toBeLessThanOrEqual(5)
+          expect(waits).toHaveLength(received.length - 1)
+          for (const [n, wait] of waits.entries()) {
+            expect(wait).toBeGreaterThanOrEqual(ranges[n]?.[0] ?? Number.NaN)
+            expect(wait).toBeLessThanOrEqual(ranges[n]?.[1] ?? Number.NaN)
+          }
+          // The clock counts in fractions of a millisecond.
+          expect(elapsed).toBeLessThanOrEqual(10_000.01)
+          expect(new Set(received.map(({ key }) => key)).size).toBe(1)
+          expect(received[0]?.key).toMatch(/^[0-9a-f-]{36}$/)
+          expect(new Set(received.map(({ body }) => body))).toEqual(new Set([JSON.stringify(order)]))
+          if (outcome instanceof Error) expect(outcome).toHaveProperty('idempotency_key', received[0]?.key)
+          else expect(outcome.data).toEqual({ id: 'o1' })
+        },
+      ),
+      { numRuns: 60 },
+    )
+  }, 60_000)
+
+  test.each([
+    [0, [100, 200, 400, 800]],
+    [0.5, [150, 300, 600, 1200]],
+    [0.999, [199.9, 399.8, 799.6, 1599.2]],
+  ])('spread over their ranges: with a draw of %d they wait %j', async (draw, expected) => {
+    const { outcome, waits } = await place([busy()], () => draw)
+    expect(outcome).toMatchObject({ name: 'CommerceError', code: 'DEPENDENCY.unavailable', retryable: true })
+    expect(waits.map((wait) => Math.round(wait * 10) / 10)).toEqual(expected)
+  })
+
+  test('end with the first of another status, and 4xx are never repeated, even one that calls itself retryable', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        // Fetch itself sends a misdirected request (421) again.
+        fc.integer({ min: 400, max: 499 }).filter((status) => status !== 429 && status !== 421),
+        fc.boolean(),
+        async (status, retryable) => {
+          const { outcome, received } = await place([refused(status, 'CONFLICT.any', retryable), placed])
+          expect([received.length, outcome.http]).toEqual([1, status])
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  test('of a fault that says of itself that it is not retryable end, though it is a 500', async () => {
+    const { outcome, received } = await place([refused(500, 'INTERNAL.unexpected', false), placed])
+    expect([received.length, outcome.code]).toEqual([1, 'INTERNAL.unexpected'])
+  })
+
+  test('no longer begin once the 10 s are over, and the last one has what is left of them', async () => {
+    const slow = await place([{ ...busy(), takes: 4950 }])
+    expect(slow.received).toHaveLength(2)
+    const hanging = await place([{ ...busy(), takes: 4000 }, { hangs: true }])
+    expect(hanging.elapsed).toBeLessThanOrEqual(10_000)
+    expect(hanging.outcome).toBeInstanceOf(TimeoutError)
+  })
+})
+
+describe('Retry-After', () => {
+  test.each([
+    ['seconds', { 'Retry-After': '3' }, [3000]],
+    [
+      'a date, by the clock of the service',
+      { Date: 'Thu, 01 Jan 2026 07:00:00 GMT', 'Retry-After': 'Thu, 01 Jan 2026 07:00:04 GMT' },
+      [4000],
+    ],
+    ['less than the schedule', { 'Retry-After': '0' }, [150]],
+    ['what nobody can read', { 'Retry-After': 'soon' }, [150]],
+  ])('is honoured as %s', async (_, headers, expected) => {
+    const { outcome, waits } = await place([busy(headers), placed])
+    expect([outcome.status, waits]).toEqual([201, expected])
+  })
+
+  test('that is longer than what is left of the 10 s ends the call at once', async () => {
+    const { outcome, waits, received } = await place([
+      refused(429, 'RATE_LIMIT.exceeded', true, { 'Retry-After': '30' }),
+    ])
+    expect([received.length, waits, outcome.code]).toEqual([1, [], 'RATE_LIMIT.exceeded'])
+    expect(outcome.response.headers.get('retry-after')).toBe('30')
+  })
+})
+
+describe('each kind of failure is an error of its own', () => {
+  test.each<[string, Step, unknown]>([
+    ['an envelope', busy(), CommerceError],
+    ['a 5xx without one', { status: 502, body: { message: 'Bad gateway' } }, BareAnswerError],
+    ['a connection that is cut', { cut: 'at once' }, ConnectionError],
+    ['an answer that is lost half way', { cut: 'half way' }, ConnectionError],
+    ['no answer', { hangs: true }, TimeoutError],
+  ])('%s', async (_, step, kind) => {
+    const { outcome } = await place([step])
+    expect(outcome).toBeInstanceOf(kind)
+    expect((await place([step, placed])).outcome.data).toEqual({ id: 'o1' })
+  })
+
+  test('an address that nobody listens on is not tried again', async () => {
+    const time = testTime()
+    const client = commerceClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, ...time })
+    await expect(client.GET('/health')).rejects.toBeInstanceOf(ConnectionError)
+    expect(time.waits).toEqual([])
+  })
+
+  test('the caller’s own signal ends the call, in an attempt and between two', async () => {
+    for (const steps of [[{ hangs: true }], [busy()]] as Step[][]) {
+      const caller = new AbortController()
+      const time = testTime()
+      server.play(steps, { ...time, expire: () => caller.abort(new Error('enough')) })
+      const random = () => {
+        caller.abort(new Error('enough'))
+        return 0
+      }
+      const client = commerceClient({ baseUrl: server.base_url, ...time, random })
+      await expect(client.GET('/health', { signal: caller.signal })).rejects.toThrow('enough')
+      expect(server.received).toHaveLength(1)
+    }
+  })
+})
+
+describe('what is sent', () => {
+  test('a token is asked for before each attempt, and a 401 is an error', async () => {
+    const time = testTime()
+    server.play([busy(), refused(401, 'AUTH.token.expired', false)], time)
+    let tokens = 0
+    const token = async () => {
+      tokens += 1
+      return `t${tokens}`
+    }
+    const client = commerceClient({ baseUrl: server.base_url, ...time, token })
+    await expect(client.GET('/v1/orders')).rejects.toMatchObject({ code: 'AUTH.token.expired', http: 401 })
+    expect(server.received.map(({ authorization }) => authorization)).toEqual(['Bearer t1', 'Bearer t2'])
+  })
+
+  test('a caller’s own key is used, reads have none, and lists of values are separated by commas', async () => {
+    const time = testTime()
+    server.play([{ status: 200, body: {} }], time)
+    const client = commerceClient({ baseUrl: server.base_url, ...time })
+    await client.POST('/v1/orders', { body: order, params: { header: { 'Idempotency-Key': 'mine' } } })
+    await client.GET('/v1/orders', { params: { query: { 'status.in': ['paid', 'active'] } } })
+    expect(server.received).toMatchObject([
+      { key: 'mine' },
+      { key: undefined, url: '/v1/orders?status.in=paid,active' },
+    ])
+  })
+})

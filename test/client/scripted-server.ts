@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestTime } from './test-time.ts'
+
+/** What the server does with one request. */
+export type Step = {
+  /** Milliseconds of the test's time that go by first. */
+  takes?: number
+} & (
+  | { status: number; headers?: Record<string, string>; body?: unknown }
+  /** The connection is cut: before any byte of the answer, or in the middle of its body. */
+  | { cut: 'at once' | 'half way' }
+  /** Nothing comes until the client gives up. */
+  | { hangs: true }
+)
+
+export interface Received {
+  method: string
+  url: string
+  key: string | undefined
+  authorization: string | undefined
+  body: string
+}
+
+export interface ScriptedServer {
+  base_url: string
+  received: Received[]
+  /** Forgets what it received, and takes these steps one a request, the last one again and again. */
+  play(steps: Step[], time: TestTime): void
+  stop(): void
+}
+
+/** A server on loopback that answers by a script. */
+export async function scriptedServer(): Promise<ScriptedServer> {
+  const received: Received[] = []
+  let script: Step[] = []
+  let time: TestTime
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { method = '', url = '', headers } = request
+    const key = headers['idempotency-key'] as string | undefined
+    received.push({ method, url, key, authorization: headers.authorization, body })
+    const step = script[Math.min(received.length, script.length) - 1]
+    if (!step) throw new Error('the script has no step')
+    time.pass(step.takes ?? 0)
+    if ('hangs' in step) return time.expire()
+    if ('status' in step) {
+      const text = step.body === undefined ? undefined : JSON.stringify(step.body)
+      response.writeHead(step.status, { 'Content-Type': 'application/json', ...step.headers }).end(text)
+      return
+    }
+    if (step.cut === 'half way') {
+      response.writeHead(201, { 'Content-Type': 'application/json', 'Content-Length': '100' })
+      await new Promise((written) => response.write('{"id":', written))
+    }
+    request.socket.destroy()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    play(steps, at) {
+      received.length = 0
+      script = steps
+      time = at
+    },
+    stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../client/retrying-fetch.ts'
+
+export interface TestTime {
+  clock: Clock
+  /** For the client: tells a wait between attempts from the time-out of one. */
+  fetch: (request: Request) => Promise<Response>
+  /** The waits between attempts, in milliseconds. */
+  waits: number[]
+  pass(milliseconds: number): void
+  /** Lets the attempt under way time out. */
+  expire(): void
+}
+
+interface Timer {
+  due: number
+  off: boolean
+  fire(): void
+}
+
+/** Time that passes only where a test says so, except that waits between attempts end at once. */
+export function testTime(start = Date.UTC(2026, 0, 1)): TestTime {
+  let now = start
+  let latest: Timer | undefined
+  let timeout: Timer | undefined
+  const waits: number[] = []
+  const expire = () => timeout?.fire()
+  return {
+    waits,
+    expire,
+    pass(milliseconds) {
+      if (timeout && !timeout.off && now + milliseconds >= timeout.due) expire()
+      else now += milliseconds
+    },
+    fetch(request) {
+      timeout = latest // an attempt begins with its time-out, and then fetches
+      return fetch(request)
+    },
+    clock: {
+      now: () => now,
+      after(milliseconds, callback) {
+        const timer: Timer = {
+          due: now + milliseconds,
+          off: false,
+          fire() {
+            if (timer.off) return
+            timer.off = true
+            now = Math.max(now, timer.due)
+            callback()
+          },
+        }
+        latest = timer
+        setImmediate(() => {
+          if (timer.off || timer === timeout) return
+          waits.push(milliseconds)
+          timer.fire()
+        })
+        return () => {
+          timer.off = true
+        }
+      },
+    },
+  }
+}

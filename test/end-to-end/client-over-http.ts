@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals'
+import { type CommerceClient, CommerceError, commerceClient } from '../../client/commerce-client.ts'
+import type { Deployment } from './deployment.ts'
+
+const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' } as const
+
+/** What a consumer of the API does, with the client that consumers get. */
+export function clientOverHttp(deployment: () => Deployment): void {
+  const clientOf = (tenant: string): CommerceClient =>
+    commerceClient({ baseUrl: deployment().base_url, token: () => deployment().token({ tenant }) })
+
+  test('the client places orders, reads one and walks the list while another is placed', async () => {
+    const client = clientOf('client')
+    const place = () => client.POST('/v1/orders', { body: order })
+    const placed = await Promise.all([place(), place(), place()])
+    const [first] = placed
+    expect([first?.status, first?.replayed]).toEqual([201, false])
+    const { data } = await client.GET('/v1/orders/{id}', { params: { path: { id: first?.data.id ?? '' } } })
+    expect(data).toEqual(first?.data)
+    const seen: string[] = []
+    for await (const { id } of client.orders({ page_size: 1 })) {
+      seen.push(id)
+      if (seen.length === 1) await place()
+    }
+    expect(seen.toSorted()).toEqual(placed.map(({ data: { id } }) => id).toSorted())
+  })
+
+  test('the client makes a refund, also with a provider that is down at first, and replays it', async () => {
+    const client = clientOf('client')
+    for (const charge_id of ['ch_client', 'ch_down_client']) {
+      const refund = (amount: number) =>
+        client.POST('/v1/refunds', {
+          body: { charge_id, amount },
+          params: { header: { 'Idempotency-Key': charge_id } },
+        })
+      const paid = await untilAnswered(() => refund(700))
+      const again = await refund(700)
+      expect([again.status, again.replayed, again.data]).toEqual([201, true, paid.data])
+      const refused = await refund(701).catch((error) => error)
+      expect(refused).toBeInstanceOf(CommerceError)
+      expect(refused).toMatchObject({ code: 'CONFLICT.idempotency.payload_mismatch', http: 409 })
+    }
+  }, 60_000)
+
+  test('the client tells what the gateway answers by itself, too', async () => {
+    const call = clientOf('client').GET as unknown as (path: string) => Promise<unknown>
+    await expect(call('/v2/orders')).rejects.toMatchObject({ code: 'NOT_FOUND.route', http: 404 })
+  })
+}
+
+/** What the client gives up after its 10 s goes on with the same key. */
+async function untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (let calls = 1; ; calls += 1) {
+    try {
+      return await call()
+    } catch (error) {
+      if (calls === 5) throw error
+      expect(error).toMatchObject({ http: expect.any(Number), retryable: true })
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from '@jest/globals'
+import { descriptionChanges, told } from '#bin/compatibility/description-changes.ts'
+import { releasedFile } from '#bin/compatibility.ts'
+import { openapiFile } from '#bin/openapi.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of every shape
+type Any = any
+
+const read = (file: string): Any => JSON.parse(readFileSync(file, 'utf8'))
+const kept = read(openapiFile)
+
+/** What a change of openapi.json breaks. */
+function after(change: (document: Any) => void): string[] {
+  const changed = structuredClone(kept)
+  change(changed)
+  return descriptionChanges(kept, changed).map(told)
+}
+
+const place = (document: Any) => document.paths['/v1/orders'].post
+const list = (document: Any) => document.paths['/v1/orders'].get
+const body = (document: Any) => place(document).requestBody.content['application/json'].schema
+const reply = (document: Any) => place(document).responses[201].content['application/json'].schema
+const without = (names: string[], gone: string) => names.filter((name) => name !== gone)
+const filter = (document: Any, name: string) =>
+  list(document).parameters.find((one: Any) => one.name === name)
+
+test('openapi.json breaks nobody who keeps to the last release', () => {
+  expect(descriptionChanges(read(releasedFile), kept).map(told)).toEqual([])
+})
+
+describe('a change that breaks callers is told with whom it breaks', () => {
+  test.each<[string, (document: Any) => void, string]>([
+    [
+      'a path that is gone',
+      ({ paths }) => delete paths['/v1/refunds'],
+      'POST /v1/refunds: whoever calls it: it is gone',
+    ],
+    [
+      'a method that is gone',
+      ({ paths }) => delete paths['/codes/{id}'].patch,
+      'PATCH /codes/{id}: whoever calls it: it is gone',
+    ],
+    [
+      'a field of an answer that is gone',
+      (document) => {
+        delete reply(document).properties.currency
+        reply(document).required = without(reply(document).required, 'currency')
+      },
+      'POST /v1/orders: whoever reads 201 currency: it is gone',
+    ],
+    [
+      'a field of an answer that may be absent',
+      (document) => {
+        reply(document).required = without(reply(document).required, 'currency')
+      },
+      'POST /v1/orders: whoever reads 201 currency: it may be absent now',
+    ],
+    [
+      'a field of an answer with more values',
+      (document) => reply(document).properties.status.enum.push('odd'),
+      'POST /v1/orders: whoever reads 201 status: it may be "odd" now',
+    ],
+    [
+      'a field of an answer of another type',
+      (document) => {
+        reply(document).properties.amount_minor.type = 'string'
+      },
+      'POST /v1/orders: whoever reads 201 amount_minor: type was "integer", is "string"',
+    ],
+    [
+      'a field of a page that may be null',
+      (document) => {
+        const { schema } = list(document).responses[200].content['application/json']
+        const { id } = schema.properties.data.items.properties
+        schema.properties.data.items.properties.id = { anyOf: [id, { type: 'null' }] }
+      },
+      'GET /v1/orders: whoever reads 200 data[].id: it may be something else now',
+    ],
+    [
+      'a new required field of a request',
+      (document) => {
+        body(document).properties.extra = { type: 'string' }
+        body(document).required.push('extra')
+      },
+      'POST /v1/orders: whoever sends body extra: it is required now',
+    ],
+    [
+      'a field of a request that is refused',
+      (document) => {
+        delete body(document).properties.cart_id
+        body(document).required = without(body(document).required, 'cart_id')
+      },
+      'POST /v1/orders: whoever sends body cart_id: it is not taken any more',
+    ],
+    [
+      'a field of a request with fewer values',
+      (document) => body(document).properties.currency.enum.pop(),
+      'POST /v1/orders: whoever sends body currency: "ZWG" is not taken any more',
+    ],
+    [
+      'a field of a request of another type',
+      (document) => {
+        body(document).properties.amount_minor.type = 'string'
+      },
+      'POST /v1/orders: whoever sends body amount_minor: type was "integer", is "string"',
+    ],
+    [
+      'a tighter limit',
+      (document) => {
+        body(document).properties.amount_minor.maximum = 5
+      },
+      'POST /v1/orders: whoever sends body amount_minor: maximum was 999999999999, is 5',
+    ],
+    [
+      'a keyword that this check does not know',
+      (document) => {
+        body(document).properties.amount_minor.multipleOf = 5
+      },
+      'POST /v1/orders: whoever sends body amount_minor: multipleOf was not set, is 5',
+    ],
+    [
+      'another status of success',
+      (document) => {
+        const { 201: success, ...others } = place(document).responses
+        place(document).responses = { 200: success, ...others }
+      },
+      'POST /v1/orders: whoever reads 201: it is not answered any more',
+    ],
+    [
+      'a header of an answer that is gone',
+      (document) => delete place(document).responses[201].headers['Idempotency-Status'],
+      'POST /v1/orders: whoever reads 201 header Idempotency-Status: it is gone',
+    ],
+    [
+      'a new required header',
+      (document) =>
+        place(document).parameters.push({ name: 'X-New', in: 'header', required: true, schema: {} }),
+      'POST /v1/orders: whoever does not send header x-new: it is required now',
+    ],
+    [
+      'a header that is required from now on',
+      ({ components }) => {
+        components.parameters.IfNoneMatch.required = true
+      },
+      'GET /v1/orders: whoever does not send header if-none-match: it is required now',
+    ],
+    [
+      'a filter that is gone',
+      (document) => {
+        list(document).parameters = list(document).parameters.filter((one: Any) => one.name !== 'status')
+      },
+      'GET /v1/orders: whoever sends query status: it is not taken any more',
+    ],
+    [
+      'a filter that is written otherwise',
+      (document) => {
+        filter(document, 'status.in').explode = true
+      },
+      'GET /v1/orders: whoever sends query status.in: it is written otherwise',
+    ],
+    [
+      'a scope that is needed',
+      (document) => {
+        place(document).security = [{ bearer: ['orders:write'] }]
+      },
+      'POST /v1/orders: whoever calls it: other credentials are wanted',
+    ],
+    [
+      'credentials that are needed',
+      ({ paths }) => {
+        paths['/health'].get.security = [{ bearer: [] }]
+      },
+      'GET /health: whoever calls it: other credentials are wanted',
+    ],
+    [
+      'a body of another type',
+      (document) => {
+        const { content } = place(document).requestBody
+        place(document).requestBody.content = { 'application/xml': content['application/json'] }
+      },
+      'POST /v1/orders: whoever sends body: application/json is gone',
+    ],
+  ])('%s', (_, change, line) => {
+    expect(after(change)).toContain(line)
+  })
+})
+
+describe('a change that breaks nobody is let through', () => {
+  test.each<[string, (document: Any) => void]>([
+    ['none', () => {}],
+    ['a new path', ({ paths }) => Object.assign(paths, { '/v1/new': paths['/health'] })],
+    ['a new optional field', (document) => Object.assign(body(document).properties, { extra: {} })],
+    [
+      'a new field of an answer',
+      (document) => {
+        reply(document).properties.extra = { type: 'string' }
+        reply(document).required.push('extra')
+      },
+    ],
+    [
+      'a new optional header',
+      (document) => place(document).parameters.push({ name: 'X-New', in: 'header', schema: {} }),
+    ],
+    ['a currency more', (document) => body(document).properties.currency.enum.push('XXX')],
+    ['a status less', (document) => reply(document).properties.status.enum.pop()],
+    ['a looser limit', (document) => delete body(document).properties.amount_minor.maximum],
+    [
+      'a new code of errors',
+      ({ components }) => components.schemas.Error.properties.error.properties.code.enum.push('NEW.code'),
+    ],
+    ['a new status', (document) => Object.assign(place(document).responses, { 410: {} })],
+    ['another description', (document) => Object.assign(place(document), { description: 'New.' })],
+    ['no credentials', (document) => Object.assign(place(document), { security: [] })],
+  ])('%s', (_, change) => {
+    expect(after(change)).toEqual([])
+  })
+})

@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Service } from './service.ts'
+
+export interface HttpService {
+  base_url: string
+  stop(): Promise<void>
+}
+
+/** Puts HTTP on loopback in front of a service of this process, so that a client meets the real endpoints. */
+export async function serveHttp(service: Service): Promise<HttpService> {
+  const server = createServer((request, response) => {
+    answer(service, request, response).catch((error) => response.destroy(error))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const { method = 'GET', url: path = '/', headers } = request
+  const body = chunks.length > 0 ? new Uint8Array(Buffer.concat(chunks)) : undefined
+  const sent = Object.entries(headers).map(([name, value]) => [name, String(value)])
+  const {
+    status,
+    headers: told,
+    body: text,
+  } = await service.call({
+    method,
+    path,
+    headers: Object.fromEntries(sent),
+    body,
+  })
+  response.writeHead(status, told).end(text)
+}
