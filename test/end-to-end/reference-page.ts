@@ -12,7 +12,7 @@ export function referencePage(deployment: () => Deployment): void {
   let site: ServedSite
   beforeAll(async () => {
     const { base_url, settings, origin, token } = deployment()
-    const tryAt = { base_url, token: await token({ scope: 'codes:read codes:write' }) }
+    const tryAt = { base_url, token: await token({ tenant: 'reader', scope: 'codes:read codes:write' }) }
     const pages = await referenceSite(await loadSettings(settings, 'local'), tryAt)
     site = await serveSite(pages, origin, base_url)
     browser = await startBrowser()

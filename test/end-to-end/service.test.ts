@@ -91,12 +91,12 @@ describe('over HTTP on the deployed stack', () => {
 
   test('another tenant’s order is answered like an absent one', async () => {
     const { json } = await place('foreign', { as: { tenant: 'owner' } })
-    const as = { tenant: 'stranger', sub: 'snoop' }
+    const as = { tenant: 'onlooker', sub: 'snoop' }
     const headers = { 'X-Correlation-Id': 'same' }
     const foreign = await service.send(`/v1/orders/${json.id}`, { as, headers })
     const absent = await service.send('/v1/orders/01900000-0000-7000-8000-000000000000', { as, headers })
     expect([foreign.status, foreign.text, told(foreign)]).toEqual([404, absent.text, told(absent)])
-    const records = await service.run('audit', '--tenant', 'stranger')
+    const records = await service.run('audit', '--tenant', 'onlooker')
     expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
   })
 

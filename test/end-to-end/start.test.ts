@@ -47,7 +47,14 @@ test('npm start ends with lines that work as they are when pasted', async () => 
 test('it says where the service is', () => {
   const service = JSON.parse(readFileSync(SERVICE_FILE, 'utf8'))
   expect(service).toMatchObject({ aws_endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' })
-  expect(Object.keys(service)).toEqual(['base_url', 'aws_endpoint', 'region', 'table', 'event_bus'])
+  expect(Object.keys(service)).toEqual([
+    'base_url',
+    'aws_endpoint',
+    'region',
+    'table',
+    'event_bus',
+    'outputs',
+  ])
 })
 
 test('a second start on the port says that it is taken', async () => {
