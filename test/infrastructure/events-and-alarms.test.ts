@@ -3,7 +3,9 @@ import { functionOf, routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { preflight } from '#lib/function-entries.ts'
 import { pascalCase } from '#lib/service-function.ts'
+import { validMilliseconds } from '#shared/otp/one-time-code.ts'
 import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
@@ -123,9 +125,13 @@ test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 
   resourceNamed(template, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })
 
-test('a mail is tried as often as webhooks.maxAttempts says, in the name of the sender of otp.mail', () => {
+test('a mail is tried for as long as its code is valid, in the name of the sender of otp.mail', () => {
   const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Mail')
-  expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
+  const { maxReceiveCount } = queue.RedrivePolicy
+  const pauses = Array.from({ length: maxReceiveCount - 1 }, (_, n) =>
+    pauseBefore(n + 2, { jitter: () => 0.5 }),
+  )
+  expect(pauses.reduce((sum, pause) => sum + pause)).toBeGreaterThanOrEqual(validMilliseconds / 1000)
   resourceNamed(template, 'AWS::CloudWatch::Alarm', 'OtpSendDeadLettersPresentAlarm')
   template.hasResourceProperties('AWS::SES::EmailIdentity', { EmailIdentity: settings['otp.mail'].from })
 })
