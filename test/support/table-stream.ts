@@ -31,14 +31,29 @@ export async function streamOf(tableName: string): Promise<TableStream> {
   const StreamArn = TableDescription?.LatestStreamArn
   const { StreamDescription } = await ask('DescribeStream', { StreamArn })
   const [shard] = StreamDescription.Shards
-  const start = { StreamArn, ShardId: shard?.ShardId, ShardIteratorType: 'TRIM_HORIZON' }
-  let { ShardIterator: iterator } = await ask('GetShardIterator', start)
+  const place = { StreamArn, ShardId: shard?.ShardId }
+  const iteratorAfter = async (last: string | undefined) => {
+    const from = last
+      ? { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: last }
+      : { ShardIteratorType: 'TRIM_HORIZON' }
+    return (await ask('GetShardIterator', { ...place, ...from })).ShardIterator
+  }
+  let last: string | undefined
+  let iterator = await iteratorAfter(undefined)
+  // An iterator that is older than all records is refused at times, though nothing was trimmed.
+  const next = () =>
+    ask('GetRecords', { ShardIterator: iterator }).catch(async (thrown: Error) => {
+      if (!thrown.message.includes('TrimmedDataAccessException')) throw thrown
+      iterator = await iteratorAfter(last)
+      return ask('GetRecords', { ShardIterator: iterator })
+    })
   return {
     async read() {
       const records: DynamoDBRecord[] = []
       // The end of an open shard is an empty read.
       for (;;) {
-        const { Records, NextShardIterator } = await ask('GetRecords', { ShardIterator: iterator })
+        const { Records, NextShardIterator } = await next()
+        last = Records.at(-1)?.dynamodb?.SequenceNumber ?? last
         records.push(...Records)
         if (NextShardIterator) iterator = NextShardIterator
         if (Records.length === 0 || !NextShardIterator) return records
