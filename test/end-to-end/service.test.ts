@@ -13,6 +13,7 @@ import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
+import { nothingLeaked } from './secrecy.ts'
 
 let service: Deployment
 let listener: Awaited<ReturnType<typeof listen>>
@@ -270,6 +271,8 @@ test('Schemathesis finds no fault of the server and no answer beyond openapi.jso
   if (!passed) throw new Error(report)
   expect(report).toMatch(new RegExp(`Tested: +${operations}`))
 }, 600_000)
+
+describe('what a whole run left behind', () => nothingLeaked(() => ({ service, listener })))
 
 /** The headers that tell something of the answer, without those that the engine adds to each. */
 function told({ headers }: HttpAnswer): Record<string, string> {

@@ -1,0 +1,83 @@
+import { expect, test } from '@jest/globals'
+import type { listen } from './bus-listener.ts'
+import type { Deployment } from './deployment.ts'
+
+interface Running {
+  service: Deployment
+  listener: Awaited<ReturnType<typeof listen>>
+}
+
+/** What nobody may find where it does not belong. The other tests of the run have sent some of each. */
+const secrets: Record<string, RegExp> = {
+  'an e-mail address': /[\w.+-]+@[\w-]+\.\w/,
+  'a token': /eyJ[\w-]{10,}\.[\w-]{10,}/,
+  'an API key': /\bck_[\w-]+\.[\w-]+\./,
+  'a password': /horse/i,
+  'a key of webhooks or payments': /whsec_|sk_test/,
+  'the cookie of a session': /__Host-session=|csrf_token=/,
+  'the name of a customer': /"Name \d+, /,
+}
+
+const tenants = ['acme', 'logged-in', 'machines', 'public', 'paid', 'importer', 'coded', 'bulky', 'fuzzed']
+
+/** Looks through everything that a whole run left in logs, audit and events. To be called after all others. */
+export function nothingLeaked(running: () => Running): void {
+  const ask = async (operation: string, input: object) => {
+    const answer = await fetch(running().service.aws_endpoint, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.1',
+        'X-Amz-Target': `Logs_20140328.${operation}`,
+        Authorization:
+          'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0',
+      },
+      body: JSON.stringify(input),
+    })
+    if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
+    // biome-ignore lint/suspicious/noExplicitAny: an answer of whatever shape
+    return answer.json() as Promise<any>
+  }
+
+  async function allLogs(): Promise<string[]> {
+    const { logGroups } = await ask('DescribeLogGroups', {})
+    const lines: string[] = []
+    for (const { logGroupName } of logGroups) {
+      for (let nextToken: string | undefined; ; ) {
+        const page = await ask('FilterLogEvents', { logGroupName, ...(nextToken && { nextToken }) })
+        lines.push(...page.events.map(({ message }: { message: string }) => message))
+        if (!page.nextToken || page.nextToken === nextToken) break
+        nextToken = page.nextToken
+      }
+    }
+    return lines
+  }
+
+  const expectNothingIn = (lines: readonly string[]) => {
+    for (const [what, pattern] of Object.entries(secrets)) {
+      expect([what, lines.filter((line) => pattern.test(line)).slice(0, 3)]).toEqual([what, []])
+    }
+  }
+
+  test('no log line of the whole run holds anything of a person or a secret', async () => {
+    const lines = await allLogs()
+    expect(lines.filter((line) => line.includes('REQUEST_')).length).toBeGreaterThan(100)
+    expectNothingIn(lines)
+  })
+
+  test('nor does an audit record', async () => {
+    const records = await Promise.all(
+      tenants.map((tenant) => running().service.run('audit', '--tenant', tenant)),
+    )
+    const lines = records.flat().map((record) => JSON.stringify(record))
+    expect(lines.length).toBeGreaterThan(30)
+    expectNothingIn(lines)
+  }, 60_000)
+
+  test('nor does an event', async () => {
+    const { listener } = running()
+    await listener.until(() => listener.heard.some(({ type }) => type === 'login.fail'))
+    const types = new Set(listener.heard.map(({ type }) => type))
+    expect([...types]).toEqual(expect.arrayContaining(['otp.requested', 'otp.verified', 'login.success']))
+    expectNothingIn(listener.heard.map((event) => JSON.stringify(event)))
+  })
+}
