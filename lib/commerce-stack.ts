@@ -7,6 +7,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
 import { consumers } from './consumers.ts'
+import { dashboard } from './dashboard.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
@@ -70,7 +71,9 @@ export class CommerceStack extends Stack {
           deadLetters ? [[subscription.name, deadLetters] as const] : [],
         ),
       )
-      alarms(this, { stage, settings, api, functions, deadLetters, machine: machine.machine })
+      const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
+      alarms(this, watched)
+      dashboard(this, { ...watched, table, queues })
     }
     Tags.of(this).add('service', 'commerce')
 
