@@ -13,8 +13,8 @@ Writes what to do about each alarm as Markdown, to a file or to the terminal.`
 
 const opening = `# Runbook
 
-Made from the alarms themselves by \`npm run runbook\`. An alarm of CloudWatch is found here by the part of its name
-between the stack's and its last hyphen. STACK stands for the name of the stack, T for a tenant. The queries are for
+Made from the alarms themselves by \`npm run runbook\`. An alarm of CloudWatch is found here by what its name
+has between the stack's name and the word Alarm. STACK stands for the name of the stack, T for a tenant. The queries are for
 CloudWatch Logs Insights, on the log group whose name begins as told, after the stack's name and a hyphen.
 
 A correlation id leads from a line of the log to the audit record and the events of the same request. No log holds
