@@ -1,4 +1,5 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
@@ -6,12 +7,13 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
 import { consumers } from './consumers.ts'
+import { dashboard } from './dashboard.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
-import type { FunctionCodes } from './function-entries.ts'
+import { preflight as entryOfPreflight, type FunctionCodes } from './function-entries.ts'
 import { importMachine } from './import-machine.ts'
 import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
@@ -57,17 +59,22 @@ export class CommerceStack extends Stack {
     const withMachine = { ...resources, importMachine: machine }
     const consuming = consumers(this, { stage, codes, resources: withMachine, subscriptions })
 
-    if (stage.raisesAlarms)
-      alarms(this, {
-        stage,
-        settings,
-        api,
-        endpoints,
-        preflightHandler,
-        consumers: consuming,
-        steps: working,
-        machine: machine.machine,
-      })
+    if (stage.raisesAlarms) {
+      const functions = new Map<string, IFunction>([
+        ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
+        ...consuming.map(({ subscription, handler }) => [subscription.name, handler] as const),
+        ...working.map(({ entry, handler }) => [entry.name, handler] as const),
+        [entryOfPreflight.name, preflightHandler],
+      ])
+      const deadLetters = new Map(
+        consuming.flatMap(({ subscription, deadLetters }) =>
+          deadLetters ? [[subscription.name, deadLetters] as const] : [],
+        ),
+      )
+      const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
+      alarms(this, watched)
+      dashboard(this, { ...watched, table, queues })
+    }
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: api.url })

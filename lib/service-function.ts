@@ -4,6 +4,7 @@ import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import type { FunctionCode } from './function-entries.ts'
+import { metricsNamespace } from './metrics-namespace.ts'
 import type { Stage } from './stage.ts'
 
 export interface ServiceFunctionProps {
@@ -35,7 +36,11 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     timeout,
     handler: 'index.handler',
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
-    environment: { POWERTOOLS_LOG_LEVEL: 'INFO', ...environment },
+    environment: {
+      POWERTOOLS_LOG_LEVEL: 'INFO',
+      METRICS_NAMESPACE: metricsNamespace(stage),
+      ...environment,
+    },
     tracing: Tracing.ACTIVE,
     role,
     logGroup,

@@ -70,7 +70,8 @@ describe('alarms', () => {
       'AWS::CloudWatch::Alarm',
       `${pascalCase(name)}FailingAlarm`,
     )
-    expect(alarm.AlarmDescription).toBe(breaks)
+    expect(alarm.AlarmDescription).toMatch(/\. [A-Z].*\.$/)
+    expect(alarm.AlarmDescription.startsWith(breaks)).toBe(true)
     const metrics = JSON.stringify(alarm)
     expect(metrics).toContain('"MetricName":"Errors"')
     expect(metrics).toMatch(
@@ -108,12 +109,15 @@ describe('alarms', () => {
     }
   })
 
-  test('every one goes to the topic', () => {
+  test('every one goes to the topic but the windows of error budgets, which an alarm of their own tells', () => {
     const [[topicId]] = resourcesOf(template, 'AWS::SNS::Topic') as [[string, Resource]]
-    const silent = alarms.filter(
-      ([, { Properties }]) => referenceOf(Properties.AlarmActions?.[0]) !== topicId,
+    const composite = resourcesOf(template, 'AWS::CloudWatch::CompositeAlarm')
+    const silent = [...alarms, ...composite].filter(
+      ([, { Properties }]) => referenceOf(Properties.AlarmActions?.[0] ?? {}) !== topicId,
     )
-    expect(silent).toEqual([])
+    const rules = JSON.stringify(composite.map(([, { Properties }]) => Properties.AlarmRule))
+    expect(silent.filter(([id]) => !rules.includes(`["${id}","Arn"]`))).toEqual([])
+    expect(silent).toHaveLength(2 * composite.length)
   })
 })
 

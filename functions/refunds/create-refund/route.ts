@@ -13,6 +13,7 @@ export const route = defineRoute({
   access: 'create',
   idempotency: 'required',
   latency: { p95: 400, p99: 2000 },
+  errorBudgetPercent: 0.05,
   body: () => NewRefund,
   example: () => ({ charge_id: 'ch_1', amount: 500 }),
   reply: { status: () => 201, schema: RefundView },

@@ -72,6 +72,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   bodyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
+  /** How many requests in a hundred may fail (contract, 'Limits'): its alarms go by how fast that is used up. */
+  errorBudgetPercent?: number
   /** A body to begin with, as it is sent: shown in the API description, where it can be tried. */
   example?: (settings: Settings, type: BodyType) => unknown
   /** The schema of its body, for each of its types. */

@@ -1,7 +1,9 @@
 import { Logger } from '@aws-lambda-powertools/logger'
+import { systemClock } from '../clock.ts'
 import { type ErrorCode, messageId } from '../errors/catalogue.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
+import { errorCount } from './error-metric.ts'
 
 /** What happened, by a code that searches and metrics can rely on. */
 export type LogCode =
@@ -50,7 +52,9 @@ export interface Log {
   worked(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
 }
 
+/** Where METRICS_NAMESPACE names a namespace, each line of an answer that is an error counts it there under its code. */
 export function powertoolsLog(service: string): Log {
+  const namespace = process.env.METRICS_NAMESPACE
   const logger = new Logger({ serviceName: service })
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
@@ -63,6 +67,7 @@ export function powertoolsLog(service: string): Log {
         correlation_id: correlation.id,
         ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),
         ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
+        ...(failure && namespace && errorCount(namespace, failure.code, systemClock.now())),
         ...(failed && { fault: describeFault(failure?.cause) }),
       }
       if (failed) logger.error('request', record)

@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import {
+  type AlarmDefinition,
+  alarmDefinitions,
+  type Measure,
+  type Threshold,
+} from '#lib/alarm-definitions.ts'
+import { run } from './command.ts'
+
+const usage = `usage: npm run -s runbook [-- --out FILE]
+Writes what to do about each alarm as Markdown, to a file or to the terminal.`
+
+const opening = `# Runbook
+
+Made from the alarms themselves by \`npm run runbook\`. An alarm of CloudWatch is found here by what its name
+has between the stack's name and the word Alarm. STACK stands for the name of the stack, T for a tenant. The queries are for
+CloudWatch Logs Insights, on the log group whose name begins as told, after the stack's name and a hyphen.
+
+A correlation id leads from a line of the log to the audit record and the events of the same request. No log holds
+anything of a person, nor the id of what was worked on: the audit has the latter.
+`
+
+/** The page: a section for each alarm that tells people, in the order in which they are made. */
+export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {
+  return [opening, ...definitions.map(section)].join('\n')
+}
+
+function section(definition: AlarmDefinition): string {
+  const { id, breaks, act, queries, commands } = definition
+  const look = [
+    ...queries.map(
+      ({ group, query }) => `Log \`${group}…\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
+    ),
+    ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
+  ]
+  return [
+    `## ${id}Alarm\n`,
+    `**What breaks:** ${breaks}\n`,
+    `**When:** ${conditionOf(definition)}\n`,
+    `**How to look:** the dashboard of the stage, and:\n\n${look.join('\n')}`,
+    `**What to do:** ${act}\n`,
+  ].join('\n')
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\`\n`
+}
+
+function conditionOf({ threshold, windows }: AlarmDefinition): string {
+  if (threshold) return `${inWords(threshold)}.`
+  const parts = windows.map((window) => `${inWords(window)} (\`${window.id}Alarm\`, which is silent)`)
+  return `${parts.join(', and ')}.`
+}
+
+function inWords({ measure, above, periods }: Threshold): string {
+  const often = periods === 1 ? '' : `, ${periods} times five minutes on end`
+  return `${subjectOf(measure)} above ${above}${often}`
+}
+
+function subjectOf(measure: Measure): string {
+  switch (measure.of) {
+    case 'failed requests':
+      return `failed requests of ${measure.route.operation} in five minutes`
+    case 'latency':
+      return `the p${measure.percentile} of ${measure.route.operation} in milliseconds`
+    case 'failures in a hundred requests':
+      return `failures of ${measure.route.operation} in a hundred requests of ${measure.minutes} minutes, from ${measure.fewest} on,`
+    case 'errors of the function':
+      return `errors of the function ${measure.name} in five minutes`
+    case 'runs that ended badly':
+      return 'runs of the workflow of imports that ended badly in five minutes'
+    case 'age of the oldest change':
+      return `the age of the oldest change that waits for ${measure.name}, in milliseconds,`
+    case 'messages in the dead-letter queue':
+      return `messages in the dead-letter queue of ${measure.name}`
+  }
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { out: { type: 'string' } } })
+  if (values.out === undefined) process.stdout.write(runbook())
+  else await writeFile(values.out, runbook())
+}
+
+if (import.meta.main) await run(usage, main)

@@ -1,0 +1,112 @@
+import { functionOf, type RouteEntry } from '#functions/routes.ts'
+import type { StepEntry } from '#functions/steps.ts'
+import type { Subscription } from '#functions/subscriptions.ts'
+import type { Route } from '#shared/platform/http/route.ts'
+import { pascalCase } from './service-function.ts'
+
+/** A query of CloudWatch Logs Insights, and the log group to ask: its name begins with the stack's and goes on so. */
+export interface LogQuery {
+  group: string
+  query: string
+}
+
+/** What whoever is called can look at and do. */
+export interface Advice {
+  /** What to do, in a sentence or two: it is part of the alarm's description. */
+  act: string
+  queries: readonly LogQuery[]
+  /** With STACK for the name of the stack, and T for a tenant. */
+  commands: readonly string[]
+}
+
+const lastDeployment = 'If it began with a deployment, deploy the one before.'
+
+/** Advice that begins with what a function logs of its failures. */
+export function logAdvice(functionName: string, act: string, commands: readonly string[] = []): Advice {
+  const query =
+    'fields @timestamp, code, fault.name, fault.at.0 | filter level = "ERROR" | sort @timestamp desc'
+  return { act, queries: [{ group: `${pascalCase(functionName)}Log`, query }], commands }
+}
+
+/** On the alarms of a route: when it fails, when it is slow, and when its error budget is used up. */
+export function adviceOnRoute(entry: RouteEntry) {
+  const { route } = entry
+  const group = `${pascalCase(functionOf(entry).name)}Log`
+  const asked = `filter operation = "${route.operation}"`
+  const byCode = `${asked} and status >= 500 | stats count(*) by error_code, fault.name, fault.at.0`
+  const single = `${asked} and status >= 500 | fields @timestamp, correlation_id, error_code | sort @timestamp desc`
+  const slowest = `${asked} | fields @timestamp, duration_milliseconds, correlation_id | sort duration_milliseconds desc`
+  const queries = [byCode, single].map((query) => ({ group, query }))
+  const commands = commandsOn(route)
+  const advice = (act: string): Advice => ({ act, queries, commands })
+  return {
+    failing: advice(`See by which error code it fails. ${mendingOf(route)}`),
+    slow: {
+      act: 'See in the traces whether the table, a service it calls or cold starts take the time.',
+      queries: [{ group, query: slowest }],
+      commands: [],
+    },
+    burning: {
+      Fast: advice(`Act now: see by which error code it fails. ${mendingOf(route)}`),
+      Slow: advice(`Act today, before more goes out: see which error code grew. ${mendingOf(route)}`),
+    },
+  }
+}
+
+/** What a failing route calls for, by what it works with. */
+function mendingOf({ uses }: Route): string {
+  if (uses.includes('secret.payments')) {
+    return `Ask the payment provider for its status; pay nothing back by hand, as pending refunds are finished by themselves. ${lastDeployment}`
+  }
+  if (uses.includes('pool.client')) return `See whether Cognito is well. ${lastDeployment}`
+  return `See whether DynamoDB throttles or is away. ${lastDeployment}`
+}
+
+function commandsOn({ uses, auth }: Route): string[] {
+  return [
+    ...(uses.includes('secret.payments') ? ['npm run -s ledger -- --tenant T --stack STACK'] : []),
+    ...(uses.includes('secret.webhooks') ? ['npm run -s redrive -- --queue webhooks --stack STACK'] : []),
+    ...(auth === 'bearer' ? ['npm run -s audit -- --tenant T --stack STACK'] : []),
+  ]
+}
+
+/** On the alarms of a function that nobody calls: when it fails, and when it gave something up. */
+export function adviceOnConsumer({ name, source }: Subscription): { failing: Advice; givenUp: Advice } {
+  const failing = logAdvice(name, `See what it fails with and mend that. ${afterMending(source)}`)
+  if (typeof source === 'object' && 'queue' in source) {
+    const commands = [`npm run -s redrive -- --queue ${source.queue} --stack STACK`]
+    return {
+      failing: { ...failing, commands },
+      givenUp: logAdvice(
+        name,
+        'Mend what it failed with, then redrive the queue: what comes twice is handled once.',
+        commands,
+      ),
+    }
+  }
+  const act =
+    'Each message names a shard of the table’s stream and the first and last change that were given up, which the stream keeps for a day: mend the cause, read them there and invoke the function with them.'
+  const commands = [
+    'aws sqs receive-message --queue-url URL',
+    'aws dynamodbstreams get-shard-iterator --stream-arn ARN --shard-id ID --shard-iterator-type AT_SEQUENCE_NUMBER --sequence-number FIRST',
+    'aws dynamodbstreams get-records --shard-iterator ITERATOR',
+  ]
+  return { failing, givenUp: logAdvice(name, act, commands) }
+}
+
+function afterMending(source: Subscription['source']): string {
+  if (source === 'every.minute') return 'The next minute makes up for what was left undone.'
+  if (source === 'pool.token') return lastDeployment
+  if ('queue' in source)
+    return 'What is given up meanwhile waits in its dead-letter queue: redrive that afterwards.'
+  return 'The changes wait in the table’s stream for a day and go on by themselves.'
+}
+
+/** On a step of the workflow of imports that fails. */
+export function adviceOnStep({ name }: StepEntry): Advice {
+  return logAdvice(
+    name,
+    'See what it fails with and mend that. Whoever sent a file whose import failed may send it again: no row is imported twice.',
+    ['aws stepfunctions list-executions --state-machine-arn ARN --status-filter FAILED'],
+  )
+}

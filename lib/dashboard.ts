@@ -1,0 +1,135 @@
+import { Duration } from 'aws-cdk-lib'
+import {
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  MathExpression,
+  Metric,
+  Stats,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch'
+import type { Table } from 'aws-cdk-lib/aws-dynamodb'
+import type { Construct } from 'constructs'
+import { routes } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import type { Route } from '#shared/platform/http/route.ts'
+import { errorMetric } from '#shared/platform/logging/error-metric.ts'
+import { latency, metricOf, serverErrors, type Watched } from './alarm-metrics.ts'
+import { metricsNamespace } from './metrics-namespace.ts'
+import type { WorkQueues } from './work-queues.ts'
+
+export interface DashboardProps extends Watched {
+  table: Table
+  queues: WorkQueues
+}
+
+const period = Duration.minutes(5)
+const half = { width: 12, height: 6 }
+
+/** One page of a stage: its routes against their budgets, its errors by code, and what waits, is late or was given up. */
+export function dashboard(scope: Construct, props: DashboardProps): void {
+  const { stage } = props
+  const board = new Dashboard(scope, 'Dashboard', { dashboardName: `commerce-${stage.name}` })
+  board.addWidgets(
+    graph('Errors by code', [errorsByCode(props)]),
+    graph('DynamoDB: throttled requests', throttles(props.table)),
+  )
+  for (const { route } of routes.filter(({ route: one }) => one.latency)) {
+    board.addWidgets(latencies(route, props), failures(route, props))
+  }
+  const source = (
+    measure: 'messages in the dead-letter queue' | 'age of the oldest change',
+    names: string[],
+  ) => names.map((name) => relabelled(metricOf({ of: measure, name }, props), name))
+  board.addWidgets(
+    graph('Dead letters', source('messages in the dead-letter queue', [...props.deadLetters.keys()])),
+    graph('Streams: age of the oldest change (ms)', source('age of the oldest change', streams())),
+  )
+  board.addWidgets(
+    graph('Queues: age of the oldest message (s)', queueAges(props.queues)),
+    graph('Imports: time of runs (ms), timed out, failed', imports(props)),
+  )
+  board.addWidgets(
+    new TextWidget({
+      markdown: '`npm run -s runbook` says what to do about each alarm.',
+      width: 24,
+      height: 1,
+    }),
+  )
+}
+
+function graph(title: string, left: IMetric[]): GraphWidget {
+  return new GraphWidget({ title, left, leftYAxis: { min: 0 }, ...half })
+}
+
+/** One line for each code that was ever told, without naming any. */
+function errorsByCode({ stage }: Watched): IMetric {
+  const { name, dimension } = errorMetric
+  const search = `{"${metricsNamespace(stage)}",${dimension}} MetricName="${name}"`
+  return new MathExpression({ expression: `SEARCH('${search}', 'Sum', 300)`, label: '', period })
+}
+
+function latencies(route: Route, watched: Watched): GraphWidget {
+  const { p95 = 0, p99 = 0 } = route.latency ?? {}
+  return new GraphWidget({
+    title: `${route.operation}: latency (ms)`,
+    left: [latency(route, 95, watched), latency(route, 99, watched)],
+    leftAnnotations: [
+      { value: p95, label: `p95 budget ${p95} ms` },
+      { value: p99, label: `p99 budget ${p99} ms` },
+    ],
+    leftYAxis: { min: 0 },
+    ...half,
+  })
+}
+
+function failures(route: Route, watched: Watched): GraphWidget {
+  const usingMetrics = { p95: latency(route, 95, watched), p99: latency(route, 99, watched) }
+  const tail = new MathExpression({ expression: 'p99 / p95', usingMetrics, label: 'p99 over p95', period })
+  return new GraphWidget({
+    title: `${route.operation}: 5XX, and its tail`,
+    left: [serverErrors(route, watched)],
+    right: [tail],
+    rightAnnotations: [{ value: 2.5, label: 'above this, the tail is in trouble' }],
+    leftYAxis: { min: 0 },
+    ...half,
+  })
+}
+
+function streams(): string[] {
+  return subscriptions
+    .filter(({ source }) => typeof source === 'object' && 'stream' in source)
+    .map(({ name }) => name)
+}
+
+function queueAges(queues: WorkQueues): IMetric[] {
+  return Object.entries(queues).map(([label, { queue }]) =>
+    queue.metricApproximateAgeOfOldestMessage({ label, period, statistic: Stats.MAXIMUM }),
+  )
+}
+
+function imports({ machine }: Watched): IMetric[] {
+  return [
+    machine.metricTime({ period, statistic: Stats.MAXIMUM, label: 'longest run' }),
+    machine.metricTimedOut({ period, label: 'timed out' }),
+    machine.metricFailed({ period, label: 'failed' }),
+  ]
+}
+
+/** Of the table itself, whose metrics tell reads and writes apart. */
+function throttles({ tableName: TableName }: Table): IMetric[] {
+  return ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
+    (metricName) =>
+      new Metric({
+        namespace: 'AWS/DynamoDB',
+        metricName,
+        dimensionsMap: { TableName },
+        statistic: Stats.SUM,
+        period,
+      }),
+  )
+}
+
+function relabelled(metric: IMetric, label: string): IMetric {
+  return metric instanceof Metric ? metric.with({ label }) : metric
+}

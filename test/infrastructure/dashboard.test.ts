@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+const local = await synthesise('local')
+const { DashboardBody: body } = resourceNamed(template, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
+/** Its references as the names of what they refer to, so that the rest reads as JSON. */
+const text = (body['Fn::Join'][1] as (string | object)[])
+  .map((part) => (typeof part === 'string' ? part : JSON.stringify(part).replaceAll('"', "'")))
+  .join('')
+// biome-ignore lint/suspicious/noExplicitAny: each widget has properties of its own.
+const widgets: any[] = JSON.parse(text).widgets
+const titled = (start: string) => widgets.find(({ properties }) => properties.title?.startsWith(start))
+
+test.each(routes.map(({ route }) => route).filter(({ latency }) => latency))(
+  '$operation is shown against its budgets, with its 5XX',
+  ({ operation, latency }) => {
+    const shown = titled(`${operation}: latency`).properties
+    const budgets = shown.annotations.horizontal.map(({ value }: { value: number }) => value)
+    expect(budgets).toEqual([latency?.p95, latency?.p99])
+    expect(JSON.stringify(shown.metrics)).toMatch(/p95.*p99/)
+    expect(JSON.stringify(titled(`${operation}: 5XX`).properties.metrics)).toContain('"5XXError"')
+  },
+)
+
+test('errors are searched by code where the functions count them', () => {
+  const searched = JSON.stringify(titled('Errors by code').properties.metrics)
+  expect(searched).toContain('SEARCH(\'{\\"commerce-prod\\",error_code} MetricName=\\"errors\\"')
+  for (const [, { Properties }] of resourcesOf(template, 'AWS::Lambda::Function')) {
+    if (!Properties.Environment?.Variables.POWERTOOLS_LOG_LEVEL) continue
+    expect(Properties.Environment.Variables.METRICS_NAMESPACE).toBe('commerce-prod')
+  }
+})
+
+test('what waits, is late, was given up or throttled is shown', () => {
+  const metrics = (start: string) => JSON.stringify(titled(start).properties.metrics)
+  for (const queue of Object.keys(taskQueues)) expect(metrics('Queues')).toContain(`"label":"${queue}"`)
+  expect(titled('Dead letters').properties.metrics).toHaveLength(Object.keys(taskQueues).length + 2)
+  expect(titled('Streams').properties.metrics).toHaveLength(2)
+  expect(metrics('Imports')).toMatch(/ExecutionTime.*ExecutionsTimedOut/)
+  expect(metrics('DynamoDB')).toMatch(/ReadThrottleEvents.*WriteThrottleEvents/)
+})
+
+test('a stage without alarms has none', () => {
+  local.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
+})

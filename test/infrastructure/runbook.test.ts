@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { runbook } from '#bin/runbook.ts'
+import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+const page = runbook()
+const sections = new Map(
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((text) => [text.slice(0, text.indexOf('\n')), text]),
+)
+const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
+  resourcesOf(template, type),
+)
+const nameOf = ([id]: [string, Resource]) => id.replace(/[0-9A-F]{8}$/, '')
+const telling = all.filter(([, { Properties }]) => Properties.AlarmActions)
+const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
+
+describe('the runbook', () => {
+  test('has a section for each alarm that tells people, and no other', () => {
+    expect([...sections.keys()].sort()).toEqual(telling.map(nameOf).sort())
+    expect(sections.size).toBe(page.match(/^## /gm)?.length)
+  })
+
+  test('names each silent alarm in the section of the one that it is a part of', () => {
+    for (const alarm of silent) {
+      const owner = nameOf(alarm).replace(/(Long|Short)Alarm$/, 'Alarm')
+      expect(sections.get(owner)).toContain(`\`${nameOf(alarm)}\``)
+    }
+    expect(silent.length).toBeGreaterThan(0)
+  })
+
+  test('says what breaks, how to look and what to do, as the alarm itself does', () => {
+    for (const alarm of telling) {
+      const text = sections.get(nameOf(alarm)) ?? ''
+      const [, breaks = '?'] = /\*\*What breaks:\*\* (.*)\n/.exec(text) ?? []
+      const [, act = '?'] = /\*\*What to do:\*\* (.*)\n/.exec(text) ?? []
+      expect(alarm[1].Properties.AlarmDescription).toBe(`${breaks} ${act}`)
+      expect(text).toMatch(/\*\*How to look:\*\*[^*]*```\n?/)
+    }
+  })
+
+  test('asks log groups that the stack has', () => {
+    const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(nameOf)
+    const asked = [...page.matchAll(/^Log `(\w+)…`/gm)].map(([, group]) => group)
+    expect(asked.filter((group) => !groups.includes(group as string))).toEqual([])
+    expect(asked.length).toBeGreaterThan(telling.length)
+  })
+
+  test('names commands that there are, with their options', async () => {
+    const { scripts } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
+    const named = new Set([...page.matchAll(/npm run -s ([\w-]+)/g)].map(([, name]) => name as string))
+    expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])
+    expect([...named]).toEqual(expect.arrayContaining(['redrive', 'audit', 'ledger']))
+    for (const [, queue] of page.matchAll(/--queue (\w+)/g)) expect(Object.keys(taskQueues)).toContain(queue)
+  })
+})
+
+test('a description fits into an alarm', () => {
+  for (const { breaks, act } of alarmDefinitions) expect(`${breaks} ${act}`.length).toBeLessThanOrEqual(1024)
+})

@@ -1,0 +1,94 @@
+import { ScanCommand } from '@aws-sdk/client-dynamodb'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { eraseOrder } from '#bin/erase-order.ts'
+import { purgeTenant } from '#bin/purge-tenant.ts'
+import { windowOf } from '#bin/replay.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { type Service, startService } from '#test/support/service.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+const place = (tenant: string, key: string, cart_id: string) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': key },
+    body: { cart_id, amount_minor: 1250, currency: 'EUR' },
+  })
+
+/** Everything in the table but idempotency records, which expire by themselves. */
+async function keptText(): Promise<string> {
+  const { Items = [] } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
+  return JSON.stringify(Items.filter(({ pk }) => !pk?.S?.startsWith('idempotency#')))
+}
+
+describe('an order that an operator erased', () => {
+  test('is gone for whoever reads it and from lists, nothing of it is kept, and the audit tells', async () => {
+    const as = { tenant: 'erasing', role: 'Viewer' }
+    const { json: erased } = await place('erasing', 'one', 'canary-cart')
+    const { json: kept } = await place('erasing', 'two', 'other-cart')
+    expect(await keptText()).toContain('canary-cart')
+    expect(await eraseOrder(service.table, systemClock, 'erasing', erased.id)).toBe(true)
+    expect(await keptText()).not.toContain('canary-cart')
+    const read = await service.call({ path: `/v1/orders/${erased.id}`, as })
+    expect([read.status, read.json.error.code]).toEqual([410, 'GONE.order'])
+    const list = await service.call({ path: '/v1/orders', as })
+    expect(list.json.data.map(({ id }: { id: string }) => id)).toEqual([kept.id])
+    expect(await service.items('erasing', 'audit')).toMatchObject([
+      { actor_id: 'operator', action: 'order.erase', target: `order/${erased.id}`, result: 'allow' },
+    ])
+  })
+
+  test('is erased once, however often, and stays gone for a retry of its creation', async () => {
+    const { json, body } = await place('again', 'key', 'cart')
+    expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(true)
+    expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(false)
+    expect(await service.items('again', 'audit')).toHaveLength(1)
+    const replay = await place('again', 'key', 'cart')
+    expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([body, 'replayed'])
+    expect(await service.items('again', 'order')).toMatchObject([{ id: json.id, version: 2 }])
+  })
+
+  test('of another tenant is not touched', async () => {
+    const { json } = await place('theirs', 'key', 'cart')
+    const erasing = eraseOrder(service.table, systemClock, 'mine', json.id)
+    await expect(erasing).rejects.toThrow('the tenant has no such order')
+    expect(await service.items('theirs', 'order')).toMatchObject([{ cart_id: 'cart' }])
+  })
+})
+
+describe('a tenant that an operator purged', () => {
+  test('has nothing left in any shard but its audit, and others have all of theirs', async () => {
+    for (let n = 0; n < 3; n += 1) await place('leaving', `k${n}`, 'canary-leaving')
+    await place('staying', 'k', 'canary-staying')
+    const customers = Array.from({ length: 120 }, (_, n) => ({
+      ...keyOf('leaving', 'customer', `customer-${n}`),
+      name: 'canary-leaving',
+    }))
+    for (const item of customers) await service.table.put({ item, condition: 'none' })
+    const deleted = await purgeTenant(service.table, systemClock, 'leaving', { withAudit: false })
+    expect(deleted).toMatchObject({ order: 3, customer: 120, refund: 0 })
+    expect(await keptText()).not.toContain('canary-leaving')
+    expect(await keptText()).toContain('canary-staying')
+    expect(await service.items('leaving', 'audit')).toMatchObject([
+      { actor_id: 'operator', action: 'tenant.purge', after: { order: 3, customer: 120 } },
+    ])
+    await purgeTenant(service.table, systemClock, 'leaving', { withAudit: true })
+    expect(await keptText()).not.toContain('#leaving#')
+  })
+})
+
+test('a replay wants a stretch of time that is over', () => {
+  const now = Date.parse('2026-03-01T12:00:00Z')
+  const [from, to] = ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z']
+  expect(windowOf(from, to, now)).toEqual({ start: new Date(from), end: new Date(to) })
+  expect(() => windowOf('yesterday', to, now)).toThrow('--from is no time')
+  expect(() => windowOf(to, from, now)).toThrow('--from must lie before --to')
+  expect(() => windowOf(from, '2026-03-01T13:00:00Z', now)).toThrow('must not lie in the future')
+})
