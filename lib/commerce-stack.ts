@@ -12,6 +12,7 @@ import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import type { FunctionCodes } from './function-entries.ts'
+import { gradualDeployments, invokedBy } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
 import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
@@ -48,7 +49,8 @@ export class CommerceStack extends Stack {
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
-    const api = restApi(this, { stage, settings, endpoints, preflight: preflightHandler })
+    const preflight = invokedBy(preflightHandler, stage)
+    const api = restApi(this, { stage, settings, endpoints, preflight })
 
     if (stage.filtersRequests) webAcl(this, api, stage)
 
@@ -68,6 +70,7 @@ export class CommerceStack extends Stack {
         steps: working,
         machine: machine.machine,
       })
+    gradualDeployments(this, { stage, endpoints, preflightHandler: preflight })
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: api.url })
