@@ -6,8 +6,8 @@ import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/http/ro
 import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
 import { environmentOf, issuerOf } from './function-environment.ts'
-import { invokedBy } from './gradual-deployment.ts'
 import { grantUses, type Resources } from './grants.ts'
+import { invokedBy } from './live-alias.ts'
 import { serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
 

@@ -7,7 +7,7 @@ import {
   LambdaDeploymentGroup,
 } from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Alias, type IFunction, type IVersion, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Alias, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import type { Endpoint } from './endpoint-functions.ts'
 import { preflight } from './function-entries.ts'
@@ -18,17 +18,6 @@ import type { Rollout, Stage } from './stage.ts'
 const configs: Record<Rollout, ILambdaDeploymentConfig> = {
   canary: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
   at_once: LambdaDeploymentConfig.ALL_AT_ONCE,
-}
-
-/**
- * What the gateway invokes: the alias `live`, which a deployment moves from version to version. A version is made of
- * the function's code, with the settings in it, and of its configuration, and is a new one when any of these changes.
- */
-export function invokedBy(handler: LambdaFunction, { rollout }: Stage): IFunction {
-  if (!rollout) return handler
-  // An alias may be without a role, which the types of CDK say in two ways that do not agree.
-  const version = handler.currentVersion as IVersion
-  return new Alias(handler, 'Live', { aliasName: 'live', version }) as IFunction
 }
 
 export interface GradualDeploymentsProps {
