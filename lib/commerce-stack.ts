@@ -5,6 +5,7 @@ import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
+import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
@@ -39,6 +40,7 @@ export class CommerceStack extends Stack {
       terminationProtection: stage.deletionProtection,
     })
     const table = dataTable(this, stage)
+    if (stage.keepsData) backups(this, table)
     const secret = deploymentSecret(this, stage)
     const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
