@@ -1,4 +1,5 @@
 import type { RouteEntry } from '#functions/routes.ts'
+import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
 
@@ -15,14 +16,16 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
 }
 
 /**
- * A setting that names an operation wrongly would protect nothing, and nobody would notice.
+ * A setting that names an operation wrongly would protect nothing, and nobody would notice; a sunset before its time
+ * would be noticed by those who were promised another.
  * @throws ProfileError that names every such setting at once
  */
 export function checkOperations(settings: Settings, routes: readonly RouteEntry[], source: string): void {
   const known = new Set(routes.map(({ route }) => route.operation))
-  const problems = namedOperations(settings).flatMap(([key, operations]) =>
+  const unknown = namedOperations(settings).flatMap(([key, operations]) =>
     operations.filter((one) => !known.has(one)).map((one) => `  ${key}: there is no operation ${one}`),
   )
+  const problems = [...unknown, ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`)]
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`
   throw new ProfileError(

@@ -6,6 +6,7 @@ import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { alarms } from './alarms.ts'
+import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dashboard } from './dashboard.ts'
 import { dataTable } from './data-table.ts'
@@ -14,7 +15,9 @@ import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import { preflight as entryOfPreflight, type FunctionCodes } from './function-entries.ts'
+import { gradualDeployments } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
+import { invokedBy } from './live-alias.ts'
 import { mailIdentity } from './mail.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
@@ -39,6 +42,7 @@ export class CommerceStack extends Stack {
       terminationProtection: stage.deletionProtection,
     })
     const table = dataTable(this, stage)
+    if (stage.keepsData) backups(this, table)
     const secret = deploymentSecret(this, stage)
     const partners = partnerSecrets(this, stage)
     const bus = eventBus(this, stage, settings)
@@ -50,7 +54,8 @@ export class CommerceStack extends Stack {
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
-    const api = restApi(this, { stage, settings, endpoints, preflight: preflightHandler })
+    const preflight = invokedBy(preflightHandler, stage)
+    const api = restApi(this, { stage, settings, endpoints, preflight })
 
     if (stage.filtersRequests) webAcl(this, api, stage)
 
@@ -75,6 +80,7 @@ export class CommerceStack extends Stack {
       alarms(this, watched)
       dashboard(this, { ...watched, table, queues })
     }
+    gradualDeployments(this, { stage, endpoints, preflightHandler: preflight })
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: api.url })

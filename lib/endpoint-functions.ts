@@ -1,5 +1,5 @@
 import { Duration, Validations } from 'aws-cdk-lib'
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/http/route.ts'
@@ -7,6 +7,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
 import { environmentOf, issuerOf } from './function-environment.ts'
 import { grantUses, type Resources } from './grants.ts'
+import { invokedBy } from './live-alias.ts'
 import { serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
 
@@ -22,6 +23,8 @@ export interface EndpointFunctionsProps {
 export interface Endpoint {
   route: Route
   handler: LambdaFunction
+  /** What the gateway invokes for it: the function, or an alias of one of its versions. */
+  invoked: IFunction
 }
 
 /** One function for each method of the gateway, with the rights that its routes say they use. */
@@ -45,7 +48,8 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
     })
     grantUses(handler, uses, resources)
     acknowledgeSynchronous(handler)
-    return entries.map(({ route }) => ({ route, handler }))
+    const invoked = invokedBy(handler, stage)
+    return entries.map(({ route }) => ({ route, handler, invoked }))
   })
 }
 

@@ -114,9 +114,9 @@ function addMethods(
     resource.addMethod('OPTIONS', answersOptions)
     // Routes that the gateway cannot tell apart have one function, and so one method.
     const byMethod = new Map(
-      atPath.flatMap(({ route, handler }) => methodsOf(route).map((method) => [method, handler])),
+      atPath.flatMap(({ route, invoked }) => methodsOf(route).map((method) => [method, invoked])),
     )
-    for (const [method, handler] of byMethod) resource.addMethod(method, integrationOf(handler))
+    for (const [method, invoked] of byMethod) resource.addMethod(method, integrationOf(invoked))
   }
 }
 

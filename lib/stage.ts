@@ -1,5 +1,8 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 
+/** How requests come to a new version of a function: a tenth of them first, or all at once. */
+export type Rollout = 'canary' | 'at_once'
+
 /** What differs between the deployments of the service, beside their settings. */
 export interface Stage {
   name: string
@@ -14,6 +17,8 @@ export interface Stage {
   filtersRequests: boolean
   /** Whether there are alarms, and a topic that carries them to people. */
   raisesAlarms: boolean
+  /** Absent where functions are replaced in their place, and nothing goes back by itself. It needs the alarms. */
+  rollout?: Rollout
   /** A fixed id of the REST API, where whoever runs the stage can choose one. */
   restApiId?: string
   /** What stands before a route's path in its public address, where the gateway cannot tell. */
@@ -33,6 +38,7 @@ const stages: readonly Stage[] = [
     filtersRequests: false,
     // It refuses an alarm on a sum of metrics too, and there is nobody to call.
     raisesAlarms: false,
+    // No rollout: it refuses CodeDeploy, too.
     // The engine takes this for the API's id, so that URLs stay the same from start to start.
     restApiId: 'c0ffee01',
     basePath: '/restapis/c0ffee01/local/_user_request_',
@@ -45,6 +51,7 @@ const stages: readonly Stage[] = [
     archivesEvents: true,
     filtersRequests: true,
     raisesAlarms: true,
+    rollout: 'at_once',
   },
   {
     name: 'prod',
@@ -54,6 +61,7 @@ const stages: readonly Stage[] = [
     archivesEvents: true,
     filtersRequests: true,
     raisesAlarms: true,
+    rollout: 'canary',
   },
 ]
 

@@ -61,6 +61,7 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
   const codes = [
     ...ofEvery,
     settings['limits.tooLarge'] as ErrorCode,
+    ...(isDeprecated(route, settings) ? [settings['versioning.sunset'].code] : []),
     ...(route.auth === 'bearer' ? ofBearer : []),
     ...(takesSession(route, settings) ? ofSessions : []),
     ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
@@ -72,11 +73,17 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
   return [...new Set(codes)]
 }
 
+/** Whether the profile has set a day for its end. */
+export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: Settings): boolean {
+  return Object.hasOwn(settings['versioning.sunset'].deprecated, operation)
+}
+
 /** The status of a code in this deployment. */
 function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
   if (ofSessions.includes(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413
+  if (code === settings['versioning.sunset'].code) return settings['versioning.sunset'].status
   return catalogue[code].http
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { errorResponses } from './errors.ts'
+import { errorResponses, isDeprecated } from './errors.ts'
 import { parametersOf } from './parameters.ts'
 import { type Json, jsonSchema, reference } from './schemas.ts'
 
@@ -13,6 +13,7 @@ export function operation(route: Route, settings: Settings) {
     summary: route.summary,
     description: route.description,
     tags: [route.operation.split('.')[0]],
+    deprecated: isDeprecated(route, settings) || undefined,
     security: securityOf(route, settings),
     parameters: parametersOf(route, settings),
     ...(body && {

@@ -21,6 +21,8 @@ export function withVariant(first: Described, other: Described): Described {
     .map((one) => ('$ref' in one ? one : { ...one, required: false }))
   return {
     ...first,
+    // What is left of it is not deprecated.
+    deprecated: first.deprecated && other.deprecated,
     summary: `${first.summary}; ${other.summary.toLowerCase()}`,
     description: `${first.description} ${other.summary}: ${other.description}`,
     parameters: [...both, ...added],

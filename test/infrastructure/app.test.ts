@@ -55,19 +55,23 @@ describe('what has to be put right is told in one message, without a stack trace
       'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
       'versioning.sunset': {
         ...(published['versioning.sunset'] as object),
-        deprecated: { 'orders.reads': { deprecatedAt: '2026-01-01', sunsetAt: '2026-07-01' } },
+        deprecated: {
+          'orders.reads': { deprecatedAt: '2026-01-01', sunsetAt: '2026-07-01' },
+          'orders.read': { deprecatedAt: '2026-01-01', sunsetAt: '2026-06-29' },
+        },
       },
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output.split('\n').slice(0, 7)).toEqual([
-      `${settings}: 6 setting(s) to put right:`,
+    expect(output.split('\n').slice(0, 8)).toEqual([
+      `${settings}: 7 setting(s) to put right:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
       '  auth.sessionOperations: there is no operation discount.check',
       '  idempotency.requiredOn: there is no operation codes.restored',
       '  limits.other: there is no operation login.signin',
       '  versioning.sunset: there is no operation orders.reads',
+      '  versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')
   })

@@ -165,7 +165,9 @@ function pathOf(id: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {
   return `${pathOf(resource.Properties.ParentId)}/${resource.Properties.PathPart}`
 }
 
+/** The function whose alias a method invokes. */
 function handlerOf({ Type, Uri }: { Type: string; Uri: unknown }): string | undefined {
   expect(Type).toBe('AWS_PROXY')
-  return JSON.stringify(Uri).match(/"Fn::GetAtt":\["([A-Za-z0-9]+)","Arn"\]/)?.[1]
+  const alias = JSON.stringify(Uri).match(/functions\/",\{"Ref":"([A-Za-z0-9]+)"\}/)?.[1] ?? ''
+  return template.toJSON().Resources[alias]?.Properties.FunctionName.Ref
 }

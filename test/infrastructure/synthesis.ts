@@ -24,14 +24,26 @@ export interface Synthesis {
   template: Template
 }
 
+export interface SynthesisOptions {
+  /** Settings in the place of those of the published profile. */
+  changes?: Record<string, unknown>
+  /** Functions in the place of those of one line. */
+  codes?: FunctionCodes
+}
+
 /** Synthesises a stage with functions of one line, since their code does not show in a template. */
-export async function synthesise(stage: string): Promise<Synthesis> {
-  const settings = readProfile(await publishedProfile(), 'the profile of this test')
-  const stack = new CommerceStack(new App(), { stage: stageNamed(stage), settings, codes: stubs() })
+export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
+  const profile = { ...(await publishedProfile()), ...options.changes }
+  const settings = readProfile(profile, 'the profile of this test')
+  const stack = new CommerceStack(new App(), {
+    stage: stageNamed(stage),
+    settings,
+    codes: { ...stubs(), ...options.codes },
+  })
   return { stack, settings, template: Template.fromStack(stack) }
 }
 
-function stubs(): FunctionCodes {
+export function stubs(): FunctionCodes {
   const root = mkdtempSync(join(tmpdir(), 'commerce-stubs-'))
   return Object.fromEntries(
     Object.keys(functionEntries()).map((name) => {

@@ -29,6 +29,7 @@ const tests = textOf(
   'test/settings/identity-changes.test.ts',
   'test/settings/login-changes.test.ts',
   'test/settings/import-changes.test.ts',
+  'test/settings/versioning-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )
@@ -41,6 +42,7 @@ const built = new Set([
   'platform',
   'lists',
   'events',
+  'versioning',
   ...routes.map(({ route }) => route.operation.split('.')[0]),
 ])
 /** Decided by the structure of the code alone: the setting only names the one way there is. */

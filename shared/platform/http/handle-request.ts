@@ -17,6 +17,7 @@ import { contextOf, type Passage, type Runtime } from './passage.ts'
 import { pickEndpoint } from './pick-endpoint.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 import { usesCookies } from './route.ts'
+import { checkSunset, deprecationHeaders } from './sunset.ts'
 
 /**
  * Answers one request. It never throws: whatever goes wrong becomes the envelope here.
@@ -32,11 +33,13 @@ export async function handleRequest(
   const picked = pickEndpoint(endpoints, gatewayRequest, settings)
   const request = picked?.request ?? gatewayRequest
   const correlation = correlationOf(request.headers, () => newId(clock))
+  const operation = picked?.endpoint.route.operation ?? 'platform.unknown-route'
   let answer: Answer
   let failure: Failure | undefined
   let cookies: readonly string[] = []
   try {
     if (!picked) throw fail('NOT_FOUND.route')
+    checkSunset(operation, settings, startedAt)
     const budget = startBudget(clock, timeBudget(request.headers, settings))
     const table = runtime.openTable(budget)
     const known = { ...picked, runtime, clock, settings, correlation, budget, table }
@@ -49,7 +52,6 @@ export async function handleRequest(
     answer = errorAnswer(failure, correlation)
   }
   const cookiesMatter = picked !== undefined && usesCookies(picked.endpoint.route, settings)
-  const operation = picked?.endpoint.route.operation ?? 'platform.unknown-route'
   const durationMilliseconds = clock.now() - startedAt
   log.request({ operation, status: answer.status, failure, correlation, durationMilliseconds })
   return {
@@ -59,6 +61,7 @@ export async function handleRequest(
       ...answer.headers,
       ...securityHeaders,
       ...correlationHeaders(correlation),
+      ...deprecationHeaders(operation, settings),
       ...corsHeaders(request.headers.origin, settings, cookiesMatter),
     },
     cookies,

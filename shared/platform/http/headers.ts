@@ -32,6 +32,8 @@ const exposedHeaders = [
   'Retry-After',
   'WWW-Authenticate',
   'Content-Disposition',
+  'Deprecation',
+  'Sunset',
   'traceparent',
   'tracestate',
 ].join(', ')

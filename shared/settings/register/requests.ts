@@ -7,6 +7,15 @@ const validationCode = v.picklist(
   'a VALIDATION code of the catalogue',
 )
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
+/** It begins at midnight in UTC. */
+const day = v.pipe(
+  v.string(),
+  // Date.parse takes the 31st of February for the 3rd of March.
+  v.check((text) => {
+    const parsed = new Date(`${text}T00:00:00Z`)
+    return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(`${text}T`)
+  }, 'a day such as 2030-01-31'),
+)
 
 export const requests = {
   'idempotency.lifetimeHours': setting({
@@ -112,8 +121,8 @@ export const requests = {
     schema: v.strictObject({
       windowDays: count,
       status: v.picklist([404, 410]),
-      code: v.pipe(v.string(), v.minLength(1)),
-      deprecated: v.record(v.string(), v.strictObject({ deprecatedAt: v.string(), sunsetAt: v.string() })),
+      code: v.picklist(['GONE.version', 'NOT_FOUND.route']),
+      deprecated: v.record(v.string(), v.strictObject({ deprecatedAt: day, sunsetAt: day })),
     }),
   }),
   'audit.read': setting({

@@ -1,0 +1,30 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { cfnLint } from './cfn-lint.ts'
+import { synthesise } from './synthesis.ts'
+
+let scratch: string
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'commerce-templates-'))
+})
+afterAll(() => rm(scratch, { recursive: true, force: true }))
+
+async function written(name: string, template: object): Promise<string> {
+  const file = join(scratch, `${name}.json`)
+  await writeFile(file, JSON.stringify(template))
+  return file
+}
+
+test('the templates of the stages on AWS are what CloudFormation takes', async () => {
+  const stages = ['dev', 'prod']
+  const templates = stages.map(async (stage) => written(stage, (await synthesise(stage)).template.toJSON()))
+  expect(await cfnLint(await Promise.all(templates))).toEqual([])
+}, 600_000)
+
+test('a template that it does not take is found out', async () => {
+  const Resources = { Queue: { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 'long' } } }
+  const findings = await cfnLint([await written('wrong', { Resources })])
+  expect(findings).toEqual([expect.stringMatching(/wrong\.json:.*E3012/)])
+}, 600_000)

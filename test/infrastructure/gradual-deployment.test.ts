@@ -1,0 +1,101 @@
+import { describe, expect, test } from '@jest/globals'
+import { functionOf, routes } from '#functions/routes.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, stubs, synthesise } from './synthesis.ts'
+
+const prod = await synthesise('prod')
+const { template } = prod
+const resources = template.toJSON().Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
+const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
+const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
+
+describe('a function behind the gateway', () => {
+  test('has an alias that follows its newest version, and no other function has one', () => {
+    expect(aliases).toHaveLength(behindGateway.length)
+    for (const name of behindGateway) {
+      const { Properties: alias } = resourceNamed(template, 'AWS::Lambda::Alias', `${pascalCase(name)}Live`)
+      expect(alias.Name).toBe('live')
+      const version = resources[referenceOf(alias.FunctionVersion)]
+      expect(version?.Properties.FunctionName).toEqual(alias.FunctionName)
+    }
+  })
+
+  test('can be invoked by the gateway through its alias only', () => {
+    const permitted = resourcesOf(template, 'AWS::Lambda::Permission')
+      .filter(([, { Properties }]) => Properties.Principal === 'apigateway.amazonaws.com')
+      .map(([, { Properties }]) => referenceOf(Properties.FunctionName))
+    expect(permitted.sort()).toEqual(aliases.map(([id]) => id).sort())
+  })
+})
+
+/** The deployment group that moves the alias of a function. */
+function groupOf(name: string): Resource {
+  const group = resourceNamed(template, 'AWS::CodeDeploy::DeploymentGroup', `Deployments${pascalCase(name)}`)
+  const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
+  const update = alias?.[1].UpdatePolicy as { CodeDeployLambdaAliasUpdate: { DeploymentGroupName: object } }
+  expect(resources[referenceOf(update.CodeDeployLambdaAliasUpdate.DeploymentGroupName)]).toEqual(group)
+  return group
+}
+
+describe('a deployment', () => {
+  const bySharing = Map.groupBy(routes, (entry) => functionOf(entry).name)
+
+  test.each([...bySharing])('of %s goes back when one of its routes is failing', (name, entries) => {
+    const { Properties: group } = groupOf(name)
+    expect(group.AutoRollbackConfiguration).toEqual({
+      Enabled: true,
+      Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
+    })
+    const watched = group.AlarmConfiguration.Alarms.map((alarm: { Name: { Ref: string } }) => alarm.Name.Ref)
+    const expected = entries.map(({ route }) => {
+      return expect.stringMatching(new RegExp(`^${pascalCase(route.operation)}FailingAlarm[0-9A-F]{8}$`))
+    })
+    expect(group.AlarmConfiguration.Enabled).toBe(true)
+    expect(watched).toEqual(expected)
+  })
+
+  test.each([
+    ['prod', 'CodeDeployDefault.LambdaCanary10Percent5Minutes'],
+    ['dev', 'CodeDeployDefault.LambdaAllAtOnce'],
+  ])('to %s moves requests by %s', async (stage, config) => {
+    const { template: its } = await synthesise(stage)
+    const groups = resourcesOf(its, 'AWS::CodeDeploy::DeploymentGroup')
+    expect(groups).toHaveLength(behindGateway.length)
+    for (const [, { Properties }] of groups) expect(Properties.DeploymentConfigName).toBe(config)
+  })
+
+  test('to the local stage replaces functions in their place', async () => {
+    const local = await synthesise('local')
+    for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
+      local.template.resourceCountIs(type, 0)
+  })
+})
+
+describe('a version', () => {
+  const versionsOf = (its: typeof template) => resourcesOf(its, 'AWS::Lambda::Version').map(([id]) => id)
+  const known = new Set(versionsOf(template))
+  const newAfter = async (options: Parameters<typeof synthesise>[1]) =>
+    versionsOf((await synthesise('prod', options)).template).filter((id) => !known.has(id))
+
+  test('stays while nothing changes', async () => {
+    expect(await newAfter({})).toEqual([])
+  })
+
+  test('is a new one of the function whose code changed, and of no other', async () => {
+    const before = stubs()['orders.create']
+    if (!before) throw new Error('orders.create has no code')
+    const changed = await newAfter({ codes: { 'orders.create': { ...before, codeSha: 'another' } } })
+    expect(changed).toEqual([expect.stringMatching(/^OrdersCreateCurrentVersion/)])
+  })
+
+  test('is a new one of every function whose configuration changed', async () => {
+    const timeout = { ...prod.settings['requests.timeoutHeader'], maxMilliseconds: 5000 }
+    const changed = await newAfter({ changes: { 'requests.timeoutHeader': timeout } })
+    expect(changed).toHaveLength(behindGateway.length)
+  })
+})
+
+test.each(['dev', 'prod'])('stage %s stays below the 500 resources that a stack may have', async (stage) => {
+  const { template: its } = await synthesise(stage)
+  expect(Object.keys(its.toJSON().Resources).length).toBeLessThan(500)
+})

@@ -1,0 +1,135 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { openapiDocument } from '#bin/openapi/document.ts'
+import { routes } from '#functions/routes.ts'
+import { checkOperations } from '#lib/check-operations.ts'
+import { readProfile } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { standingClock } from '#test/listing/standing-clock.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+
+/** The last millisecond before the sunset, and the first after it. */
+const sunset = Date.parse('2031-07-01T00:00:00Z')
+const dates = { deprecatedAt: '2031-01-01', sunsetAt: '2031-07-01' }
+
+/** Placing orders is deprecated, reading them is not. */
+function deprecating(settings: Settings, deprecated: object = { 'orders.create': dates }): Settings {
+  return readProfile(
+    { ...settings, 'versioning.sunset': { ...settings['versioning.sunset'], deprecated } },
+    'the profile of this test',
+  )
+}
+
+const clock = standingClock(sunset)
+let local: Service
+let other: Service
+beforeAll(async () => {
+  local = await startService({ settings: deprecating(localSettings), clock })
+  other = await startService({ settings: deprecating(otherSettings), clock })
+})
+
+const order = { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' }
+const identity = { role: 'Editor' }
+const place = (service: Service, key: string, body: unknown = order) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: identity,
+    headers: { 'Idempotency-Key': key },
+    body,
+  })
+const noticeOf = ({ headers }: { headers: Record<string, string> }) => [headers.Deprecation, headers.Sunset]
+const notice = ['@1924992000', 'Tue, 01 Jul 2031 00:00:00 GMT']
+
+describe('before its sunset a deprecated operation', () => {
+  test('works, and says with each answer since when it is deprecated and when it ends', async () => {
+    clock.at = sunset - 1
+    const placed = await place(local, 'before')
+    expect([placed.status, ...noticeOf(placed)]).toEqual([201, ...notice])
+    const replayed = await place(local, 'before')
+    expect([replayed.headers['Idempotency-Status'], ...noticeOf(replayed)]).toEqual(['replayed', ...notice])
+    const refused = await place(local, 'refused', {})
+    expect([refused.status, ...noticeOf(refused)]).toEqual([400, ...notice])
+    const strange = await local.call({ method: 'POST', path: '/v1/orders', body: order })
+    expect([strange.status, ...noticeOf(strange)]).toEqual([401, ...notice])
+  })
+
+  test('says so to scripts of other origins, too', async () => {
+    const origin = localSettings['cors.allowedOrigins'][0] ?? ''
+    const { headers } = await local.call({ method: 'POST', path: '/v1/orders', headers: { origin } })
+    const exposed = headers['Access-Control-Expose-Headers']?.split(', ')
+    expect(exposed).toEqual(expect.arrayContaining(['Deprecation', 'Sunset']))
+  })
+
+  test('leaves the others alone', async () => {
+    clock.at = sunset + 1
+    const listed = await local.call({ path: '/v1/orders', as: identity })
+    expect([listed.status, ...noticeOf(listed)]).toEqual([200, undefined, undefined])
+  })
+})
+
+describe('from its sunset on a deprecated operation', () => {
+  test('versioning.sunset: is answered with the status and code of the profile', async () => {
+    clock.at = sunset
+    const answers = await Promise.all([local, other].map((service) => place(service, 'after')))
+    expect(answers.map(({ status, json }) => `${status} ${json.error.code}`)).toEqual([
+      '410 GONE.version',
+      '404 NOT_FOUND.route',
+    ])
+    for (const answer of answers) {
+      expect(answer.json.error.http).toBe(answer.status)
+      expect(noticeOf(answer)).toEqual(notice)
+    }
+  })
+
+  test('changes nothing, and replays nothing', async () => {
+    clock.at = sunset - 1
+    const as = { ...identity, tenant: 'late' }
+    const call = {
+      method: 'POST',
+      path: '/v1/orders',
+      as,
+      headers: { 'Idempotency-Key': 'late' },
+      body: order,
+    }
+    expect((await local.call(call)).status).toBe(201)
+    clock.at = sunset
+    const again = { ...call, headers: { 'Idempotency-Key': 'later' } }
+    expect([(await local.call(call)).status, (await local.call(again)).status]).toEqual([410, 410])
+    expect(await local.items('late', 'order')).toHaveLength(1)
+  })
+})
+
+describe('a profile', () => {
+  const check = (settings: Settings, days: object) => () =>
+    checkOperations(
+      { ...deprecating(settings, { 'orders.create': days }), 'idempotency.requiredOn': [] },
+      routes,
+      'p.json',
+    )
+
+  test('versioning.sunset: keeps its own promise of how long callers have', () => {
+    const short = { deprecatedAt: '2031-01-01', sunsetAt: '2031-01-31' }
+    expect(check(localSettings, short)).toThrow('orders.create ends 30 days after its deprecation')
+    expect(check(otherSettings, short)).not.toThrow()
+    expect(check(localSettings, { deprecatedAt: '2031-01-01', sunsetAt: '2031-06-30' })).not.toThrow()
+    expect(check(localSettings, { deprecatedAt: '2031-01-01', sunsetAt: '2030-01-01' })).toThrow('-365 days')
+  })
+
+  test.each(['2031-02-30', '2031-1-1', 'soon', '2031-01-01T00:00:00Z'])(
+    'cannot name %s as a day',
+    (sunsetAt) => {
+      expect(() =>
+        deprecating(localSettings, { 'orders.create': { deprecatedAt: '2030-01-01', sunsetAt } }),
+      ).toThrow('a day such as 2030-01-31')
+    },
+  )
+})
+
+test('the API description marks deprecated operations, with the answer after their sunset, and no other', () => {
+  const described = JSON.parse(JSON.stringify(openapiDocument(deprecating(localSettings))))
+  const { get, post } = described.paths['/v1/orders']
+  expect([get.deprecated, post.deprecated]).toEqual([undefined, true])
+  expect(Object.keys(post.responses[410].content['application/json'].examples)).toEqual(['GONE.version'])
+  expect(JSON.stringify(get)).not.toContain('GONE.version')
+})
