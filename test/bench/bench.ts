@@ -7,6 +7,7 @@ import { bundle } from '#bin/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { profile } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
 import { measureCosts } from './costs.ts'
@@ -24,9 +25,11 @@ const localProfile = 'shared/settings/profiles/local.json'
 const dynamodb = process.env.DYNAMODB_ENDPOINT
   ? { endpoint: process.env.DYNAMODB_ENDPOINT, stop: async () => {} }
   : await startDynamodbLocal()
+const provider = await startPaymentProvider()
 const folder = await mkdtemp(join(tmpdir(), 'commerce-bench-'))
 try {
   process.env.DYNAMODB_ENDPOINT = dynamodb.endpoint
+  process.env.PAYMENT_PROVIDER_ENDPOINT = provider.endpoint
   console.log('measuring what requests cost …')
   const costs = await measureCosts(dynamodb.endpoint, 25, 400)
   console.log('measuring a tenant of 100,000 codes …')
@@ -41,6 +44,7 @@ try {
   console.log(`written to ${page}`)
 } finally {
   await rm(folder, { recursive: true, force: true })
+  await provider.stop()
   await dynamodb.stop()
 }
 

@@ -3,6 +3,7 @@ import { type RecordedCall, startDynamodbProxy } from '#test/faults/dynamodb-pro
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
+import { profile } from '#test/support/settings.ts'
 
 /** What one request costs at DynamoDB. */
 export interface Cost {
@@ -32,7 +33,11 @@ export interface Meter {
 export async function metered(endpoint: string, run: (meter: Meter) => Promise<void>): Promise<Cost[]> {
   const proxy = await startDynamodbProxy(endpoint)
   try {
-    const service = await startService({ client: measuring(testClient(proxy.endpoint)) })
+    const service = await startService({
+      // Read now, when the double of the payment provider is there.
+      settings: profile('shared/settings/profiles/local.json'),
+      client: measuring(testClient(proxy.endpoint)),
+    })
     const costs: Cost[] = []
     const keep = (request: string, status: number | undefined): void => {
       const { requests, readUnits, writeUnits } = capacityOf(proxy.calls.map(onTheTable))
