@@ -20,9 +20,14 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
     : create(item, 'TRANSIENT.error')
 }
 
-/** The gift cards and discounts of a cart. */
-export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
-  const prefix = prefixOf(cartId)
+/** What is on a cart; of one kind, where others must not crowd it out of what one request reads. */
+export async function linesOf(
+  table: Table,
+  tenant: string,
+  cartId: string,
+  kind?: CartLine['kind'],
+): Promise<CartLine[]> {
+  const prefix = `${prefixOf(cartId)}${kind === undefined ? '' : `${kind}#`}`
   const range = { low: prefix, high: `${prefix}~`, descending: false, limit: mostLines }
   const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
   return items as unknown as CartLine[]

@@ -32,10 +32,10 @@ const keptSeconds = 24 * 3600
 export async function verifyDiscount(asked: Verification, context: Context): Promise<Reply> {
   const { table, settings, now, newId } = context
   const { tenant, text, cartId, correlationId } = asked
-  const [code, cart, lines] = await Promise.all([
+  const [code, cart, giftcards] = await Promise.all([
     findByText(table, tenant, text),
     cartId === undefined ? undefined : findCart(table, tenant, cartId),
-    cartId === undefined ? [] : linesOf(table, tenant, cartId),
+    cartId === undefined ? [] : linesOf(table, tenant, cartId, 'giftcard'),
   ])
   if (cartId !== undefined && !cart) throw fail('NOT_FOUND.cart')
   const promo: Promo = {
@@ -48,7 +48,7 @@ export async function verifyDiscount(asked: Verification, context: Context): Pro
   const note = noteOf(promo, now())
   const pricing = usable(code, now()) ? settings['codes.types'][code.type] : undefined
   if (!pricing) return rejected(promo, note, settings)
-  if (!pricing.combinable_with_gift_card && lines.some(({ kind }) => kind === 'giftcard')) {
+  if (!pricing.combinable_with_gift_card && giftcards.length > 0) {
     const failure = fail('CONFLICT.code.not_combinable')
     return refusal(failure, { writes: [note], events: promoRejected({ ...promo, error_code: failure.code }) })
   }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { linesOf } from '#shared/carts/cart-store.ts'
+import { lineItem, linesOf } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
@@ -77,6 +77,18 @@ describe('a code on a cart', () => {
     expect(lines.map(({ kind, name, amount_minor }) => [kind, name, amount_minor])).toEqual([
       ['discount', 'CODE', 250],
     ])
+  })
+
+  test('that may not be combined is refused beside a gift card, however many discounts there are', async () => {
+    await makeCode('crowded', 'ALONE', 'percent-10')
+    await cart('crowded', 'c1', 1000)
+    const occurred_at = '2026-01-01T00:00:00.000Z'
+    for (let n = 0; n < 101; n += 1) {
+      const line = { cart_id: 'c1', kind: 'discount' as const, name: `D${n}`, amount_minor: 1, occurred_at }
+      await service.table.put({ item: lineItem('crowded', line), condition: 'none' })
+    }
+    await tell('giftcard.applied', { id: 'c1', tenant_id: 'crowded', giftcard_id: 'g1', amount: 5 })
+    expect((await verify('crowded', 'ALONE', { 'X-Cart-Id': 'c1' })).status).toBe(409)
   })
 
   test('that may not be combined is refused beside a gift card, and that is told', async () => {
