@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Metafile, PartialMessage, Plugin } from 'esbuild'
+import { ofS3 } from './bundle-s3.ts'
 import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
 import { ofStripe } from './bundle-stripe.ts'
 
@@ -11,7 +12,7 @@ const sdkModule = /node_modules.(@aws-sdk|@smithy|stripe).*\.js$/
 const clientConfiguration = /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/
 
 /** Everything that is left out of any function. */
-export const allReplacements: readonly Replacement[] = [...replacements, ...ofStripe]
+export const allReplacements: readonly Replacement[] = [...replacements, ...ofS3, ...ofStripe]
 
 /**
  * Leaves out of the AWS SDK, and of Stripe's, what a function on Lambda cannot use (see the replacements).
@@ -68,6 +69,6 @@ function bringerOf({ module, broughtBy }: Replacement): string {
 }
 
 function complaint(what: string): (file: string) => PartialMessage {
-  const advice = 'see what changed and amend bin/bundle-sdk-replacements.ts'
+  const advice = 'see what changed and amend the replacements in bin/bundle-*.ts'
   return (file) => ({ text: `${file.slice(nodeModules.length + 1)} ${what}: ${advice}` })
 }

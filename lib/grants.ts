@@ -1,9 +1,9 @@
 import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
-import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
+import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { EmailIdentity } from 'aws-cdk-lib/aws-ses'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
@@ -12,6 +12,7 @@ import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files
 import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
+import { acknowledgeFolder, inFolder } from './bucket-folder.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
@@ -170,22 +171,6 @@ function foldersOf(uses: readonly Right[]): string[] {
 
 export function usesFiles(uses: readonly Right[]): boolean {
   return foldersOf(uses).length > 0
-}
-
-function inFolder(folder: string): (resources: Resources) => string {
-  return ({ files }) => files.arnForObjects(`${folder}*`)
-}
-
-export function acknowledgeFolder(
-  grantee: { role?: IRole },
-  folder: string,
-  { files }: Pick<Resources, 'files'>,
-): void {
-  const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
-  Validations.of(grantee.role ?? files).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}*]`,
-    reason: `An object has its name only when it is written; those of ${folder} lie in one folder, and it reaches no other.`,
-  })
 }
 
 function machineOf({ importMachine }: Resources): NamedMachine {

@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import { authentication } from './register/authentication.ts'
-import { codes, discount } from './register/codes.ts'
+import { codes } from './register/codes.ts'
+import { discount } from './register/discount.ts'
 import { identity, imports } from './register/identity.ts'
 import { money, webhooks } from './register/money.ts'
 import { lists, orders } from './register/orders.ts'

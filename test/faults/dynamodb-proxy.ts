@@ -53,7 +53,7 @@ export interface DynamodbProxy {
   readonly endpoint: string
   readonly calls: readonly RecordedCall[]
   readonly inject: (plan: Plan) => Injection
-  /** Forgets all calls and plans, and releases what is held. */
+  /** Forgets all calls and plans; answers that are held go on, and requests that are held are dropped. */
   readonly reset: () => void
   readonly stop: () => Promise<void>
 }
@@ -62,7 +62,8 @@ interface Active {
   readonly plan: Plan
   hits: number
   readonly struck: PromiseWithResolvers<RecordedCall>
-  readonly released: PromiseWithResolvers<void>
+  /** To go on, or to be dropped where it had not been passed on. */
+  readonly released: PromiseWithResolvers<'on' | 'dropped'>
 }
 
 type Recording = { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] }
@@ -104,7 +105,8 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
   await once(server, 'listening')
 
   const reset = () => {
-    for (const { released } of active) released.resolve()
+    // A request of a process that was killed must not take effect late: that its socket is gone may show only later.
+    for (const { released } of active) released.resolve('dropped')
     active = []
     calls.length = 0
   }
@@ -125,7 +127,7 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
           return entry.hits
         },
         struck: entry.struck.promise,
-        release: () => entry.released.resolve(),
+        release: () => entry.released.resolve('on'),
       }
     },
     reset,
@@ -149,8 +151,8 @@ async function strike(
   call.fault = injection.plan.fault
   if (injection.plan.fault === 'hold-request') {
     injection.struck.resolve(call)
-    await injection.released.promise
-    return callerIsGone() ? 'lost' : forward()
+    const fate = await injection.released.promise
+    return fate === 'dropped' || callerIsGone() ? 'lost' : forward()
   }
   const answer = await happen(injection.plan.fault, call, forward)
   injection.struck.resolve(call)

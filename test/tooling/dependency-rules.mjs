@@ -2,7 +2,7 @@
 const runtime = '^(functions|shared)/'
 /** The adapters: the only files of the running service that know the AWS SDK. */
 const adapters =
-  '^(shared/platform/(table/dynamodb-(table|client)|events/event-bridge|queue/sqs|files/s3-files|mail/ses|secrets/secret|workflow/step-functions)\\.ts|shared/login/cognito-provider\\.ts|functions/platform/relay-events/handler\\.ts)$'
+  '^(shared/platform/(table/dynamodb-(table|client|expressions)|events/event-bridge|queue/sqs|files/s3-files|mail/ses|secrets/secret|workflow/step-functions)\\.ts|shared/login/cognito-provider\\.ts|functions/platform/relay-events/handler\\.ts)$'
 
 export default {
   forbidden: [

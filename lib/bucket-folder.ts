@@ -1,0 +1,21 @@
+import { Stack, Validations } from 'aws-cdk-lib'
+import type { IRole } from 'aws-cdk-lib/aws-iam'
+import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
+
+/** The objects of a folder of the bucket. */
+export function inFolder(folder: string): (resources: { files: Bucket }) => string {
+  return ({ files }) => files.arnForObjects(`${folder}*`)
+}
+
+/** Says why a right to all objects of a folder is no broader than it must be. */
+export function acknowledgeFolder(
+  grantee: { role?: IRole },
+  folder: string,
+  { files }: { files: Bucket },
+): void {
+  const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
+  Validations.of(grantee.role ?? files).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}*]`,
+    reason: `An object has its name only when it is written; those of ${folder} lie in one folder, and it reaches no other.`,
+  })
+}

@@ -1,0 +1,84 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
+import type { Condition, Update } from './table.ts'
+
+type Attributes = Record<string, AttributeValue>
+
+/** The names and values of an expression as it is being written. */
+class Terms {
+  readonly names: Record<string, string> = {}
+  readonly values: Record<string, unknown> = {}
+  readonly #prefix: string
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  name(attribute: string): string {
+    const placeholder = `#${this.#prefix}${Object.keys(this.names).length}`
+    this.names[placeholder] = attribute
+    return placeholder
+  }
+
+  value(value: unknown): string {
+    const placeholder = `:${this.#prefix}${Object.keys(this.values).length}`
+    this.values[placeholder] = value
+    return placeholder
+  }
+}
+
+interface ConditionInput {
+  ConditionExpression: string
+  ExpressionAttributeNames?: Record<string, string>
+  ExpressionAttributeValues?: Attributes
+}
+
+/** A condition as the members of a write that state it. */
+export function expressionOf(condition: Condition): ConditionInput {
+  if ('absent' in condition) return { ConditionExpression: 'attribute_not_exists(pk)' }
+  if ('absentOrExpiredBy' in condition) {
+    return {
+      ConditionExpression: 'attribute_not_exists(pk) OR expires_at <= :expired',
+      ExpressionAttributeValues: marshall({ ':expired': condition.absentOrExpiredBy }),
+    }
+  }
+  const terms = new Terms('c')
+  if ('absentOrBelow' in condition) {
+    const { attribute, value } = condition.absentOrBelow
+    return {
+      ConditionExpression: `attribute_not_exists(pk) OR ${terms.name(attribute)} < ${terms.value(value)}`,
+      ExpressionAttributeNames: terms.names,
+      ExpressionAttributeValues: marshall(terms.values),
+    }
+  }
+  const { matches, oneOf = {} } = condition
+  const clauses = [
+    ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
+    ...Object.entries(oneOf).map(
+      ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
+    ),
+  ]
+  return {
+    ConditionExpression: clauses.join(' AND '),
+    ExpressionAttributeNames: terms.names,
+    ExpressionAttributeValues: marshall(terms.values),
+  }
+}
+
+/** An update as its expression, with the names and values in it. */
+export function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
+  const terms = new Terms('u')
+  const clauses = [
+    ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
+    ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
+    ...[...increment.map((name) => [name, 1] as const), ...Object.entries(add)].map(([name, summand]) => {
+      const attribute = terms.name(name)
+      return `${attribute} = ${attribute} + ${terms.value(summand)}`
+    }),
+  ]
+  return {
+    expression: `SET ${clauses.join(', ')}`,
+    names: terms.names,
+    values: marshall(terms.values),
+  }
+}
