@@ -6,6 +6,7 @@ import {
   type Measure,
   type Threshold,
 } from '#lib/alarm-definitions.ts'
+import { graphOf } from '#lib/graph-titles.ts'
 import { run } from './command.ts'
 
 const usage = `usage: npm run -s runbook [-- --out FILE]
@@ -38,9 +39,15 @@ function section(definition: AlarmDefinition): string {
     `## ${id}Alarm\n`,
     `**What breaks:** ${breaks}\n`,
     `**When:** ${conditionOf(definition)}\n`,
-    `**How to look:** the dashboard of the stage, and:\n\n${look.join('\n')}`,
+    `**How to look:** ${graphsOf(definition)} of the dashboard, and:\n\n${look.join('\n')}`,
     `**What to do:** ${act}\n`,
   ].join('\n')
+}
+
+/** Where the dashboard shows what an alarm goes by; the windows of one alarm are on one graph. */
+function graphsOf({ threshold, windows = [] }: AlarmDefinition): string {
+  const measures = (threshold ? [threshold] : windows).map(({ measure }) => measure)
+  return [...new Set(measures.map((measure) => `the graph ‘${graphOf(measure)}’`))].join(' and ')
 }
 
 function fenced(language: string, text: string): string {

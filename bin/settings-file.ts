@@ -1,18 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { stageNamed } from '#lib/stage.ts'
 import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { developmentKeySet } from './development-issuer.ts'
+import { localAddresses } from './local-addresses.ts'
 
 export const localProfile = join(import.meta.dirname, '../shared/settings/profiles/local.json')
 
 /**
  * Reads and checks the profile of a deployment.
- * @param stage only the local stage may trust the key that this checkout made for itself
+ * @param stage the name of a stage: only the local one may trust the key that this checkout made for itself, and name
+ * addresses of this machine
  * @throws ProfileError with one message that lists everything that is wrong
  */
 export async function loadSettings(file: string, stage: string): Promise<Settings> {
-  return readProfile(await withDevelopmentKeys(await parseFile(file), file, stage), file)
+  const profile = await parseFile(file)
+  return stage === 'local'
+    ? readProfile(await withDevelopmentKeys(profile), file)
+    : readProfile(profile, file, localAddresses(profile, stageNamed(stage)))
 }
 
 async function parseFile(file: string): Promise<unknown> {
@@ -30,15 +36,9 @@ async function parseFile(file: string): Promise<unknown> {
 }
 
 /** Puts the local issuer's public key where a profile says "development". */
-async function withDevelopmentKeys(profile: unknown, file: string, stage: string): Promise<unknown> {
+async function withDevelopmentKeys(profile: unknown): Promise<unknown> {
   const issuers = (profile as Record<string, unknown> | null)?.['auth.issuers']
   if (!Array.isArray(issuers) || !issuers.some((issuer) => issuer?.keys === 'development')) return profile
-  if (stage !== 'local') {
-    throw new ProfileError(
-      `${file}: auth.issuers: the key set 'development' is for the local stage only; ` +
-        `a deployment to stage ${stage} names the key set of its issuer`,
-    )
-  }
   const keys = await developmentKeySet()
   const known = issuers.map((issuer) => (issuer?.keys === 'development' ? { ...issuer, keys } : issuer))
   return { ...(profile as object), 'auth.issuers': known }

@@ -8,6 +8,7 @@ import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Measure } from './alarm-definitions.ts'
 import { methodsOf } from './endpoint-functions.ts'
+import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
 
 /** What is watched: the gateway, and the functions and queues by the operation, subscription or step they serve. */
@@ -60,8 +61,15 @@ export function latency(route: Route, percentile: number, watched: Watched): Met
 /** Answers with 5xx, over all methods of the route. */
 export function serverErrors(route: Route, watched: Watched): IMetric {
   const sums = methodsOf(route).map((method) => gatewayMetric(watched, route, '5XXError', method, Stats.SUM))
-  const usingMetrics = Object.fromEntries(sums.map((metric, index) => [`e${index}`, metric]))
-  return new MathExpression({ expression: sumOf('e', sums.length), usingMetrics, period, label: '5XX' })
+  const prefix = `${metricIdOf(route)}Answer`
+  const usingMetrics = Object.fromEntries(sums.map((metric, index) => [`${prefix}${index}`, metric]))
+  return new MathExpression({ expression: sumOf(prefix, sums.length), usingMetrics, period, label: '5XX' })
+}
+
+/** What the ids of its metrics begin with: those of one graph are all different, and begin with a small letter. */
+function metricIdOf({ operation }: Route): string {
+  const name = pascalCase(operation)
+  return name.charAt(0).toLowerCase() + name.slice(1)
 }
 
 /**
@@ -69,11 +77,12 @@ export function serverErrors(route: Route, watched: Watched): IMetric {
  * did not come to answer at all.
  */
 function failedRequests(route: Route, watched: Watched): IMetric {
+  const [unanswered, answered] = [`${metricIdOf(route)}Unanswered`, `${metricIdOf(route)}Answered`]
   const usingMetrics = {
-    m0: named(watched.functions, route.operation).metricErrors({ period }),
-    answered: serverErrors(route, watched),
+    [unanswered]: named(watched.functions, route.operation).metricErrors({ period }),
+    [answered]: serverErrors(route, watched),
   }
-  const expression = 'MAX([FILL(m0, 0), answered])'
+  const expression = `MAX([FILL(${unanswered}, 0), ${answered}])`
   return new MathExpression({ expression, usingMetrics, period, label: 'failed requests' })
 }
 

@@ -11,10 +11,11 @@ import {
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
-import { subscriptions } from '#functions/subscriptions.ts'
 import type { Route } from '#shared/platform/http/route.ts'
 import { errorMetric } from '#shared/platform/logging/error-metric.ts'
+import { alarmDefinitions, type Measure } from './alarm-definitions.ts'
 import { latency, metricOf, serverErrors, type Watched } from './alarm-metrics.ts'
+import { failureGraph, latencyGraph, sharedGraphs } from './graph-titles.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
 import type { WorkQueues } from './work-queues.ts'
 
@@ -37,17 +38,17 @@ export function dashboard(scope: Construct, props: DashboardProps): void {
   for (const { route } of routes.filter(({ route: one }) => one.latency)) {
     board.addWidgets(latencies(route, props), failures(route, props))
   }
-  const source = (
-    measure: 'messages in the dead-letter queue' | 'age of the oldest change',
-    names: string[],
-  ) => names.map((name) => relabelled(metricOf({ of: measure, name }, props), name))
   board.addWidgets(
-    graph('Dead letters', source('messages in the dead-letter queue', [...props.deadLetters.keys()])),
-    graph('Streams: age of the oldest change (ms)', source('age of the oldest change', streams())),
+    graph(sharedGraphs.failures, watched('failed requests', props, withoutLatency)),
+    graph(sharedGraphs.errors, watched('errors of the function', props)),
   )
   board.addWidgets(
-    graph('Queues: age of the oldest message (s)', queueAges(props.queues)),
-    graph('Imports: time of runs (ms), timed out, failed', imports(props)),
+    graph(sharedGraphs.deadLetters, watched('messages in the dead-letter queue', props)),
+    graph(sharedGraphs.streams, watched('age of the oldest change', props)),
+  )
+  board.addWidgets(
+    graph(sharedGraphs.queues, queueAges(props.queues)),
+    graph(sharedGraphs.imports, imports(props)),
   )
   board.addWidgets(
     new TextWidget({
@@ -56,6 +57,25 @@ export function dashboard(scope: Construct, props: DashboardProps): void {
       height: 1,
     }),
   )
+}
+
+const withoutLatency = (measure: Measure) => 'route' in measure && !measure.route.latency
+
+/** What alarms go by, a line each, labelled with what it is measured of. */
+function watched(
+  kind: Measure['of'],
+  props: Watched,
+  shown: (measure: Measure) => boolean = () => true,
+): IMetric[] {
+  const measures = alarmDefinitions.flatMap(({ threshold }) => (threshold ? [threshold.measure] : []))
+  return measures
+    .filter((measure) => measure.of === kind && shown(measure))
+    .map((measure) => relabelled(metricOf(measure, props), subjectOf(measure)))
+}
+
+function subjectOf(measure: Measure): string {
+  if ('route' in measure) return measure.route.operation
+  return 'name' in measure ? measure.name : measure.of
 }
 
 function graph(title: string, left: IMetric[]): GraphWidget {
@@ -72,7 +92,7 @@ function errorsByCode({ stage }: Watched): IMetric {
 function latencies(route: Route, watched: Watched): GraphWidget {
   const { p95 = 0, p99 = 0 } = route.latency ?? {}
   return new GraphWidget({
-    title: `${route.operation}: latency (ms)`,
+    title: latencyGraph(route),
     left: [latency(route, 95, watched), latency(route, 99, watched)],
     leftAnnotations: [
       { value: p95, label: `p95 budget ${p95} ms` },
@@ -87,19 +107,13 @@ function failures(route: Route, watched: Watched): GraphWidget {
   const usingMetrics = { p95: latency(route, 95, watched), p99: latency(route, 99, watched) }
   const tail = new MathExpression({ expression: 'p99 / p95', usingMetrics, label: 'p99 over p95', period })
   return new GraphWidget({
-    title: `${route.operation}: 5XX, and its tail`,
+    title: failureGraph(route),
     left: [serverErrors(route, watched)],
     right: [tail],
     rightAnnotations: [{ value: 2.5, label: 'above this, the tail is in trouble' }],
     leftYAxis: { min: 0 },
     ...half,
   })
-}
-
-function streams(): string[] {
-  return subscriptions
-    .filter(({ source }) => typeof source === 'object' && 'stream' in source)
-    .map(({ name }) => name)
 }
 
 function queueAges(queues: WorkQueues): IMetric[] {
@@ -131,5 +145,6 @@ function throttles({ tableName: TableName }: Table): IMetric[] {
 }
 
 function relabelled(metric: IMetric, label: string): IMetric {
-  return metric instanceof Metric ? metric.with({ label }) : metric
+  if (metric instanceof Metric) return metric.with({ label })
+  return metric instanceof MathExpression ? metric.with({ label }) : metric
 }

@@ -17,6 +17,8 @@ export interface Stage {
   filtersRequests: boolean
   /** Whether there are alarms, and a topic that carries them to people. */
   raisesAlarms: boolean
+  /** Whether pages that are served on a developer's machine may call it, if the profile says so. */
+  callableFromLocalhost: boolean
   /** Absent where functions are replaced in their place, and nothing goes back by itself. It needs the alarms. */
   rollout?: Rollout
   /** A fixed id of the REST API, where whoever runs the stage can choose one. */
@@ -38,6 +40,7 @@ const stages: readonly Stage[] = [
     filtersRequests: false,
     // It refuses an alarm on a sum of metrics too, and there is nobody to call.
     raisesAlarms: false,
+    callableFromLocalhost: true,
     // No rollout: it refuses CodeDeploy, too.
     // The engine takes this for the API's id, so that URLs stay the same from start to start.
     restApiId: 'c0ffee01',
@@ -51,6 +54,7 @@ const stages: readonly Stage[] = [
     archivesEvents: true,
     filtersRequests: true,
     raisesAlarms: true,
+    callableFromLocalhost: true,
     rollout: 'at_once',
   },
   {
@@ -61,6 +65,7 @@ const stages: readonly Stage[] = [
     archivesEvents: true,
     filtersRequests: true,
     raisesAlarms: true,
+    callableFromLocalhost: false,
     rollout: 'canary',
   },
 ]

@@ -10,17 +10,17 @@ export class ProfileError extends Error {
  * Checks a profile against the register.
  * @param profile parsed JSON: an object with one value for each key of the register
  * @param source where it came from, for the message
+ * @param known what is wrong with it beyond the register, a line each
  * @throws ProfileError that names every missing, unknown or malformed setting at once
  */
-export function readProfile(profile: unknown, source: string): Settings {
+export function readProfile(profile: unknown, source: string, known: readonly string[] = []): Settings {
   if (typeof profile !== 'object' || profile === null || Array.isArray(profile)) {
     throw new ProfileError(`${source}: a profile is a JSON object with one value for each setting`)
   }
   const given = profile as Record<string, unknown>
   const settings: Record<string, unknown> = {}
-  const problems = Object.keys(given)
-    .filter((key) => !Object.hasOwn(register, key))
-    .map((key) => `  ${key}: unknown setting`)
+  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(register, key))
+  const problems = [...known, ...unknown.map((key) => `  ${key}: unknown setting`)]
   for (const key of Object.keys(register) as SettingKey[]) {
     const { open, contract, schema } = register[key]
     const about = `It decides ${open} (contract, '${contract}').`

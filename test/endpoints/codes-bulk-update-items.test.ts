@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/platform/errors/catalogue.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
 import { type Call, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -60,6 +61,30 @@ const audited = async (tenant: string) =>
   (await service.items(tenant, 'audit')).filter(({ action }) => action === 'update')
 const versionsOf = async (tenant: string) =>
   Object.fromEntries((await service.items(tenant, 'code')).map(({ id, version }) => [id, version]))
+
+test('an item whose code is damaged in the table fails alone, and the log tells where', async () => {
+  const tenant = newTenant()
+  const made = await createThree(tenant)
+  const [damaged] = await service.items(tenant, 'code')
+  await service.table.put({
+    item: { ...(damaged as Item), updated_at: 'never' },
+    condition: { matches: { version: 1 } },
+  })
+  service.notices.length = 0
+  const answer = await send(
+    tenant,
+    made.map((one) => ({ ...one, name: 'After' })),
+  )
+  expect(told(answer)).toEqual([[500, 'INTERNAL.unexpected'], 200, 200])
+  expect(service.notices).toMatchObject([
+    {
+      code: 'ROW_FAILED',
+      error: 'INTERNAL.unexpected',
+      operation: 'codes.bulk-update',
+      fault: expect.any(RangeError),
+    },
+  ])
+})
 
 describe('an item of a bulk update', () => {
   const immutable = ['code', 'type', 'created_by', 'tenant_id', 'soft_deleted', 'created_at', 'updated_at']

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Batch, type RowDecision, runRows } from '#shared/platform/bulk/run-rows.ts'
 import { systemClock } from '#shared/platform/clock.ts'
-import { fail } from '#shared/platform/errors/failure.ts'
+import { type Failure, fail } from '#shared/platform/errors/failure.ts'
 import type { Committer } from '#shared/platform/idempotency/commit.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
@@ -13,11 +13,13 @@ interface Row {
 let service: Service
 let committer: Committer
 let id: string
+const faults: Failure[] = []
 beforeAll(async () => {
   service = await startService()
 })
 beforeEach(() => {
   id = crypto.randomUUID()
+  faults.length = 0
   const caller = { sub: 'u1', tenant: 'acme', role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
   const correlation = { id: 'c', traceparent: undefined, tracestate: undefined }
   committer = { table: service.table, clock: systemClock, caller, correlation }
@@ -30,6 +32,7 @@ const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecisio
   const keyOf = ({ key }: Row) => key
   const batch: Batch<Row> = {
     id,
+    onFault: (failure) => faults.push(failure),
     rows,
     keyOf,
     decide: async (row) => decide(row),
@@ -122,6 +125,9 @@ describe('the rows of a batch', () => {
       retryable: false,
       details: {},
     })
+    expect(faults.map(({ code, cause }) => [code, cause])).toEqual([
+      ['INTERNAL.unexpected', new TypeError('SECRET')],
+    ])
   })
 
   test('after a failure that may pass are not begun, and the batch goes on with them', async () => {

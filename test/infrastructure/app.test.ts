@@ -76,12 +76,17 @@ describe('what has to be put right is told in one message, without a stack trace
     expect(output).toContain('The operations are codes.bulk-update, ')
   })
 
-  test('the key of this checkout on a stage on AWS', async () => {
+  test.each([
+    ['prod', ['auth.issuers', 'cors.allowedOrigins', 'refunds.provider', 'auth.issuers']],
+    ['dev', ['auth.issuers', 'refunds.provider', 'auth.issuers']],
+  ])('the addresses and the key of this machine on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')
-    const { code, output } = await runApp({ stage: 'prod', settings })
+    const { code, output } = await runApp({ stage, settings })
     expect(code).toBe(1)
-    expect(output).toMatch(/'development' is for the local stage only; .*\n$/)
-    expect(output.trim().split('\n')).toHaveLength(1)
+    expect([...output.matchAll(/^ {2}([\w.]+)/gm)].map(([, key]) => key)).toEqual(named)
+    expect(output).toContain(`http://127.0.0.1:4577 is on this machine; stage ${stage} is not.`)
+    expect(output).toMatch(/auth\.issuers at 0\.keys: .* or, on the local stage, 'development'/)
+    expect(output).not.toMatch(/^\s+at /m)
   })
 })
 

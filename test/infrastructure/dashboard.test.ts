@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
+import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { graphOf } from '#lib/graph-titles.ts'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template } = await synthesise('prod')
+const { template, settings } = await synthesise('prod')
 const local = await synthesise('local')
 const { DashboardBody: body } = resourceNamed(template, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
 /** Its references as the names of what they refer to, so that the rest reads as JSON. */
@@ -42,6 +45,19 @@ test('what waits, is late, was given up or throttled is shown', () => {
   expect(metrics('Imports')).toMatch(/ExecutionTime.*ExecutionsTimedOut/)
   expect(metrics('DynamoDB')).toMatch(/ReadThrottleEvents.*WriteThrottleEvents/)
 })
+
+test.each(alarmDefinitions)(
+  'what the alarm $id goes by is on the graph that the runbook names',
+  (definition) => {
+    for (const { measure } of definition.windows ?? [definition.threshold]) {
+      const { metrics } = titled(graphOf(measure)).properties
+      if ('name' in measure) expect(JSON.stringify(metrics)).toContain(`"label":"${measure.name}"`)
+      if (!('route' in measure) || measure.of === 'latency') continue
+      const Resource = gatewayPathOf(measure.route, settings)
+      expect(metrics).toContainEqual(expect.arrayContaining(['5XXError', Resource]))
+    }
+  },
+)
 
 test('a stage without alarms has none', () => {
   local.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0)

@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint(route, {
   },
 
   async proceed({ batch }, request, context) {
-    const { settings, committer } = context
+    const { settings, committer, notice } = context
     const results = await runRows(
       {
         id: String(batch),
@@ -22,6 +22,7 @@ export const endpoint = defineEndpoint(route, {
           const { code, ...effects } = await updateCode(codeUpdateOf(item, settings), request, context)
           return { status: 200, id: code.id, ...effects }
         },
+        onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
         action: 'update',
         area: 'codes',
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,

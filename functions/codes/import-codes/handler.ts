@@ -14,7 +14,7 @@ export const endpoint = defineEndpoint(route, {
   },
 
   async proceed({ batch }, { body, scope, caller }, context) {
-    const { settings, committer, newId } = context
+    const { settings, committer, newId, notice } = context
     const results = await runRows(
       {
         id: String(batch),
@@ -22,6 +22,7 @@ export const endpoint = defineEndpoint(route, {
         keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
         decide: async (row) =>
           importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
+        onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
         action: 'import',
         area: 'codes',
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,

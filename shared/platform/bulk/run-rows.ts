@@ -20,6 +20,8 @@ export interface Batch<Row> {
   keyOf: (row: Row) => string
   /** Decides one row. A failure of its own is the row's; one that may pass ends the batch, to be resumed. */
   decide: (row: Row, index: number) => Promise<RowDecision>
+  /** Told of a row that failed by a fault of the service: its result says nothing of it. */
+  onFault: (failure: Failure) => void
   /** How denials are audited: what the action is called, and the kind of its target. */
   action: string
   area: string
@@ -93,6 +95,7 @@ async function runRow<Row>(
     const told = await auditDenial(thrown, batch.action, batch.area, caller, correlation.id, table, clock)
     const failure = told instanceof Failure ? told : fail('INTERNAL.unexpected', { cause: told })
     if (failure.retryable) throw failure
+    if (failure.http >= 500) batch.onFault(failure)
     return { index, status: failure.http, error: rowError(failure) }
   }
 }

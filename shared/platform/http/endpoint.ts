@@ -50,8 +50,8 @@ export interface Context {
   files(): FileStore
   /** Of endpoints whose route says that they use it. */
   secret(name: SecretName): Promise<string>
-  /** Logs what the answer does not show: an error that was none to the caller. */
-  notice(code: LogCode, error: ErrorCode): void
+  /** Logs what the answer does not show: an error that was none to the caller, or the fault behind one of many results. */
+  notice(code: LogCode, error: ErrorCode, fault?: unknown): void
   clock: Clock
   /** What the request may still take, for calls of other services. */
   budget: Budget

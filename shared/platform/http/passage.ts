@@ -58,7 +58,7 @@ export function contextOf(passage: Passage): Context {
     derivedKey: (purpose) => runtime.derivedKey(purpose),
     files: () => runtime.openFiles(budget),
     secret: (name) => runtime.secret(name),
-    notice: (code, error) => runtime.log.noticed({ code, error, operation, correlation }),
+    notice: (code, error, fault) => runtime.log.noticed({ code, error, fault, operation, correlation }),
     clock,
     budget,
   }

@@ -18,6 +18,7 @@ export type LogCode =
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
   | 'PROVIDER_REPLAYED'
+  | 'ROW_FAILED'
   | 'RESET_NOT_SENT'
   | 'IMPORT_NOT_STARTED'
   | 'IMPORT_STEP_DONE'
@@ -41,6 +42,8 @@ export interface Notice {
   error: ErrorCode
   operation: string
   correlation: Correlation
+  /** The service's own, where there is one. */
+  fault?: unknown
 }
 
 /** Structured logs, one line a record. Nobody logs a body, a header, a subject or an id of a resource. */
@@ -73,9 +76,14 @@ export function powertoolsLog(service: string): Log {
       if (failed) logger.error('request', record)
       else logger.info('request', record)
     },
-    noticed({ code, error, operation, correlation }) {
+    noticed({ code, error, operation, correlation, fault }) {
       const told = { error_code: error, message_id: messageId(error), correlation_id: correlation.id }
-      logger.info('notice', { code, operation, ...told })
+      const record = { code, operation, ...told }
+      if (fault === undefined) logger.info('notice', record)
+      else {
+        const count = namespace ? errorCount(namespace, error, systemClock.now()) : {}
+        logger.error('notice', { ...record, ...count, fault: describeFault(fault) })
+      }
     },
     relayed({ code, published, failed, fault }) {
       const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }

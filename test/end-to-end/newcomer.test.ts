@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { isHealthy } from '#bin/local/engine.ts'
+import { startBrowser } from '#test/support/browser.ts'
+import { freePort } from '#test/support/free-port.ts'
+import { blocksOf, type Checkout, checkout } from './checkout.ts'
+
+let here: Checkout
+let readme: string
+let port: number
+let started: ReturnType<typeof spawn>
+let output = ''
+
+beforeAll(async () => {
+  here = await checkout()
+  readme = here.file('README.md')
+  port = await freePort()
+  started = spawn('npm', ['start', '--', '--port', String(port)], {
+    cwd: here.folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [started.stdout, started.stderr]) stream?.on('data', (text) => (output += text))
+  while (!output.includes('Ready in') && started.exitCode === null) await sleep(200)
+  if (started.exitCode !== null) throw new Error(output)
+}, 180_000)
+afterAll(async () => {
+  if (started.exitCode === null) started.kill('SIGINT')
+  await here.remove()
+})
+
+const serviceFile = () => join(here.folder, '.local/service.json')
+
+describe('npm start', () => {
+  test('is what the README says', () => {
+    expect(blocksOf(readme, 'Run it')[0]).toContain('npm ci && npm start')
+  })
+
+  test('ends with lines that work as they are when pasted', async () => {
+    const pasted = output.split('\n').filter((line) => /^(BASE_URL|TOKEN)=|^curl /.test(line))
+    expect(pasted).toHaveLength(5)
+    const { stdout } = await here.shell(pasted.map((line) => `${line}; echo`).join('\n'))
+    const [created, read, list] = stdout.split('\n').filter((line) => line.startsWith('{'))
+    expect(JSON.parse(created ?? '')).toMatchObject({ cart_id: 'cart-1', status: 'active' })
+    expect(read).toBe(created)
+    expect(JSON.parse(list ?? '').data).toEqual([JSON.parse(created ?? '')])
+  })
+
+  test('says where the service is', () => {
+    const service = JSON.parse(here.file('.local/service.json'))
+    expect(service).toMatchObject({ aws_endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' })
+    expect(Object.keys(service)).toEqual([
+      'base_url',
+      'aws_endpoint',
+      'region',
+      'table',
+      'event_bus',
+      'outputs',
+    ])
+  })
+
+  test('says on a port that is taken that it is', async () => {
+    const second = await here.shell(`npm start -- --port ${port}`)
+    expect([second.code, second.output]).toEqual([1, expect.stringContaining(String(port))])
+  })
+})
+
+describe('whoever follows the README', () => {
+  test('places an order in a shell, and sees it replayed', async () => {
+    const [request = ''] = blocksOf(readme, 'A first request')
+    const first = await here.shell(request)
+    expect(first.output).toMatch(/^HTTP\/1.1 201.*idempotency-status: stored.*"cart_id":"cart-1"/is)
+    const again = await here.shell(request)
+    expect(again.output).toMatch(/^HTTP\/1.1 201.*idempotency-status: replayed/is)
+    const body = ({ stdout }: { stdout: string }) => stdout.split('\n').at(-1)
+    expect(body(again)).toBe(body(first))
+    const other = await here.shell(request.replace('1999', '2000'))
+    expect(other.output).toMatch(/^HTTP\/1.1 409.*CONFLICT\.idempotency\.payload_mismatch/is)
+  })
+
+  test('places an order from the reference page', async () => {
+    const [, address = ''] = /API reference.*: (http\S+)/.exec(output) ?? []
+    const browser = await startBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.goto(address)
+      const operation = '[id="operations-orders-orders\\\\.create"]'
+      await page.click(`${operation} .opblock-summary-control`)
+      await page.click(`${operation} .execute`)
+      const answer = `${operation} .live-responses-table tbody`
+      await page.waitForSelector(`${answer} .response-col_status`)
+      expect(await page.innerText(answer)).toMatch(/201.*"status": "active".*idempotency-status: stored/s)
+    } finally {
+      await browser.close()
+    }
+  }, 60_000)
+
+  test('places an order from the client', async () => {
+    const [request = '', program = '', run = ''] = blocksOf(readme, 'A first request')
+    const [, name = ''] = /^\/\/ (\S+\.ts)/.exec(program) ?? []
+    here.write(name, program)
+    const { output: said } = await here.shell(`${request.replace(/^curl[\s\S]*/m, '')}\n${run}`)
+    const [placed = '', ...listed] = said.trim().split('\n')
+    const [, id = ''] = /^(\S+) is active, stored now$/.exec(placed) ?? []
+    expect(listed).toContainEqual(expect.stringContaining(id))
+    expect(listed.length).toBeGreaterThanOrEqual(3)
+  })
+
+  test('imports a file of customers, and learns which row is wrong', async () => {
+    const [, , , lines = ''] = blocksOf(readme, 'A first request')
+    const { code, output: said } = await here.shell(lines)
+    expect(said).toMatch(/PARTIAL.*of 2 rows, 1 were imported and 1 refused/)
+    expect(said).toContain('row 2: VALIDATION.email (email)')
+    expect(code).toBe(1)
+  }, 60_000)
+
+  test('reads what each alarm means and where the dashboard shows it', async () => {
+    const [lines = ''] = blocksOf(readme, 'Operating it')
+    expect((await here.shell(lines)).code).toBe(0)
+    const runbook = here.file('runbook.md')
+    expect(runbook).toContain('## OrdersCreate')
+    expect(runbook).toContain('orders.create: latency (ms)')
+  })
+})
+
+test('synthesises a production stage: the profile is told apart until it is one', async () => {
+  const [copying = ''] = blocksOf(readme, 'Deploying to AWS')
+  const refused = await here.shell(copying)
+  expect(refused.code).toBe(1)
+  const named = refused.output.matchAll(/^ {2}([\w.]+)/gm)
+  expect(new Set([...named].map(([, setting]) => setting))).toEqual(
+    new Set(['auth.issuers', 'cors.allowedOrigins', 'refunds.provider']),
+  )
+  expect(refused.output).not.toMatch(/^\s+at /m)
+
+  const profile = JSON.parse(here.file('prod.json'))
+  const keys = { jwks_uri: 'https://login.example.com/.well-known/jwks.json' }
+  profile['auth.issuers'] = [{ ...profile['auth.issuers'][0], issuer: 'https://login.example.com', keys }]
+  profile['cors.allowedOrigins'] = ['https://shop.example.com']
+  profile['refunds.provider'].endpoint = 'https://api.stripe.com'
+  here.write('prod.json', JSON.stringify(profile))
+  const synth = copying.split('\n').find((line) => line.includes('cdk synth')) ?? ''
+  expect(await here.shell(synth)).toMatchObject({ code: 0 })
+  expect(existsSync(join(here.folder, 'cdk.out/commerce-prod.template.json'))).toBe(true)
+}, 180_000)
+
+test('Ctrl-C ends it and leaves nothing running', async () => {
+  const ended = once(started, 'close')
+  started.kill('SIGINT')
+  await ended
+  expect(await isHealthy(`http://127.0.0.1:${port}`)).toBe(false)
+  expect(existsSync(serviceFile())).toBe(false)
+}, 60_000)
