@@ -77,6 +77,8 @@ function subjectOf(measure: Measure): string {
       return `errors of the function ${measure.name} in five minutes`
     case 'runs that ended badly':
       return 'runs of the workflow of imports that ended badly in five minutes'
+    case 'age of the oldest unfinished':
+      return `the age of the oldest of the ${measure.work} that are not over, in seconds,`
     case 'age of the oldest change':
       return `the age of the oldest change that waits for ${measure.name}, in milliseconds,`
     case 'messages in the dead-letter queue':

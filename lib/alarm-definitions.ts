@@ -2,6 +2,7 @@ import { type RouteEntry, routes } from '#functions/routes.ts'
 import { type StepEntry, steps } from '#functions/steps.ts'
 import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
 import type { Route } from '#shared/platform/http/route.ts'
+import type { Work } from '#shared/platform/logging/embedded-metric.ts'
 import { type Advice, adviceOnConsumer, adviceOnRoute, adviceOnStep, logAdvice } from './alarm-advice.ts'
 import { preflight } from './function-entries.ts'
 import { pascalCase } from './service-function.ts'
@@ -19,6 +20,8 @@ export type Measure =
   /** Milliseconds. */
   | { of: 'age of the oldest change'; name: string }
   | { of: 'runs that ended badly' }
+  /** Seconds. */
+  | { of: 'age of the oldest unfinished'; work: Work }
 
 /** When a measure counts as too much: above `above`, for so many periods on end. */
 export interface Threshold {
@@ -66,6 +69,26 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
   },
   ...subscriptions.flatMap(alarmsOfConsumer),
   ...steps.map(alarmOfStep),
+  {
+    id: 'RefundsPendingLong',
+    breaks: 'A refund has been pending for a quarter of an hour: nobody knows yet whether it was paid.',
+    ...logAdvice(
+      'intents.finish',
+      'See what keeps it, and ask the payment provider for its status. Pay nothing back by hand: it is finished by itself once the provider answers.',
+      ['npm run -s ledger -- --tenant T --stack STACK'],
+    ),
+    threshold: { measure: { of: 'age of the oldest unfinished', work: 'refunds' }, above: 900, periods: 1 },
+  },
+  {
+    id: 'ImportsRunningLong',
+    breaks: 'An import has been under way for an hour.',
+    ...logAdvice(
+      'operations.end-abandoned',
+      'See in the run’s history what takes the time; its owner can cancel it, and it ends by itself after two hours and a quarter.',
+      ['aws stepfunctions list-executions --state-machine-arn ARN --status-filter RUNNING'],
+    ),
+    threshold: { measure: { of: 'age of the oldest unfinished', work: 'imports' }, above: 3600, periods: 1 },
+  },
   {
     id: 'ImportMachineFailing',
     breaks: 'An import did not come to its end by itself; it is ended within a minute.',

@@ -5,9 +5,11 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
+import { ageMetric, type Work } from '#shared/platform/logging/embedded-metric.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Measure } from './alarm-definitions.ts'
 import { methodsOf } from './endpoint-functions.ts'
+import { metricsNamespace } from './metrics-namespace.ts'
 import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
 
@@ -44,6 +46,8 @@ export function metricOf(measure: Measure, watched: Watched): IMetric {
       })
     case 'runs that ended badly':
       return endedBadly(watched.machine)
+    case 'age of the oldest unfinished':
+      return unfinishedAge(measure.work, watched.stage)
   }
 }
 
@@ -119,6 +123,16 @@ function endedBadly(machine: StateMachine): IMetric {
     m2: machine.metricAborted({ period }),
   }
   return new MathExpression({ expression: sumOf('m', 3), usingMetrics, period, label: 'runs ended badly' })
+}
+
+function unfinishedAge(work: Work, stage: Stage): Metric {
+  return new Metric({
+    namespace: metricsNamespace(stage),
+    metricName: ageMetric.name,
+    dimensionsMap: { [ageMetric.dimension]: work },
+    statistic: Stats.MAXIMUM,
+    period,
+  })
 }
 
 function gatewayMetric(

@@ -12,7 +12,7 @@ import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Route } from '#shared/platform/http/route.ts'
-import { errorMetric } from '#shared/platform/logging/error-metric.ts'
+import { errorMetric } from '#shared/platform/logging/embedded-metric.ts'
 import { alarmDefinitions, type Measure } from './alarm-definitions.ts'
 import { latency, metricOf, serverErrors, type Watched } from './alarm-metrics.ts'
 import { failureGraph, latencyGraph, sharedGraphs } from './graph-titles.ts'
@@ -50,6 +50,7 @@ export function dashboard(scope: Construct, props: DashboardProps): void {
     graph(sharedGraphs.queues, queueAges(props.queues)),
     graph(sharedGraphs.imports, imports(props)),
   )
+  board.addWidgets(graph(sharedGraphs.unfinished, watched('age of the oldest unfinished', props)))
   board.addWidgets(
     new TextWidget({
       markdown: '`npm run -s runbook` says what to do about each alarm.',
@@ -75,6 +76,7 @@ function watched(
 
 function subjectOf(measure: Measure): string {
   if ('route' in measure) return measure.route.operation
+  if ('work' in measure) return measure.work
   return 'name' in measure ? measure.name : measure.of
 }
 

@@ -8,6 +8,7 @@ export const sharedGraphs = {
   deadLetters: 'Dead letters',
   streams: 'Streams: age of the oldest change (ms)',
   queues: 'Queues: age of the oldest message (s)',
+  unfinished: 'Unfinished: age of the oldest (s)',
   imports: 'Imports: time of runs (ms), timed out, failed',
 } as const
 
@@ -30,5 +31,7 @@ export function graphOf(measure: Measure): string {
       return sharedGraphs.streams
     case 'runs that ended badly':
       return sharedGraphs.imports
+    case 'age of the oldest unfinished':
+      return sharedGraphs.unfinished
   }
 }

@@ -1,6 +1,6 @@
 import type { Stage } from './stage.ts'
 
-/** Where a stage counts its errors by code (see shared/platform/logging/error-metric.ts). */
+/** Where a stage counts its errors by code (see shared/platform/logging/embedded-metric.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
 }

@@ -22,6 +22,8 @@ export interface Looked {
   ended: number
   /** Those that could not be dealt with; the next look finds them again. */
   left: number
+  /** Since when the oldest was under way, in milliseconds since 1970; absent where nothing was. */
+  oldest?: number
 }
 
 /**
@@ -37,6 +39,7 @@ export async function endAbandoned(
   const range = { low: smallestId, high, descending: false, limit: mostAtOnce }
   const { items } = await table.readRange({ partition: unfinishedOperations, ...range })
   const looked: Looked = { started: 0, ended: 0, left: 0 }
+  if (items[0]) looked.oldest = timeOf(items[0].sk)
   for (const { sk, tenant } of items) {
     const ref = { tenant: String(tenant), operation_id: sk }
     const done = await lookAt(ref, workflow, { table, clock }).catch(() => 'left' as const)
@@ -49,7 +52,7 @@ async function lookAt(
   ref: OperationRef,
   workflow: Workflow,
   { table, clock }: { table: Table; clock: Clock },
-): Promise<keyof Looked | 'running'> {
+): Promise<'started' | 'ended' | 'running'> {
   const late = clock.now() > timeOf(ref.operation_id) + deadlineMilliseconds
   if (!late) {
     const state = await workflow.stateOf(ref.operation_id)

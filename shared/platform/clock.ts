@@ -26,3 +26,8 @@ export function newId(clock: Clock): string {
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
+
+/** Whole seconds from a moment until now. */
+export function secondsSince(milliseconds: number, clock: Pick<Clock, 'now'>): number {
+  return Math.floor((clock.now() - milliseconds) / 1000)
+}

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { isOver } from '#shared/operations/operation-states.ts'
+import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
 import type { Workflow } from '#shared/platform/workflow/workflow.ts'
 import { editor, type ImportService, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
@@ -206,7 +207,8 @@ describe('an operation whose workflow is gone', () => {
     expect((await service.read('asked', canceled)).json.state).toBe('canceled')
     const late = await begin('late')
     const running: Workflow = { start: async () => {}, stateOf: async () => 'running' }
-    await endAbandoned(running, later(3600_000))
+    const { oldest } = await endAbandoned(running, later(3600_000))
+    expect(oldest).toBeLessThanOrEqual(timeOf(late))
     expect((await service.read('late', late)).json.state).toBe('pending')
     await endAbandoned(running, later(4 * 3600_000))
     expect((await service.read('late', late)).json.error.code).toBe('DEPENDENCY.timeout')

@@ -51,7 +51,8 @@ test.each(alarmDefinitions)(
   (definition) => {
     for (const { measure } of definition.windows ?? [definition.threshold]) {
       const { metrics } = titled(graphOf(measure)).properties
-      if ('name' in measure) expect(JSON.stringify(metrics)).toContain(`"label":"${measure.name}"`)
+      const label = 'name' in measure ? measure.name : 'work' in measure && measure.work
+      if (label) expect(JSON.stringify(metrics)).toContain(`"label":"${label}"`)
       if (!('route' in measure) || measure.of === 'latency') continue
       const Resource = gatewayPathOf(measure.route, settings)
       expect(metrics).toContainEqual(expect.arrayContaining(['5XXError', Resource]))

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals'
-import { powertoolsLog, type RequestLine } from '#shared/platform/logging/log.ts'
+import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/logging/log.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 const namespace = 'commerce-test'
@@ -16,19 +16,23 @@ afterEach(() => {
 type Line = Record<string, any>
 
 /** What the log of a function writes of requests, one JSON record a line. */
-function written(lines: readonly RequestLine[]): Line[] {
+const written = (lines: readonly RequestLine[]) =>
+  writtenBy((log) => {
+    for (const line of lines) log.request(line)
+  })
+
+function writtenBy(write: (log: Log) => void): Line[] {
   const texts: string[] = []
   const streams = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0),
   )
-  const log = powertoolsLog('test')
-  for (const line of lines) log.request(line)
+  write(powertoolsLog('test'))
   for (const stream of streams) stream.mockRestore()
   return texts.map((text) => JSON.parse(text))
 }
 
 /** What breaks the published rules of the embedded metric format; CloudWatch drops such metrics without a word. */
-function problemsOf(line: Line): string[] {
+function problemsOf(line: Line, unit = 'Count'): string[] {
   const { Timestamp, CloudWatchMetrics } = line._aws
   const fresh = Number.isInteger(Timestamp) && Math.abs(Timestamp - Date.now()) < 60_000
   const directives = (CloudWatchMetrics as Line[]).flatMap(({ Namespace, Dimensions, Metrics }) => [
@@ -41,7 +45,7 @@ function problemsOf(line: Line): string[] {
     ]),
     ...(Metrics as Line[]).flatMap(({ Name, Unit }) => [
       ...(Number.isFinite(line[Name]) ? [] : [Name]),
-      ...(Unit === 'Count' ? [] : [`unit of ${Name}`]),
+      ...(Unit === unit ? [] : [`unit of ${Name}`]),
     ]),
     ...(Metrics.length > 0 && Metrics.length <= 100 ? [] : ['number of metrics']),
   ])
@@ -79,6 +83,14 @@ test('a fault of the service counts as what its caller was told', () => {
   expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
   expect(problemsOf(told as Line)).toEqual([])
   expect(JSON.stringify(told)).not.toContain('quoted')
+})
+
+test('how long the oldest has been under way is a metric by kind of work', () => {
+  process.env.METRICS_NAMESPACE = namespace
+  const [told] = writtenBy((log) => log.unfinished('refunds', 901))
+  expect(told).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
+  expect(problemsOf(told as Line, 'Seconds')).toEqual([])
+  expect(told?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
 })
 
 test('what succeeds counts nothing, nor does anything without a namespace', async () => {

@@ -3,6 +3,7 @@ import { endpoint as createRefund } from '#functions/refunds/create-refund/endpo
 import { systemClock } from '#shared/platform/clock.ts'
 import { finishIntents } from '#shared/platform/http/finish-intents.ts'
 import { type Notice, powertoolsLog } from '#shared/platform/logging/log.ts'
+import type { Refund } from '#shared/refunds/refund.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,
@@ -114,7 +115,9 @@ describe('a refund', () => {
     provider.faults = () => undefined
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
     const told = await finishIntents([createRefund as never], { ...service.runtime, clock: later })
-    expect(told).toEqual({ finished: 1, left: 0 })
+    const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
+    expect(told).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
+    expect(Math.abs(Date.parse(since) - Number(told.oldest))).toBeLessThan(1000)
     expect([paidTo('left').length, (await ledgerOf('left')).length]).toEqual([1, 1])
     const replayed = await refund('left', body, 'k')
     expect([replayed.status, replayed.headers['Idempotency-Status']]).toEqual([201, 'replayed'])

@@ -80,6 +80,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     request: (line) => lines.push(line),
     noticed: (notice) => notices.push(notice),
     relayed: () => {},
+    unfinished: () => {},
     worked: () => {},
   }
   const store = memoryFiles()

@@ -1,5 +1,5 @@
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { systemClock } from '#shared/platform/clock.ts'
+import { secondsSince, systemClock } from '#shared/platform/clock.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
 import { powertoolsLog } from '#shared/platform/logging/log.ts'
 import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
@@ -14,7 +14,8 @@ export async function handler(): Promise<void> {
   const budget = startBudget(systemClock, budgetMilliseconds)
   const table = dynamodbTable(dynamodbClient(), process.env.TABLE_NAME ?? '', systemClock, budget)
   const workflow = stepFunctions(process.env.IMPORT_MACHINE_ARN ?? '')
-  const { started, ended, left } = await endAbandoned(workflow, { table, clock: systemClock })
+  const { started, ended, left, oldest } = await endAbandoned(workflow, { table, clock: systemClock })
   const code = left > 0 ? 'OPERATIONS_LEFT' : 'OPERATIONS_ENDED'
   if (started + ended + left > 0) log.worked({ code, done: started + ended, failed: left })
+  if (oldest !== undefined) log.unfinished('imports', secondsSince(oldest, systemClock))
 }

@@ -1,3 +1,4 @@
+import { secondsSince } from '#shared/platform/clock.ts'
 import { deployedRuntime } from '#shared/platform/http/deployed-runtime.ts'
 import { finishIntents } from '#shared/platform/http/finish-intents.ts'
 import type { Runtime } from '#shared/platform/http/passage.ts'
@@ -9,7 +10,8 @@ let runtime: Runtime | undefined
 /** Each minute: finishes what was interrupted and nobody came back for. */
 export async function handler(): Promise<void> {
   runtime ??= deployedRuntime({ secret: readSecret })
-  const { finished, left, fault } = await finishIntents([createRefund], runtime)
+  const { finished, left, fault, oldest } = await finishIntents([createRefund], runtime)
   const code = left > 0 ? 'INTENTS_LEFT' : 'INTENTS_FINISHED'
   if (finished + left > 0) runtime.log.worked({ code, done: finished, failed: left, fault })
+  if (oldest !== undefined) runtime.log.unfinished('refunds', secondsSince(oldest, runtime.clock))
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { type Marker, markers, unmark } from '../idempotency/marker.ts'
 import { asRecord } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
-import { lastIdAt } from '../ids/uuid-v7.ts'
+import { lastIdAt, timeOf } from '../ids/uuid-v7.ts'
 import { startBudget } from '../limits/budget.ts'
 import { smallestId } from '../listing/ids.ts'
 import type { Table } from '../table/table.ts'
@@ -18,6 +18,8 @@ export interface Finished {
   left: number
   /** What kept the last of those. */
   fault?: unknown
+  /** Since when the oldest was pending, in milliseconds since 1970; absent where nothing was. */
+  oldest?: number
 }
 
 /** Younger ones are still being worked on by their own requests. */
@@ -41,6 +43,7 @@ export async function finishIntents(endpoints: readonly Endpoint[], runtime: Run
   const range = { partition: markers, low: smallestId, high, descending: false, limit: mostAtOnce }
   const { items } = await table.readRange(range)
   const told: Finished = { finished: 0, left: 0 }
+  if (items[0]) told.oldest = timeOf(items[0].sk)
   const kept = (fault: unknown) => {
     told.fault = fault
     return false

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import { type ErrorCode, messageId } from '../errors/catalogue.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
-import { errorCount } from './error-metric.ts'
+import { errorCount, unfinishedAge, type Work } from './embedded-metric.ts'
 
 /** What happened, by a code that searches and metrics can rely on. */
 export type LogCode =
@@ -25,6 +25,7 @@ export type LogCode =
   | 'IMPORT_STEP_FAILED'
   | 'OPERATIONS_ENDED'
   | 'OPERATIONS_LEFT'
+  | 'WORK_UNFINISHED'
 
 /** One request, without anything that its caller sent but the correlation id. */
 export interface RequestLine {
@@ -53,9 +54,11 @@ export interface Log {
   relayed(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
   /** Work that nobody waits for: how much of it failed, and why. */
   worked(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
+  /** How long the oldest has been under way of what is not over. */
+  unfinished(work: Work, seconds: number): void
 }
 
-/** Where METRICS_NAMESPACE names a namespace, each line of an answer that is an error counts it there under its code. */
+/** Where METRICS_NAMESPACE names a namespace, each error counts there under its code, and the age of unfinished work. */
 export function powertoolsLog(service: string): Log {
   const namespace = process.env.METRICS_NAMESPACE
   const logger = new Logger({ serviceName: service })
@@ -94,6 +97,10 @@ export function powertoolsLog(service: string): Log {
       const record = { code, done, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
       if (failed > 0) logger.error('work', record)
       else logger.info('work', record)
+    },
+    unfinished(work, seconds) {
+      const age = namespace ? unfinishedAge(namespace, work, seconds, systemClock.now()) : {}
+      logger.info('unfinished', { code: 'WORK_UNFINISHED', work, oldest_unfinished_seconds: seconds, ...age })
     },
   }
 }
