@@ -1,18 +1,26 @@
 import { parseArgs } from 'node:util'
-import {
-  DeleteMessageCommand,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { subscriptions } from '#functions/subscriptions.ts'
+import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
 import { deadLettersOutput, queueOutput } from '#lib/work-queues.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/queue/tasks.ts'
-import { needed, run } from './command.ts'
+import { run } from './command.ts'
+import { deadLettersAt } from './dead-letters.ts'
 import { type DeployedStack, deployedStack, outputOf, stackUsage } from './deployment.ts'
+import { invoking, type Redriven, redriveStream, type StreamSource } from './redrive-stream.ts'
+import { tableChanges } from './table-changes.ts'
 
-const names = Object.keys(taskQueues).join(', ')
+const queues = Object.keys(taskQueues).join(', ')
+const streamed: Readonly<Record<string, StreamSource>> = Object.fromEntries(
+  subscriptions.flatMap(({ name, source }) =>
+    typeof source === 'object' && 'stream' in source ? [[name, source.stream]] : [],
+  ),
+)
 const usage = `usage: npm run -s redrive -- --queue NAME [--stack NAME]
-Puts what lies in the dead-letter queue of a queue back, to be tried again. Queues: ${names}.
+       npm run -s redrive -- --stream FUNCTION [--stack NAME]
+Puts what lies in the dead-letter queue of a queue back, to be tried again. Queues: ${queues}.
+Or lets a function handle what it gave up of the table's stream. Functions: ${Object.keys(streamed).join(', ')}.
+What the stream has forgotten after a day is found by reading the whole table.
 ${stackUsage}`
 
 /**
@@ -21,28 +29,48 @@ ${stackUsage}`
  */
 export async function redrive(stack: DeployedStack, queue: TaskQueue): Promise<number> {
   const sqs = new SQSClient(stack.access)
-  const from = outputOf(stack, deadLettersOutput(queue))
+  const from = deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access)
   const to = outputOf(stack, queueOutput(queue))
   for (let moved = 0; ; ) {
-    const { Messages = [] } = await sqs.send(
-      new ReceiveMessageCommand({ QueueUrl: from, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 }),
-    )
-    if (Messages.length === 0) return moved
-    for (const { Body: MessageBody, ReceiptHandle } of Messages) {
-      await sqs.send(new SendMessageCommand({ QueueUrl: to, MessageBody }))
-      await sqs.send(new DeleteMessageCommand({ QueueUrl: from, ReceiptHandle }))
+    const letters = await from.receive()
+    if (letters.length === 0) return moved
+    for (const letter of letters) {
+      await sqs.send(new SendMessageCommand({ QueueUrl: to, MessageBody: letter.body }))
+      await from.remove(letter)
       moved += 1
     }
   }
 }
 
+/** Lets a function of a deployment handle what it gave up of the table's stream. */
+export async function redriveDeployed(stack: DeployedStack, name: string): Promise<Redriven> {
+  const source = Object.hasOwn(streamed, name) ? streamed[name] : undefined
+  if (!source) throw new Error(`no function '${name}' is fed by the stream`)
+  return redriveStream(source, {
+    letters: deadLettersAt(outputOf(stack, streamDeadLettersOutput(name)), stack.access),
+    changes: tableChanges(outputOf(stack, 'TableName'), stack.access),
+    handle: invoking(outputOf(stack, streamFunctionOutput(name)), stack.access),
+    now: Date.now,
+  })
+}
+
 async function main(): Promise<void> {
   const text = { type: 'string' } as const
-  const { values } = parseArgs({ options: { queue: text, stack: text } })
-  const queue = needed(values.queue, 'queue')
-  if (!Object.hasOwn(taskQueues, queue)) throw new Error(`there is no queue '${queue}'`)
-  const moved = await redrive(await deployedStack(values.stack), queue as TaskQueue)
-  console.log(JSON.stringify({ queue, moved }))
+  const { values } = parseArgs({ options: { queue: text, stream: text, stack: text } })
+  const { queue, stream } = values
+  if ((queue === undefined) === (stream === undefined)) throw new Error('--queue or --stream is needed')
+  if (queue !== undefined && !Object.hasOwn(taskQueues, queue))
+    throw new Error(`there is no queue '${queue}'`)
+  const stack = await deployedStack(values.stack)
+  if (queue !== undefined) {
+    console.log(JSON.stringify({ queue, moved: await redrive(stack, queue as TaskQueue) }))
+    return
+  }
+  const { faults, ...told } = await redriveDeployed(stack, stream ?? '')
+  console.log(JSON.stringify({ stream, ...told }))
+  if (faults.length === 0) return
+  console.error(faults.join('\n'))
+  process.exitCode = 1
 }
 
 if (import.meta.main) await run(usage, main)

@@ -85,12 +85,8 @@ export function adviceOnConsumer({ name, source }: Subscription): { failing: Adv
     }
   }
   const act =
-    'Each message names a shard of the table’s stream and the first and last change that were given up, which the stream keeps for a day: mend the cause, read them there and invoke the function with them.'
-  const commands = [
-    'aws sqs receive-message --queue-url URL',
-    'aws dynamodbstreams get-shard-iterator --stream-arn ARN --shard-id ID --shard-iterator-type AT_SEQUENCE_NUMBER --sequence-number FIRST',
-    'aws dynamodbstreams get-records --shard-iterator ITERATOR',
-  ]
+    'Mend what it failed with, then redrive the stream, best within a day: it lets the function handle again what it gave up, and what the stream has forgotten by then is made up for from the table. What comes twice counts once.'
+  const commands = [`npm run -s redrive -- --stream ${name} --stack STACK`]
   return { failing, givenUp: logAdvice(name, act, commands) }
 }
 

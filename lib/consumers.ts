@@ -1,4 +1,4 @@
-import { Duration, Validations } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
 import { LambdaVersion, UserPoolOperation } from 'aws-cdk-lib/aws-cognito'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -69,7 +69,18 @@ function feed(
   if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
   const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
   feedFromStream(handler, resources.table, streamFilters[source.stream], deadLetters)
+  new CfnOutput(scope, streamDeadLettersOutput(name), { value: deadLetters.queueUrl })
+  new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
   return deadLetters
+}
+
+/** The outputs of the stack that tell what a function that the stream feeds is called, and where its dead letters are. */
+export function streamFunctionOutput(name: string): string {
+  return `${pascalCase(name)}FunctionName`
+}
+
+export function streamDeadLettersOutput(name: string): string {
+  return `${pascalCase(name)}DeadLettersUrl`
 }
 
 function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WorkQueue): Queue {

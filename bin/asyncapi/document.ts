@@ -5,12 +5,23 @@ import { publishedEventSchema } from '#shared/platform/events/event-schemas.ts'
 import { pathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
-import { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { impliedVersion, WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { type Json, jsonSchema } from '../openapi/schemas.ts'
 
+/** Events, each in all of its versions. */
+export interface DescribedEvents {
+  published: readonly EventDefinition[]
+  received: readonly EventDefinition[]
+}
+
+const ofTheService: DescribedEvents = {
+  published: eventDefinitions,
+  received: receivedEvents.map(({ definition }) => definition),
+}
+
 /** The events of the service as this profile makes them: AsyncAPI 3.0, from the event definitions alone. */
-export function asyncapiDocument(settings: Settings): Json {
-  const received = receivedEvents.map(({ definition }) => definition)
+export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
+  const { published, received } = events
   return {
     asyncapi: '3.0.0',
     info: {
@@ -24,14 +35,14 @@ export function asyncapiDocument(settings: Settings): Json {
       bus: {
         title: 'The event bus',
         description:
-          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload.',
-        messages: messagesOf(eventDefinitions, 'published'),
+          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is told in several versions is one event for each, with an id of its own: choose by detail.version.',
+        messages: messagesOf(published, 'published'),
       },
       webhooks: {
         title: 'Received events',
         address: pathOf(receiveEvent, settings),
         description:
-          'Signed requests; types that are not named here are kept and acknowledged, and change nothing.',
+          'Signed requests; types that are not named here are kept and acknowledged, and change nothing. An event without a version is of version 1; one of a named type in a version that is not named is acknowledged, too, but waits in the dead-letter queue until its version is known.',
         messages: messagesOf(received, 'received'),
       },
     },
@@ -41,7 +52,7 @@ export function asyncapiDocument(settings: Settings): Json {
     },
     components: {
       messages: {
-        ...components(eventDefinitions, 'published', (definition) => published(definition, settings)),
+        ...components(published, 'published', (definition) => publishedPayload(definition, settings)),
         ...components(received, 'received', (definition) => receivedPayload(definition, settings)),
       },
       schemas: { ReceivedEvent: jsonSchema(WebhookEvent) },
@@ -83,13 +94,18 @@ function components(
   )
 }
 
-function published({ type, version, data }: EventDefinition, settings: Settings): Json {
+function publishedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
   return jsonSchema(publishedEventSchema(type, version, data(settings)))
 }
 
-function receivedPayload({ type, data }: EventDefinition, settings: Settings): Json {
-  const narrowed = { type: { const: type }, data: jsonSchema(data(settings)) }
-  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties: narrowed }] }
+function receivedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
+  const narrowed = {
+    type: { const: type },
+    version: { const: version },
+    data: jsonSchema(data(settings)),
+  }
+  const required = version === impliedVersion ? {} : { required: ['version'] }
+  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties: narrowed, ...required }] }
 }
 
 function operation(action: 'send' | 'receive', channel: string, summary: string): Json {

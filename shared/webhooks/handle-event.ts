@@ -2,18 +2,21 @@ import { tenantPattern } from '../platform/auth/tenant.ts'
 import { timestamp } from '../platform/clock.ts'
 import { type Committer, commit } from '../platform/idempotency/commit.ts'
 import type { Settings } from '../settings/register.ts'
+import type { Handler } from './handler.ts'
 import { handled, type InboxItem, inboxKey } from './inbox.ts'
-import { receivedEvents } from './received-events.ts'
-import type { WebhookEvent } from './webhook-event.ts'
+import { type ReceivedEvent, receivedEvents } from './received-events.ts'
+import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
  * Handles a received event once: its effects and the note that it was handled are one transaction. A type that nobody
  * handles is kept, and noted too.
+ * @param events those that are handled, each version by a handler of its own
  * @throws whatever keeps it from being handled now: the queue brings it again
  */
 export async function handleEvent(
   eventId: string,
   committer: Omit<Committer, 'caller' | 'correlation'> & { settings: Settings },
+  events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'known'> {
   const { table, clock, settings } = committer
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
@@ -22,13 +25,27 @@ export async function handleEvent(
   const event = JSON.parse(item.event) as WebhookEvent
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
-  const known = receivedEvents.find(({ definition }) => definition.type === event.type)
-  const effects = (await known?.handler(event, handling)) ?? {}
+  const effects = (await handlerOf(event, events)?.(event, handling)) ?? {}
   const correlation = { id: item.correlation_id, traceparent: event.traceparent, tracestate: undefined }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],
   }))
   return 'handled'
+}
+
+/**
+ * @returns nothing for a type that nobody handles
+ * @throws Error for a version that is unknown of a type that is handled: to take it for handled would lose it, and to
+ * handle it as another version might misread it. It waits in the dead-letter queue until its version is known.
+ */
+function handlerOf(
+  { type, version = impliedVersion }: WebhookEvent,
+  events: readonly ReceivedEvent[],
+): Handler | undefined {
+  const versions = events.filter(({ definition }) => definition.type === type)
+  const known = versions.find(({ definition }) => definition.version === version)
+  if (!known && versions.length > 0) throw new Error('an event has a version that is unknown')
+  return known?.handler
 }
 
 function tenantOf({ data }: WebhookEvent, settings: Settings): string {

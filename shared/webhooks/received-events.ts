@@ -11,8 +11,14 @@ import type { Handler } from './handler.ts'
 import { OrderPaid, orderPaid } from './order-paid.ts'
 import { RefundSucceeded, refundSucceeded } from './refund-succeeded.ts'
 
+/** An event that is handled, in one of its versions. */
+export interface ReceivedEvent {
+  definition: EventDefinition
+  handler: Handler
+}
+
 /** The events that are handled, and how. A new one is one line. */
-export const receivedEvents: readonly { definition: EventDefinition; handler: Handler }[] = [
+export const receivedEvents: readonly ReceivedEvent[] = [
   { definition: OrderPaid, handler: orderPaid },
   { definition: RefundSucceeded, handler: refundSucceeded },
   { definition: CartUpdated, handler: cartUpdated },

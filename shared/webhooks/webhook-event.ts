@@ -22,3 +22,6 @@ export const WebhookEvent = v.strictObject({
   traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
 })
 export type WebhookEvent = v.InferOutput<typeof WebhookEvent>
+
+/** The version of an event that names none. */
+export const impliedVersion = 1

@@ -11,6 +11,7 @@ import { identityOverHttp } from './identity-over-http.ts'
 import { importsOverHttp } from './imports-over-http.ts'
 import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
+import { redriveOverHttp } from './redrive-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
 import { nothingLeaked } from './secrecy.ts'
@@ -42,6 +43,9 @@ describe('the client on the deployed stack', () => clientOverHttp(() => service)
 
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))
+
+describe('redrive of what the stream gave up, on the deployed stack', () =>
+  redriveOverHttp(() => ({ service, listener })))
 
 describe('the reference in a browser', () => referencePage(() => service))
 describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>

@@ -13,6 +13,8 @@ export type Failure =
   | 'in-progress'
   | 'internal'
   | 'unavailable'
+  /** Of a stream: what is asked for is older than what it keeps. */
+  | 'trimmed'
 
 interface Failed {
   readonly status: number
@@ -21,6 +23,7 @@ interface Failed {
 }
 
 const singleWrites = ['PutItem', 'UpdateItem', 'DeleteItem']
+const streamReads = ['GetShardIterator', 'GetRecords']
 
 /** The failure as DynamoDB itself sends it; throws where DynamoDB could not send it to this operation. */
 export function failureAnswer(failure: Failure, operation: string, body: unknown): Answer {
@@ -52,6 +55,9 @@ function failed(failure: Failure, operation: string, body: unknown): Failed {
       return refused('TransactionInProgressException', {
         Message: 'Transaction with the given client request token is already in progress.',
       })
+    case 'trimmed':
+      if (!streamReads.includes(operation)) throw impossible(failure, operation)
+      return refused('TrimmedDataAccessException', { message: 'The data was trimmed' })
     case 'internal':
       return { status: 500, type: 'InternalServerError', content: { message: 'Internal server error' } }
     case 'unavailable':

@@ -3,6 +3,7 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import { type Answer, type Failure, failureAnswer } from './dynamodb-failures.ts'
+import { failSome, type StatementErrors } from './statement-errors.ts'
 
 /** What can go wrong with one call. */
 export type Fault =
@@ -15,6 +16,8 @@ export type Fault =
   /** The call waits until it is released, and never takes effect where its caller is gone by then. */
   | 'hold-request'
   | Failure
+  /** Some statements of a batch fail, each by a code of its own, and the others take effect: the answer is 200. */
+  | { readonly statements: StatementErrors }
   /** The call takes effect late, also where its caller has given up by then. */
   | { readonly delayMs: number }
 
@@ -67,7 +70,8 @@ interface Active {
 }
 
 type Recording = { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] }
-type Forward = () => Promise<Answer>
+/** @param changed what is sent in the place of what came */
+type Forward = (changed?: Buffer) => Promise<Answer>
 
 /** Starts a proxy on a loopback port in front of the DynamoDB at `target`; without a plan it changes nothing. */
 export async function startDynamodbProxy(target: string): Promise<DynamodbProxy> {
@@ -84,8 +88,8 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
       consumed: [],
     }
     calls.push(call)
-    const forward: Forward = async () => {
-      const answer = await send(new URL(incoming.url ?? '/', target), agent, incoming, bytes)
+    const forward: Forward = async (changed = bytes) => {
+      const answer = await send(new URL(incoming.url ?? '/', target), agent, incoming, changed)
       call.status = answer.status
       call.consumed = consumedIn(answer)
       return answer
@@ -166,6 +170,7 @@ async function happen(
   forward: Forward,
 ): Promise<Answer | 'lost'> {
   if (typeof fault === 'object') {
+    if ('statements' in fault) return failSome(call.body, fault.statements, forward)
     await sleep(fault.delayMs)
     return forward()
   }

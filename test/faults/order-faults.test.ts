@@ -64,7 +64,7 @@ describe('placing an order while the table fails', () => {
       const before = (await service.records()).length
       service.strike(fault, 0, count)
       const answer = await place(tenant, 'key')
-      const late = typeof fault === 'object' ? fault.delayMs + 50 : 0
+      const late = typeof fault === 'object' && 'delayMs' in fault ? fault.delayMs + 50 : 0
       if (often === 'forever' && late === 0) expect(answer.status).not.toBe(201)
       if (often === 'once' && late < 500) expect(answer.status).toBe(201)
       await expectOneOrder(tenant, 'key', [answer], late > 500 ? late : 0)

@@ -2,7 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/runbook.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
+import { pascalCase } from '#lib/service-function.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 
@@ -58,6 +61,20 @@ describe('the runbook', () => {
     expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])
     expect([...named]).toEqual(expect.arrayContaining(['redrive', 'audit', 'ledger']))
     for (const [, queue] of page.matchAll(/--queue (\w+)/g)) expect(Object.keys(taskQueues)).toContain(queue)
+  })
+
+  test('names the redrive of each function that the stream feeds, for which the stack tells what it needs', () => {
+    const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
+    expect(streamed.length).toBeGreaterThan(0)
+    for (const { name } of streamed) {
+      const section = sections.get(`${pascalCase(name)}DeadLettersPresentAlarm`) ?? ''
+      expect(section).toContain(`npm run -s redrive -- --stream ${name} --stack STACK`)
+      const outputs = template.findOutputs('*')
+      expect(outputs[streamFunctionOutput(name)]?.Value.Ref).toMatch(new RegExp(`^${pascalCase(name)}`))
+      expect(outputs[streamDeadLettersOutput(name)]?.Value.Ref).toMatch(
+        new RegExp(`^${pascalCase(name)}DeadLetters`),
+      )
+    }
   })
 })
 

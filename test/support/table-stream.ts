@@ -3,6 +3,9 @@ import type { DynamoDBRecord } from 'aws-lambda'
 import { testClient } from './dynamodb-client.ts'
 
 export interface TableStream {
+  arn: string
+  /** Its one shard. */
+  shardId: string
   /** The changes since the last read, oldest first, in the form in which a function gets them. */
   read(): Promise<DynamoDBRecord[]>
 }
@@ -28,10 +31,10 @@ export async function streamOf(tableName: string): Promise<TableStream> {
     }),
   )
   client.destroy()
-  const StreamArn = TableDescription?.LatestStreamArn
+  const StreamArn = TableDescription?.LatestStreamArn ?? ''
   const { StreamDescription } = await ask('DescribeStream', { StreamArn })
-  const [shard] = StreamDescription.Shards
-  const place = { StreamArn, ShardId: shard?.ShardId }
+  const ShardId = StreamDescription.Shards[0]?.ShardId ?? ''
+  const place = { StreamArn, ShardId }
   const iteratorAfter = async (last: string | undefined) => {
     const from = last
       ? { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER', SequenceNumber: last }
@@ -48,6 +51,8 @@ export async function streamOf(tableName: string): Promise<TableStream> {
       return ask('GetRecords', { ShardIterator: iterator })
     })
   return {
+    arn: StreamArn,
+    shardId: ShardId,
     async read() {
       const records: DynamoDBRecord[] = []
       // The end of an open shard is an empty read.

@@ -5,7 +5,7 @@ import type { OutgoingEvent } from './outbox.ts'
 /** One event as data: read by those who send or handle it, the API description and the tests. */
 export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> {
   type: string
-  /** Side by side with others of its type while subscribers change over. */
+  /** Side by side with others of its type while subscribers change over, who choose by `detail.version` on the bus. */
   version: number
   /** What happened, in a sentence. */
   summary: string
@@ -21,7 +21,7 @@ export function defineEvent<const Data extends v.GenericSchema>(
 
 /**
  * An event to be published with the write that it speaks of.
- * @param once events of one type and tenant with the same value are one event to their consumers
+ * @param once events of one type, version and tenant with the same value are one event to their consumers
  */
 export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data']>>(
   { type, version }: EventDefinition<Data>,

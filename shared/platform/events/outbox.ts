@@ -7,7 +7,7 @@ export interface OutgoingEvent {
   version: number
   /** Never an e-mail, a secret or another tenant's id. */
   data: Record<string, unknown> & { id: string; tenant_id: string }
-  /** Events of one type and tenant with the same value are one event to their consumers. */
+  /** Events of one type, version and tenant with the same value are one event to their consumers. */
   once?: string
 }
 
@@ -37,9 +37,14 @@ export function publishedEvents(item: Item): PublishedEvent[] {
   if (!outbox) return []
   const { id, events, ...circumstances } = outbox
   return events.map(({ once, ...event }, index) => ({
-    event_id: uuidV8(once === undefined ? `${id}|${index}` : `${event.type}|${event.data.tenant_id}|${once}`),
+    event_id: uuidV8(once === undefined ? `${id}|${index}` : nameOf(event, once)),
     ...event,
     ...circumstances,
     source: 'commerce-api',
   }))
+}
+
+/** Versions side by side are events of their own; the first keeps the id that it had before there was another. */
+function nameOf({ type, version, data }: Omit<OutgoingEvent, 'once'>, once: string): string {
+  return `${version === 1 ? type : `${type}.v${version}`}|${data.tenant_id}|${once}`
 }

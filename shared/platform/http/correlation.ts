@@ -26,6 +26,12 @@ export function correlationOf(headers: HttpRequest['headers'], newId: () => stri
   }
 }
 
+/** The request with a correlation id in any case: the caller's where it is well formed. */
+export function withCorrelation(request: HttpRequest, newId: () => string): HttpRequest {
+  const { id } = correlationOf(request.headers, newId)
+  return { ...request, headers: { ...request.headers, 'x-correlation-id': id } }
+}
+
 export function correlationHeaders({ id, traceparent, tracestate }: Correlation): Record<string, string> {
   return {
     'X-Correlation-Id': id,

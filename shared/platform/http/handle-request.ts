@@ -9,12 +9,12 @@ import { errorAnswer, toFailure } from './answer.ts'
 import { answerOnce, proceed, renderReply } from './answer-once.ts'
 import { checkRate, checkThrottle } from './check-rate.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
-import { correlationHeaders, correlationOf } from './correlation.ts'
+import { type Correlation, correlationHeaders, correlationOf } from './correlation.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
 import { corsHeaders, securityHeaders } from './headers.ts'
 import { checkAccept, idempotencyKey, matchesEtag, timeBudget } from './parse-headers.ts'
 import { contextOf, type Passage, type Runtime } from './passage.ts'
-import { pickEndpoint } from './pick-endpoint.ts'
+import { type Picked, pickEndpoint } from './pick-endpoint.ts'
 import type { HttpRequest, HttpResponse } from './request.ts'
 import { usesCookies } from './route.ts'
 import { checkSunset, deprecationHeaders } from './sunset.ts'
@@ -22,18 +22,17 @@ import { checkSunset, deprecationHeaders } from './sunset.ts'
 /**
  * Answers one request. It never throws: whatever goes wrong becomes the envelope here.
  * @param endpoints those that share the gateway's method; a request that is for none of them is answered 404
+ * @param cutShort aborted once another has answered in the place of this, which then has nothing to tell
  */
 export async function handleRequest(
   endpoints: readonly Endpoint[],
   gatewayRequest: HttpRequest,
   runtime: Runtime,
+  cutShort?: AbortSignal,
 ): Promise<HttpResponse> {
-  const { clock, settings, log } = runtime
-  const startedAt = clock.now()
-  const picked = pickEndpoint(endpoints, gatewayRequest, settings)
-  const request = picked?.request ?? gatewayRequest
-  const correlation = correlationOf(request.headers, () => newId(clock))
-  const operation = picked?.endpoint.route.operation ?? 'platform.unknown-route'
+  const { clock, settings } = runtime
+  const arrival = arrivalOf(endpoints, gatewayRequest, runtime)
+  const { startedAt, picked, request, correlation, operation } = arrival
   let answer: Answer
   let failure: Failure | undefined
   let cookies: readonly string[] = []
@@ -51,9 +50,63 @@ export async function handleRequest(
     failure = toFailure(thrown)
     answer = errorAnswer(failure, correlation)
   }
-  const cookiesMatter = picked !== undefined && usesCookies(picked.endpoint.route, settings)
+  if (!cutShort?.aborted) logAnswer(arrival, answer, failure, runtime)
+  return responseOf(arrival, answer, runtime, cookies)
+}
+
+/** Answers and logs a request whose time is up, in the place of the call that is still busy with it. */
+export function answerCutShort(
+  endpoints: readonly Endpoint[],
+  request: HttpRequest,
+  runtime: Runtime,
+  startedAt: number,
+): HttpResponse {
+  const arrival = { ...arrivalOf(endpoints, request, runtime), startedAt }
+  const failure = fail('DEPENDENCY.timeout')
+  const answer = errorAnswer(failure, arrival.correlation)
+  logAnswer(arrival, answer, failure, runtime)
+  return responseOf(arrival, answer, runtime)
+}
+
+/** What is known of a request before anything is done for it. */
+interface Arrival {
+  startedAt: number
+  picked: Picked | undefined
+  request: HttpRequest
+  correlation: Correlation
+  operation: string
+}
+
+function arrivalOf(endpoints: readonly Endpoint[], given: HttpRequest, runtime: Runtime): Arrival {
+  const { clock, settings } = runtime
+  const picked = pickEndpoint(endpoints, given, settings)
+  const request = picked?.request ?? given
+  return {
+    startedAt: clock.now(),
+    picked,
+    request,
+    correlation: correlationOf(request.headers, () => newId(clock)),
+    operation: picked?.endpoint.route.operation ?? 'platform.unknown-route',
+  }
+}
+
+function logAnswer(
+  { operation, correlation, startedAt }: Arrival,
+  { status }: Answer,
+  failure: Failure | undefined,
+  { log, clock }: Runtime,
+): void {
   const durationMilliseconds = clock.now() - startedAt
-  log.request({ operation, status: answer.status, failure, correlation, durationMilliseconds })
+  log.request({ operation, status, failure, correlation, durationMilliseconds })
+}
+
+function responseOf(
+  { picked, request, correlation, operation }: Arrival,
+  answer: Answer,
+  { settings }: Runtime,
+  cookies: readonly string[] = [],
+): HttpResponse {
+  const cookiesMatter = picked !== undefined && usesCookies(picked.endpoint.route, settings)
   return {
     status: answer.status,
     headers: {

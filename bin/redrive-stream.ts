@@ -1,0 +1,186 @@
+import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
+import type { DynamoDBRecord } from 'aws-lambda'
+import * as v from 'valibot'
+import type { Subscription } from '#functions/subscriptions.ts'
+import type { DeadLetter, DeadLetters } from './dead-letters.ts'
+import type { DeployedStack } from './deployment.ts'
+import type { ItemFilter, TableChanges } from './table-changes.ts'
+
+/** What of the table's changes a function is fed with. */
+export type StreamSource = Extract<Subscription['source'], { stream: string }>['stream']
+
+/** What a redrive works with. */
+export interface Redriving {
+  letters: DeadLetters
+  changes: TableChanges
+  /** Lets the function handle changes. @throws Error unless it handled all of them */
+  handle(records: DynamoDBRecord[]): Promise<void>
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+export interface Redriven {
+  /** Messages whose changes were handled, and which are gone. */
+  messages: number
+  /** Changes that were read from the stream again. */
+  from_stream: number
+  /** Items that were read from the table, as the stream had forgotten their changes. */
+  from_table: number
+  /** Messages that stay in the queue. */
+  left: number
+  /** Why, in sentences. */
+  faults: string[]
+}
+
+/** What Lambda writes to the on-failure destination of a stream: a place, and none of the changes themselves. */
+const Message = v.object({
+  DDBStreamBatchInfo: v.object({
+    streamArn: v.string(),
+    shardId: v.string(),
+    startSequenceNumber: v.pipe(v.string(), v.digits()),
+    endSequenceNumber: v.pipe(v.string(), v.digits()),
+    approximateArrivalOfFirstRecord: v.pipe(v.string(), v.isoTimestamp()),
+    approximateArrivalOfLastRecord: v.pipe(v.string(), v.isoTimestamp()),
+  }),
+})
+type Batch = v.InferOutput<typeof Message>['DDBStreamBatchInfo']
+
+/**
+ * Lets a function handle what it gave up of the table's stream, and removes each message after it did so. What the
+ * stream has forgotten is made up for from the table, where items keep the events of their latest commit, and tasks.
+ * Doing it twice is harmless: events keep their ids, and who handles a task expects to get it twice.
+ */
+export async function redriveStream(source: StreamSource, redriving: Redriving): Promise<Redriven> {
+  const { letters, changes } = redriving
+  const told: Redriven = { messages: 0, from_stream: 0, from_table: 0, left: 0, faults: [] }
+  const forgotten: { letter: DeadLetter; batch: Batch }[] = []
+  const staying: DeadLetter[] = []
+  const stay = (those: DeadLetter[], fault: unknown) => {
+    staying.push(...those)
+    told.faults.push((fault as Error).message)
+  }
+  for await (const letter of each(letters)) {
+    try {
+      const { DDBStreamBatchInfo: batch } = v.parse(Message, JSON.parse(letter.body))
+      const read = await changes.between(batch)
+      told.from_stream += await handleAll(read.records.filter(concerns[source]), redriving)
+      if (read.forgotten) forgotten.push({ letter, batch })
+      else await done([letter])
+    } catch (thrown) {
+      stay([letter], thrown)
+    }
+  }
+  if (forgotten.length > 0) {
+    const those = forgotten.map(({ letter }) => letter)
+    const filter = filters[source](
+      forgotten.map(({ batch }) => batch),
+      redriving.now(),
+    )
+    try {
+      for await (const records of changes.asNew(filter))
+        told.from_table += await handleAll(records, redriving)
+      await done(those)
+    } catch (thrown) {
+      stay(those, thrown)
+    }
+  }
+  // Only now, or they would be received again by this very run.
+  for (const letter of staying) await letters.release(letter)
+  return { ...told, left: staying.length, faults: [...new Set(told.faults)] }
+
+  async function done(those: DeadLetter[]): Promise<void> {
+    for (const letter of those) await letters.remove(letter)
+    told.messages += those.length
+  }
+}
+
+/** Each message once, until only those are left that were seen. */
+async function* each(letters: DeadLetters): AsyncGenerator<DeadLetter> {
+  const seen = new Set<string>()
+  for (;;) {
+    const fresh = (await letters.receive()).filter(({ id }) => !seen.has(id))
+    if (fresh.length === 0) return
+    for (const letter of fresh) {
+      seen.add(letter.id)
+      yield letter
+    }
+  }
+}
+
+/** The most changes of one event, as the stream's mapping has it; and of its text, well below the 6 MB of a call. */
+const most = { records: 100, characters: 4_000_000 }
+
+/** @returns how many were handled */
+async function handleAll(records: DynamoDBRecord[], { handle }: Redriving): Promise<number> {
+  let event: DynamoDBRecord[] = []
+  let characters = 0
+  for (const record of records) {
+    const { length } = eventText([record])
+    if (event.length === most.records || characters + length > most.characters) {
+      await handle(event)
+      event = []
+      characters = 0
+    }
+    event.push(record)
+    characters += length
+  }
+  if (event.length > 0) await handle(event)
+  return records.length
+}
+
+/** What the filters of the mappings let through. */
+const concerns: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
+  outbox: ({ dynamodb }) => dynamodb?.NewImage?.outbox?.M?.occurred_at?.S !== undefined,
+  tasks: ({ eventName, dynamodb }) =>
+    eventName === 'INSERT' && dynamodb?.NewImage?.task?.M?.queue?.S !== undefined,
+}
+
+/** A commit is dated when it is decided, its change when it arrives: a minute covers both and the clocks between. */
+const marginMilliseconds = 60_000
+
+/** What may have been lost of batches that the stream has forgotten: rather too much than too little. */
+const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => ItemFilter> = {
+  outbox: (batches) => {
+    const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
+    const lasts = batches.map((batch) => Date.parse(batch.approximateArrivalOfLastRecord))
+    return {
+      FilterExpression: '#outbox.#at BETWEEN :from AND :to',
+      ExpressionAttributeNames: { '#outbox': 'outbox', '#at': 'occurred_at' },
+      ExpressionAttributeValues: {
+        ':from': { S: new Date(Math.min(...firsts) - marginMilliseconds).toISOString() },
+        ':to': { S: new Date(Math.max(...lasts) + marginMilliseconds).toISOString() },
+      },
+    }
+  },
+  // A task has no time of its own: all that is not done and not over is queued again.
+  tasks: (_, now) => ({
+    FilterExpression:
+      'attribute_exists(#task) AND NOT #state IN (:handled, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
+    ExpressionAttributeNames: { '#task': 'task', '#state': 'state', '#over': 'expires_at' },
+    ExpressionAttributeValues: {
+      ':handled': { S: 'handled' },
+      ':sent': { S: 'sent' },
+      ':now': { N: String(Math.floor(now / 1000)) },
+    },
+  }),
+}
+
+/** An event of the stream as a function gets it. */
+export function eventText(records: readonly DynamoDBRecord[]): string {
+  return JSON.stringify({ Records: records }, (_, value) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
+  )
+}
+
+/** Calls a function on AWS, with its own rights and in the version that runs, as the stream would. */
+export function invoking(FunctionName: string, access: DeployedStack['access']): Redriving['handle'] {
+  const lambda = new LambdaClient(access)
+  return async (records) => {
+    const { FunctionError, Payload } = await lambda.send(
+      new InvokeCommand({ FunctionName, Payload: new TextEncoder().encode(eventText(records)) }),
+    )
+    if (FunctionError !== undefined) throw new Error(`${FunctionName} failed: see its log`)
+    const { batchItemFailures } = JSON.parse(new TextDecoder().decode(Payload))
+    if (batchItemFailures.length > 0) throw new Error(`${FunctionName} could not handle all: see its log`)
+  }
+}

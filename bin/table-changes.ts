@@ -1,0 +1,114 @@
+import { type AttributeValue, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
+import {
+  DynamoDBStreamsClient,
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  type GetShardIteratorCommandInput,
+  type _Record as StreamRecord,
+} from '@aws-sdk/client-dynamodb-streams'
+import type { DynamoDBRecord } from 'aws-lambda'
+import type { DeployedStack } from './deployment.ts'
+
+/** A stretch of one shard of the table's stream, both ends included. */
+export interface Stretch {
+  streamArn: string
+  shardId: string
+  startSequenceNumber: string
+  endSequenceNumber: string
+}
+
+/** A condition on items, as a scan of DynamoDB takes it. */
+export interface ItemFilter {
+  FilterExpression: string
+  ExpressionAttributeNames: Record<string, string>
+  ExpressionAttributeValues: Record<string, AttributeValue>
+}
+
+/** What happened to the table, and what it holds. */
+export interface TableChanges {
+  /** The changes of a stretch, oldest first, as functions get them; `forgotten` where it began before what the stream keeps. */
+  between(stretch: Stretch): Promise<{ records: DynamoDBRecord[]; forgotten: boolean }>
+  /** Items as if each were new, a page of the table at a time: it reads the whole table. */
+  asNew(filter: ItemFilter): AsyncIterable<DynamoDBRecord[]>
+}
+
+/** An open shard answers with nothing now and then before its next change; but not for ever. */
+const mostEmptyReads = 20
+
+export function tableChanges(TableName: string, access: DeployedStack['access']): TableChanges {
+  const streams = new DynamoDBStreamsClient(access)
+  const client = new DynamoDBClient(access)
+
+  async function read(
+    stretch: Stretch,
+    from: Pick<GetShardIteratorCommandInput, 'ShardIteratorType' | 'SequenceNumber'>,
+  ): Promise<DynamoDBRecord[]> {
+    const { streamArn: StreamArn, shardId: ShardId } = stretch
+    const [first, last] = [BigInt(stretch.startSequenceNumber), BigInt(stretch.endSequenceNumber)]
+    const begun = await streams.send(new GetShardIteratorCommand({ StreamArn, ShardId, ...from }))
+    const found: DynamoDBRecord[] = []
+    let empty = 0
+    for (let iterator = begun.ShardIterator; iterator && empty < mostEmptyReads; ) {
+      const { Records = [], NextShardIterator } = await streams.send(
+        new GetRecordsCommand({ ShardIterator: iterator }),
+      )
+      const places = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
+      found.push(...Records.filter((_, at) => within(first, places[at], last)).map(asEvent))
+      if (places.some((place) => place >= last)) return found
+      empty = Records.length > 0 ? 0 : empty + 1
+      iterator = NextShardIterator
+    }
+    if (from.ShardIteratorType !== 'TRIM_HORIZON') throw new Error('the stream did not give a whole batch')
+    return found
+  }
+
+  return {
+    async between(stretch) {
+      const { startSequenceNumber: SequenceNumber } = stretch
+      try {
+        const records = await read(stretch, { ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber })
+        return { records, forgotten: false }
+      } catch (thrown) {
+        if (!isForgotten(thrown)) throw thrown
+      }
+      // The later part of it may still be there.
+      const records = await read(stretch, { ShardIteratorType: 'TRIM_HORIZON' }).catch((thrown) => {
+        if (!isForgotten(thrown)) throw thrown
+        return []
+      })
+      return { records, forgotten: true }
+    },
+
+    async *asNew(filter) {
+      let ExclusiveStartKey: Record<string, AttributeValue> | undefined
+      do {
+        const page = await client.send(new ScanCommand({ TableName, ...filter, ExclusiveStartKey }))
+        yield (page.Items ?? []).map(asInsertion)
+        ExclusiveStartKey = page.LastEvaluatedKey
+      } while (ExclusiveStartKey)
+    },
+  }
+}
+
+function within(first: bigint, place: bigint | undefined, last: bigint): boolean {
+  return place !== undefined && first <= place && place <= last
+}
+
+/** A record as Lambda hands it on: the time is a number, in seconds. */
+function asEvent({ dynamodb, ...record }: StreamRecord): DynamoDBRecord {
+  const { ApproximateCreationDateTime: at, ...change } = dynamodb ?? {}
+  const time = at && { ApproximateCreationDateTime: at.getTime() / 1000 }
+  return { ...record, dynamodb: { ...change, ...time } } as DynamoDBRecord
+}
+
+/** The changes are older than a day; or the whole shard is, or the stream was switched off since. */
+function isForgotten(thrown: unknown): boolean {
+  const { name } = thrown as Error
+  return name === 'TrimmedDataAccessException' || name === 'ResourceNotFoundException'
+}
+
+function asInsertion(item: Record<string, AttributeValue>, index: number): DynamoDBRecord {
+  const { pk, sk } = item
+  const dynamodb = { Keys: { pk, sk }, NewImage: item, SequenceNumber: String(index + 1) }
+  return { eventName: 'INSERT', eventSource: 'aws:dynamodb', dynamodb } as DynamoDBRecord
+}

@@ -1,0 +1,104 @@
+import {
+  DescribeStreamCommand,
+  DynamoDBStreamsClient,
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  ListStreamsCommand,
+} from '@aws-sdk/client-dynamodb-streams'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { expect, test } from '@jest/globals'
+import type { listen } from './bus-listener.ts'
+import type { Deployment } from './deployment.ts'
+
+interface Running {
+  service: Deployment
+  listener: Awaited<ReturnType<typeof listen>>
+}
+
+const tenant = 'given-up'
+
+/** The engine gives nothing up: the message that AWS would write is put into the dead-letter queue by hand. */
+export function redriveOverHttp(running: () => Running): void {
+  const access = () => {
+    const { aws_endpoint: endpoint, region } = running().service
+    return { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  }
+
+  /** Where the changes of an item lie in the table's stream. */
+  async function stretchOf(id: string) {
+    const streams = new DynamoDBStreamsClient(access())
+    const { Streams = [] } = await streams.send(
+      new ListStreamsCommand({ TableName: running().service.table }),
+    )
+    const StreamArn = Streams[0]?.StreamArn
+    const { StreamDescription } = await streams.send(new DescribeStreamCommand({ StreamArn }))
+    const ShardId = StreamDescription?.Shards?.[0]?.ShardId
+    const from = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' as const }
+    let { ShardIterator } = await streams.send(new GetShardIteratorCommand(from))
+    for (;;) {
+      const read = await streams.send(new GetRecordsCommand({ ShardIterator }))
+      const places = (read.Records ?? []).flatMap(({ dynamodb }) =>
+        dynamodb?.Keys?.sk?.S === id ? [dynamodb.SequenceNumber] : [],
+      )
+      if (places.length > 0)
+        return {
+          streamArn: StreamArn,
+          shardId: ShardId,
+          startSequenceNumber: places[0],
+          endSequenceNumber: places.at(-1),
+          batchSize: places.length,
+        }
+      if (!read.Records?.length) throw new Error('the stream does not tell of the item')
+      ShardIterator = read.NextShardIterator
+    }
+  }
+
+  async function giveUp(batch: object): Promise<void> {
+    const { outputs } = running().service
+    const at = new Date().toISOString()
+    const arrival = { approximateArrivalOfFirstRecord: at, approximateArrivalOfLastRecord: at }
+    const MessageBody = JSON.stringify({
+      requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 31 },
+      version: '1.0',
+      timestamp: at,
+      DDBStreamBatchInfo: { ...arrival, ...batch },
+    })
+    await new SQSClient(access()).send(
+      new SendMessageCommand({ QueueUrl: outputs.EventsRelayDeadLettersUrl, MessageBody }),
+    )
+  }
+
+  test('changes that the relay gave up are told once more by redrive, as the same events', async () => {
+    const { service, listener } = running()
+    const placed = await service.send('/v1/orders', {
+      method: 'POST',
+      as: { tenant },
+      headers: { 'Idempotency-Key': 'given-up' },
+      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
+    })
+    const ours = () => listener.heard.filter(({ data }) => data.id === placed.json.id)
+    const told = () =>
+      ours()
+        .map(({ type, event_id }) => `${type} ${event_id}`)
+        .toSorted()
+    await listener.until(() => ours().length >= 2)
+    const once = told()
+
+    const stretch = await stretchOf(placed.json.id)
+    await giveUp(stretch)
+    const redrive = () => service.run('redrive', '--stream', 'events.relay')
+    expect(await redrive()).toEqual([
+      { stream: 'events.relay', messages: 1, from_stream: 1, from_table: 0, left: 0 },
+    ])
+    await listener.until(() => ours().length >= 4)
+    expect(told()).toEqual([...once, ...once].toSorted())
+
+    // What the stream has forgotten is found in the table.
+    await giveUp({ ...stretch, shardId: 'shardId-00000001573689847184-864758bb' })
+    const [fromTable] = await redrive()
+    expect(fromTable).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
+    await listener.until(() => ours().length >= 6)
+    expect(told()).toEqual([...once, ...once, ...once].toSorted())
+    expect(await redrive()).toMatchObject([{ messages: 0, left: 0 }])
+  }, 60_000)
+}

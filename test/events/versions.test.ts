@@ -1,0 +1,173 @@
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
+import * as v from 'valibot'
+import { asyncapiDocument } from '#bin/asyncapi/document.ts'
+import { eventBridge } from '#shared/platform/events/event-bridge.ts'
+import { defineEvent, event } from '#shared/platform/events/event-definition.ts'
+import { publishedEventSchema, subject } from '#shared/platform/events/event-schemas.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import { relay } from '#shared/platform/events/relay.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
+import { created } from '#shared/platform/http/reply.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { create } from '#shared/platform/table/writes.ts'
+import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+/** A weight in words; then as a number, for which subscribers change over. */
+const Packed = defineEvent({
+  type: 'parcel.packed',
+  version: 1,
+  summary: 'A parcel was packed.',
+  data: () => v.strictObject({ ...subject, weight: v.string() }),
+})
+const PackedInGrams = defineEvent({
+  type: 'parcel.packed',
+  version: 2,
+  summary: 'A parcel was packed, and weighed in grams.',
+  data: () => v.strictObject({ ...subject, grams: v.number() }),
+})
+const both = [Packed, PackedInGrams]
+
+const route = defineRoute({
+  operation: 'tests.pack',
+  method: 'POST',
+  path: '/tests/pack',
+  summary: 'Pack',
+  description: 'Tells one change in two versions.',
+  auth: 'bearer',
+  access: 'create',
+  idempotency: 'none',
+  body: () => v.strictObject({ once: v.optional(v.string()) }),
+  reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
+  errors: [],
+  openPoints: [],
+  uses: ['table.write'],
+  breaks: 'Nothing.',
+})
+const pack = defineEndpoint(route, {
+  async perform({ body: { once }, scope: { tenant: tenant_id } }, { newId }) {
+    const id = newId()
+    const events = [
+      event(Packed, { id, tenant_id, weight: '1.5 kg' }, once),
+      event(PackedInGrams, { id, tenant_id, grams: 1500 }, once),
+    ]
+    return created({ id }, { writes: [create({ ...keyOf(tenant_id, 'order', id), id })], events })
+  },
+}) as unknown as Endpoint
+
+/** What came to the bus, as its rules see it. */
+interface Entry {
+  Source: string
+  DetailType: string
+  Detail: string
+}
+
+let bus: AwsDouble
+let service: Service
+let entries: Entry[]
+beforeAll(async () => {
+  bus = await startAwsDouble({
+    'AWSEvents.PutEvents'({ Entries }) {
+      const came = Entries as Entry[]
+      entries.push(...came)
+      return { Entries: came.map(() => ({ EventId: 'e' })) }
+    },
+  })
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL_EVENTBRIDGE: bus.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+  })
+  service = await startService({ extra: [pack] })
+})
+beforeEach(() => {
+  entries = []
+})
+afterAll(() => bus.stop())
+
+async function packed(tenant: string, once?: string): Promise<PublishedEvent[]> {
+  const answer = await service.call({ method: 'POST', path: '/tests/pack', as: { tenant }, body: { once } })
+  const item = (await service.items(tenant, 'order')).find(({ id }) => id === answer.json.id)
+  if (!item) throw new Error(answer.body)
+  // Twice, as a stream may.
+  for (let times = 0; times < 2; times += 1) {
+    const change = { sequenceNumber: '1', before: undefined, after: item }
+    expect((await relay([change], eventBridge('bus'))).failedFrom).toBeUndefined()
+  }
+  return publishedEvents(item)
+}
+const details = (taken: readonly Entry[]): PublishedEvent[] => taken.map(({ Detail }) => JSON.parse(Detail))
+const ids = (events: readonly PublishedEvent[]) => new Set(events.map(({ event_id }) => event_id))
+
+describe('an event in two versions', () => {
+  test('is described in both, each with its own data, in a document that is valid', () => {
+    const { components, channels, ...rest } = JSON.parse(
+      JSON.stringify(asyncapiDocument(localSettings, { published: both, received: both })),
+    )
+    expect(Object.keys(channels.bus.messages)).toEqual(['parcel.packed.v1', 'parcel.packed.v2'])
+    for (const [version, own] of [
+      [1, 'weight'],
+      [2, 'grams'],
+    ]) {
+      const { payload } = components.messages[`published.parcel.packed.v${version}`]
+      expect(payload.properties.version).toMatchObject({ const: version })
+      expect(Object.keys(payload.properties.data.properties)).toEqual(['id', 'tenant_id', own])
+      const [, narrowed] = components.messages[`received.parcel.packed.v${version}`].payload.allOf
+      expect(narrowed.properties.version).toEqual({ const: version })
+      // What names no version is of the first.
+      expect(narrowed.required).toEqual(version === 1 ? undefined : ['version'])
+    }
+    const schema = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json')
+    const ajv = new Ajv({ strict: false, logger: false })
+    ;(formats as unknown as (ajv: object) => void)(ajv)
+    const valid = ajv.compile(schema)
+    expect([valid({ ...rest, components, channels }), valid.errors]).toEqual([true, null])
+  })
+
+  test('arrives in both for one change, each once by its id and as its version says', async () => {
+    const events = await packed('two-versions')
+    const heard = details(entries)
+    expect(heard).toEqual([...events, ...events])
+    expect(ids(heard).size).toBe(2)
+    for (const { type, version, data } of both) {
+      const schema = publishedEventSchema(type, version, data(localSettings))
+      const ours = heard.filter((one) => one.version === version)
+      expect(ours).toHaveLength(2)
+      for (const one of ours) expect(v.safeParse(schema, one).issues).toBeUndefined()
+    }
+  })
+
+  test('that is one event however often it is told is one for each version', async () => {
+    const first = await packed('once', 'parcel-7')
+    const again = await packed('once', 'parcel-7')
+    expect(ids(first).size).toBe(2)
+    expect(ids(again)).toEqual(ids(first))
+    expect(
+      ids([...first, ...(await packed('once', 'parcel-8')), ...(await packed('else', 'parcel-7'))]).size,
+    ).toBe(6)
+  })
+
+  test('is chosen by its version in a rule of the bus', async () => {
+    await packed('chosen')
+    for (const { version } of both) {
+      const rule = {
+        source: ['commerce-api'],
+        'detail-type': ['parcel.packed'],
+        detail: { version: [version] },
+      }
+      const matching = entries.filter(
+        ({ Source, DetailType, Detail }) =>
+          rule.source.includes(Source) &&
+          rule['detail-type'].includes(DetailType) &&
+          rule.detail.version.includes(JSON.parse(Detail).version),
+      )
+      expect(details(matching).map((one) => one.version)).toEqual([version, version])
+    }
+  })
+})

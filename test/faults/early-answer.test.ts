@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
+import * as v from 'valibot'
+import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
+import { lambda } from '#shared/platform/http/lambda.ts'
+import { created } from '#shared/platform/http/reply.ts'
+import { defineRoute } from '#shared/platform/http/route.ts'
+import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { create } from '#shared/platform/table/writes.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { postEvent } from './function-process.ts'
+
+const route = defineRoute({
+  operation: 'tests.dawdle',
+  method: 'POST',
+  path: '/tests/dawdle',
+  summary: 'Dawdle',
+  description: 'Takes longer than its function may.',
+  auth: 'none',
+  idempotency: 'none',
+  body: () => v.strictObject({ milliseconds: v.number() }),
+  reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
+  errors: [],
+  openPoints: [],
+  uses: ['table.write'],
+  breaks: 'Nothing.',
+})
+const dawdle = defineEndpoint(route, {
+  async perform({ body }, { newId, committer }) {
+    await sleep(body.milliseconds)
+    const item = { ...keyOf('t', 'order', newId()), seen: committer.correlation.id }
+    return created({ id: item.sk }, { writes: [create(item)] })
+  },
+}) as unknown as Endpoint
+
+let service: Service
+let written: string[]
+beforeAll(async () => {
+  service = await startService()
+})
+beforeEach(() => {
+  written = []
+  for (const stream of [process.stdout, process.stderr])
+    jest.spyOn(stream, 'write').mockImplementation((text) => written.push(String(text)) > 0)
+})
+afterEach(() => void jest.restoreAllMocks())
+
+/** Calls the function with so much time left, as Lambda does; its log writes as on AWS. */
+async function call(milliseconds: number, left: number, headers: Record<string, string> = {}) {
+  const handler = lambda(dawdle, {}, () => ({ ...service.runtime, log: powertoolsLog('test') }))
+  const deadline = Date.now() + left
+  const context = { getRemainingTimeInMillis: () => deadline - Date.now() } as Context
+  const event = postEvent('/tests/dawdle', headers, { milliseconds }) as unknown as APIGatewayProxyEvent
+  const answer = await handler(event, context)
+  return {
+    ...answer,
+    headers: answer.headers ?? {},
+    json: JSON.parse(answer.body),
+    answeredAt: Date.now(),
+    deadline,
+  }
+}
+const lines = () => written.map((line) => JSON.parse(line))
+
+test('a function about to be killed answers before, with the correlation of its request, and logs one error', async () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const told = { 'X-Correlation-Id': 'asked-so', traceparent, Origin: 'http://localhost:5173' }
+  const answer = await call(1500, 800, told)
+  expect(answer.answeredAt).toBeLessThan(answer.deadline)
+  expect([answer.statusCode, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+  expect(answer.json.error.correlation_id).toBe('asked-so')
+  expect(answer.headers).toMatchObject({
+    'X-Correlation-Id': 'asked-so',
+    traceparent,
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    'Access-Control-Allow-Origin': 'http://localhost:5173',
+    'Strict-Transport-Security': expect.any(String),
+  })
+  const line = {
+    level: 'ERROR',
+    code: 'REQUEST_FAILED',
+    operation: 'tests.dawdle',
+    status: 504,
+    error_code: 'DEPENDENCY.timeout',
+    message_id: 'error.dependency.timeout',
+    correlation_id: 'asked-so',
+    traceparent,
+  }
+  expect(lines()).toMatchObject([line])
+  expect(lines()[0].duration_milliseconds).toBeGreaterThanOrEqual(400)
+  // The process thaws with the next request, and what it was busy with ends: there is nothing more to tell.
+  await sleep(1500)
+  expect(lines()).toHaveLength(1)
+})
+
+test('an id that the service gives is the same in the early answer, the log and what the request wrote', async () => {
+  const answer = await call(1000, 800)
+  const id = answer.json.error.correlation_id
+  expect(id).toMatch(/^[0-9a-f-]{36}$/)
+  expect([answer.headers['X-Correlation-Id'], lines()[0].correlation_id]).toEqual([id, id])
+  await sleep(1000)
+  expect((await service.items('t', 'order')).map(({ seen }) => seen)).toContain(id)
+})
+
+test('an id that is not well formed is not taken over', async () => {
+  const answer = await call(1000, 600, { 'X-Correlation-Id': 'a@example.com' })
+  expect(answer.json.error.correlation_id).toMatch(/^[0-9a-f-]{36}$/)
+  expect(written.join()).not.toContain('example.com')
+})
+
+test('of two requests at once each gets its own early answer, and one in time is answered as ever', async () => {
+  const [slow, other, quick] = await Promise.all([
+    call(1500, 700, { 'X-Correlation-Id': 'slow' }),
+    call(1500, 600, { 'X-Correlation-Id': 'other' }),
+    call(0, 5000, { 'X-Correlation-Id': 'quick' }),
+  ])
+  expect([slow.statusCode, other.statusCode, quick.statusCode]).toEqual([504, 504, 201])
+  expect([slow, other].map(({ json }) => json.error.correlation_id)).toEqual(['slow', 'other'])
+  expect(
+    lines()
+      .map(({ correlation_id }) => correlation_id)
+      .toSorted(),
+  ).toEqual(['other', 'quick', 'slow'])
+})

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PutObjectCommand } from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import type { ByteRange } from '#shared/platform/files/file-store.ts'
+import { s3Files } from '#shared/platform/files/s3-files.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { type LocalS3, startLocalS3 } from './local-s3.ts'
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+
+const key = 'imports/file.csv'
+/** Large enough to come in many pieces; each place tells itself from its neighbours. */
+const file = Buffer.from(Array.from({ length: 50_000 }, (_, n) => `row ${n}\n`).join(''))
+let s3: LocalS3
+let proxy: S3Proxy
+beforeAll(async () => {
+  s3 = await startLocalS3()
+  proxy = await startS3Proxy(s3.endpoint)
+  delete process.env.AWS_PROFILE
+  Object.assign(process.env, localAwsEnvironment(proxy.endpoint))
+  await s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key: key, Body: file }))
+}, 120_000)
+beforeEach(() => proxy.reset())
+afterAll(async () => {
+  await proxy?.stop()
+  await s3?.stop()
+})
+
+const open = (milliseconds = 30_000) => s3Files(s3.bucket, startBudget(systemClock, milliseconds))
+async function read(range?: ByteRange, of = key, files = open()): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of files.read(of, range)) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+describe('reading a file', () => {
+  test('gives all of it, by one request', async () => {
+    expect((await read()).equals(file)).toBe(true)
+    expect(proxy.calls).toMatchObject([{ operation: 'GetObject' }])
+  })
+
+  test.each<[string, ByteRange]>([
+    ['its first byte', { from: 0, to: 1 }],
+    ['its last byte', { from: file.length - 1, to: file.length }],
+    ['a stretch in the middle', { from: 100_001, to: 300_007 }],
+    ['the whole of it', { from: 0, to: file.length }],
+  ])('gives %s where a range asks for it, and asks S3 for no more', async (_, range) => {
+    expect((await read(range)).equals(file.subarray(range.from, range.to))).toBe(true)
+    expect(proxy.calls.map(({ headers }) => headers.range)).toEqual([`bytes=${range.from}-${range.to - 1}`])
+  })
+
+  test('in ranges that follow one another gives each byte once', async () => {
+    const ends = [0, 1, 77_777, 77_778, 250_000, file.length]
+    const parts = await Promise.all(ends.slice(1).map((to, at) => read({ from: ends[at] ?? 0, to })))
+    expect(Buffer.concat(parts).equals(file)).toBe(true)
+  })
+
+  test('that is not there, or beyond its end, is a dependency that fails', async () => {
+    const unavailable = { code: 'DEPENDENCY.unavailable', cause: expect.any(Error) }
+    await expect(read(undefined, 'imports/absent.csv')).rejects.toMatchObject(unavailable)
+    await expect(read({ from: file.length, to: file.length + 1 })).rejects.toMatchObject(unavailable)
+  })
+
+  test.each(['forbidden', 'overloaded', 'cut'] as const)(
+    'from an S3 that is %s fails as one',
+    async (fault) => {
+      proxy.strike(() => fault)
+      await expect(read({ from: 0, to: 10 })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    },
+  )
+
+  test('ends with the budget where S3 does not answer, and where its reader is slow', async () => {
+    proxy.strike(() => 'hang')
+    const started = performance.now()
+    const timeout = { code: 'DEPENDENCY.timeout' }
+    await expect(read({ from: 0, to: 10 }, key, open(600))).rejects.toMatchObject(timeout)
+    expect(performance.now() - started).toBeLessThan(2000)
+
+    proxy.reset()
+    const slowly = async () => {
+      for await (const _ of open(300).read(key)) await sleep(200)
+    }
+    await expect(slowly()).rejects.toMatchObject(timeout)
+  })
+})

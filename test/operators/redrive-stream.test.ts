@@ -1,0 +1,177 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { systemClock } from '#shared/platform/clock.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import type { Call } from '#test/faults/dynamodb-proxy.ts'
+import { around, messageOf, startRedriving } from './redriving.ts'
+
+const redriving = await startRedriving()
+const { service, stream, proxy, dead, published, queued, refused, handlers, redrive, place, receive } =
+  redriving
+beforeEach(() => redriving.reset())
+afterAll(() => redriving.stop())
+
+const giveUp = (records: readonly DynamoDBRecord[], changes?: object) =>
+  dead.put(messageOf(stream, records, changes))
+const told = () => published.map(({ type, data }) => `${type} ${data.id}`)
+const ofOrders = (ids: readonly string[]) =>
+  ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
+
+describe('what the relay gave up', () => {
+  test('is on the bus once it is redriven, that and nothing else, and the messages are gone', async () => {
+    const ids = await place(9)
+    const records = await stream.read()
+    giveUp(around(records, ids.slice(1, 4)))
+    giveUp(around(records, ids.slice(6, 7)))
+    expect(await redrive()).toEqual({ messages: 2, from_stream: 4, from_table: 0, left: 0, faults: [] })
+    expect(told()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
+    expect(dead.left()).toEqual([])
+    expect(await redrive()).toMatchObject({ messages: 0, left: 0 })
+  })
+
+  test('keeps its ids, so that what was published before is the same event', async () => {
+    const ids = await place(2)
+    const records = await stream.read()
+    await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
+    const before = [...published]
+    giveUp(around(records, ids))
+    await redrive()
+    expect(published.slice(before.length)).toEqual(before.filter(({ data }) => ids.includes(data.id)))
+  })
+
+  test('stays in the queue while it fails, beside others that do not, and goes when it does not', async () => {
+    const ids = await place(4)
+    const records = await stream.read()
+    for (const id of ids) giveUp(around(records, [id]))
+    refused.add(ids[1] as string)
+    const { faults, ...numbers } = await redrive()
+    expect(numbers).toMatchObject({ messages: 3, left: 1, from_table: 0 })
+    expect(faults).toEqual(['the function could not handle all'])
+    expect(dead.left()).toHaveLength(1)
+    expect(told()).toEqual(ofOrders(ids.filter((id) => !refused.has(id))))
+    refused.clear()
+    expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
+    expect(told().slice(-2)).toEqual(ofOrders([ids[1] as string]))
+  })
+
+  test('in messages that nobody can read stays, and keeps nothing else', async () => {
+    const ids = await place(1)
+    for (const body of ['not JSON', {}, messageOf(stream, [], { startSequenceNumber: 'first' })])
+      dead.put(body)
+    giveUp(around(await stream.read(), ids))
+    expect(await redrive()).toMatchObject({ messages: 1, left: 3 })
+    expect(told()).toEqual(ofOrders(ids))
+    expect(dead.left()).toHaveLength(3)
+  })
+
+  test('of more changes than an event has comes in several', async () => {
+    const ids = await place(120)
+    giveUp(around(await stream.read(), ids))
+    expect(await redrive()).toMatchObject({ messages: 1, from_stream: 120 })
+    expect(told()).toEqual(ofOrders(ids))
+  })
+})
+
+describe('what the stream has forgotten', () => {
+  const gone = { shardId: 'shardId-00000001573689847184-864758bb' }
+  const outbox = (at: string) => ({
+    id: crypto.randomUUID(),
+    occurred_at: at,
+    correlation_id: 'c',
+    events: [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }],
+  })
+
+  test('comes from the table: the events of its time, with their ids, and none of another time', async () => {
+    const ids = await place(5)
+    const records = await stream.read()
+    await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
+    const before = published.splice(0)
+    for (const minutes of [-10, 10]) {
+      const at = new Date(Date.now() + minutes * 60_000).toISOString()
+      await service.table.put({ item: { pk: 'order#t#0', sk: at, outbox: outbox(at) }, condition: 'none' })
+    }
+    giveUp(around(records, ids.slice(0, 2)), gone)
+    giveUp(around(records, ids.slice(3)), gone)
+    const { from_table, ...numbers } = await redrive()
+    expect(numbers).toEqual({ messages: 2, from_stream: 0, left: 0, faults: [] })
+    expect(from_table).toBeGreaterThanOrEqual(5)
+    const ours = (events: PublishedEvent[]) => events.filter(({ data }) => ids.includes(data.id))
+    const byId = (one: PublishedEvent, other: PublishedEvent) => (one.event_id < other.event_id ? -1 : 1)
+    expect(ours(published).toSorted(byId)).toEqual(ours(before).toSorted(byId))
+    expect(told().filter((one) => /order.created 20/.test(one))).toEqual([])
+    expect(dead.left()).toEqual([])
+  })
+
+  test('in part comes from what is left of it, and from the table', async () => {
+    const ids = await place(2)
+    const records = around(await stream.read(), ids)
+    const trimmed = {
+      when: ({ operation }: Call) => operation === 'GetShardIterator',
+      fault: 'trimmed' as const,
+    }
+    proxy.inject(trimmed)
+    giveUp(records)
+    const { from_stream, from_table, faults } = await redrive()
+    expect(faults).toEqual([])
+    expect(from_stream).toBe(2)
+    expect(from_table).toBeGreaterThanOrEqual(2)
+    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+  })
+
+  test('altogether, with its shard still there, comes from the table alone', async () => {
+    const ids = await place(2)
+    giveUp(around(await stream.read(), ids))
+    proxy.inject({
+      when: ({ operation }) => operation === 'GetShardIterator' || operation === 'GetRecords',
+      times: Number.POSITIVE_INFINITY,
+      fault: 'trimmed',
+    })
+    expect(await redrive()).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
+    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+  })
+
+  test('is not what a stream that is busy says, and the message stays', async () => {
+    const ids = await place(1)
+    giveUp(around(await stream.read(), ids))
+    proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'internal' })
+    expect(await redrive()).toMatchObject({ messages: 0, from_table: 0, left: 1 })
+    expect([told(), dead.left().length]).toEqual([[], 1])
+  })
+
+  test('stays in the queue while the function fails on it', async () => {
+    const ids = await place(1)
+    giveUp(around(await stream.read(), ids), gone)
+    refused.add(ids[0] as string)
+    expect(await redrive()).toMatchObject({ messages: 0, left: 1 })
+    expect(dead.left()).toHaveLength(1)
+    refused.clear()
+    expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
+    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+  })
+
+  test('of tasks is queued again where it is not done', async () => {
+    const [waiting, handled] = [await receive(), await receive()]
+    const task = { queue: 'webhooks', body: 'without a state' }
+    await service.table.put({ item: { pk: 'reset#t', sk: 'reset', task }, condition: 'none' })
+    const over = { ...task, body: 'over' }
+    const expires_at = Math.floor(Date.now() / 1000) - 1
+    await service.table.put({
+      item: { pk: 'reset#t', sk: 'over', task: over, expires_at },
+      condition: 'none',
+    })
+    const records = await stream.read()
+    await handleEvent(handled, { table: service.table, clock: systemClock, settings: service.settings })
+    giveUp(around(records, [waiting, handled]), gone)
+    expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
+    expect(queued).toEqual(expect.arrayContaining([waiting, task.body]))
+    for (const done of [handled, over.body]) expect(queued).not.toContain(done)
+  })
+})
+
+test('tasks that were given up are queued from the stream', async () => {
+  const ids = [await receive(), await receive(), await receive()]
+  giveUp(around(await stream.read(), ids.slice(0, 2)))
+  expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 2, from_table: 0, left: 0 })
+  expect(queued).toEqual(ids.slice(0, 2))
+})

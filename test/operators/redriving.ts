@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto'
+import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { deadLettersAt } from '#bin/dead-letters.ts'
+import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin/redrive-stream.ts'
+import { tableChanges } from '#bin/table-changes.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { startAwsDouble } from '#test/support/aws-double.ts'
+import { type QueueDouble, queueDouble } from '#test/support/queue-double.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+import { streamOf, type TableStream } from '#test/support/table-stream.ts'
+
+type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
+
+/** The service with its table's stream, a bus and queues, and what is needed to redrive. */
+export interface Redriving {
+  service: Service
+  stream: TableStream
+  /** Between the command and the table with its stream. */
+  proxy: DynamodbProxy
+  dead: QueueDouble
+  /** The events that came to the bus, and the tasks that were queued, in order. */
+  published: PublishedEvent[]
+  queued: string[]
+  /** The ids of the resources of whose events the bus takes none. */
+  refused: Set<string>
+  /** The functions that the stream feeds, in this process. */
+  handlers: Record<StreamSource, Handler>
+  /** The command, with these functions in the place of AWS Lambda. */
+  redrive(source?: StreamSource): Promise<Redriven>
+  place(count: number): Promise<string[]>
+  /** Receives an event of another service that carries a task. @returns what is queued for it */
+  receive(): Promise<string>
+  /** Forgets what came to the bus and to the queues. */
+  reset(): void
+  stop(): Promise<void>
+}
+
+const local = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+
+export async function startRedriving(): Promise<Redriving> {
+  const [published, queued, refused]: [PublishedEvent[], string[], Set<string>] = [[], [], new Set()]
+  const dead = queueDouble()
+  const aws = await startAwsDouble({
+    ...dead.operations,
+    'AWSEvents.PutEvents'({ Entries }) {
+      const events = (Entries as { Detail: string }[]).map(({ Detail }): PublishedEvent => JSON.parse(Detail))
+      const taken = events.filter(({ data }) => !refused.has(data.id))
+      published.push(...taken)
+      return {
+        Entries: events.map((one) => (taken.includes(one) ? { EventId: 'e' } : { ErrorCode: 'Busy' })),
+      }
+    },
+    'AmazonSQS.SendMessageBatch'({ Entries }) {
+      const sent = Entries as { Id: string; MessageBody: string }[]
+      queued.push(...sent.map(({ MessageBody }) => MessageBody))
+      const md5 = (text: string) => createHash('md5').update(text).digest('hex')
+      return {
+        Successful: sent.map(({ Id, MessageBody }) => ({
+          Id,
+          MessageId: Id,
+          MD5OfMessageBody: md5(MessageBody),
+        })),
+      }
+    },
+  })
+  Object.assign(process.env, {
+    AWS_ENDPOINT_URL: aws.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'local',
+    AWS_SECRET_ACCESS_KEY: 'local',
+    EVENT_BUS_NAME: 'bus',
+    WEBHOOKS_QUEUE_URL: `${aws.endpoint}/webhooks`,
+    // What goes wrong here is meant to.
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
+  })
+  const handlers: Redriving['handlers'] = {
+    outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,
+    tasks: (await import('#functions/platform/enqueue-tasks/handler.ts')).handler,
+  }
+  const service = await startService()
+  const stream = await streamOf(service.tableName)
+  const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+  const post = (path: string, body: string, headers: Record<string, string>) =>
+    service.call({ method: 'POST', path, as: { tenant: 'redriven' }, headers, body })
+  return {
+    service,
+    stream,
+    proxy,
+    dead,
+    published,
+    queued,
+    refused,
+    handlers,
+    redrive: (source = 'outbox') =>
+      redriveStream(source, {
+        letters: deadLettersAt(`${aws.endpoint}/dead`, { ...local, endpoint: aws.endpoint }),
+        changes: tableChanges(service.tableName, { ...local, endpoint: proxy.endpoint }),
+        async handle(records) {
+          const { batchItemFailures } = await handlers[source](JSON.parse(eventText(records)))
+          if (batchItemFailures.length > 0) throw new Error('the function could not handle all')
+        },
+        now: Date.now,
+      }),
+    async place(count) {
+      const body = JSON.stringify({ cart_id: 'c', amount_minor: 1, currency: 'EUR' })
+      const ids: string[] = []
+      for (let n = 0; n < count; n += 1) {
+        const { json } = await post('/v1/orders', body, { 'Idempotency-Key': crypto.randomUUID() })
+        ids.push(json.id)
+      }
+      return ids
+    },
+    async receive() {
+      const event = eventOf('cart.emptied', { id: 'c' })
+      const body = JSON.stringify(event)
+      const call = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
+      const { status } = await service.call(call)
+      if (status !== 202) throw new Error(`the event was answered ${status}`)
+      return event.event_id
+    },
+    reset() {
+      published.length = 0
+      queued.length = 0
+      refused.clear()
+      dead.empty()
+      proxy.reset()
+    },
+    async stop() {
+      await Promise.all([aws.stop(), proxy.stop()])
+    },
+  }
+}
+
+/** The changes of the stream that lie between the first and the last one of these items. */
+export function around(records: readonly DynamoDBRecord[], ids: readonly string[]): DynamoDBRecord[] {
+  const places = records.flatMap(({ dynamodb }, at) =>
+    ids.some((id) => JSON.stringify(dynamodb?.Keys).includes(id)) ? [at] : [],
+  )
+  return records.slice(places[0], (places.at(-1) ?? 0) + 1)
+}
+
+/** A message as the on-failure destination of a stream's mapping gets it, of changes that came within five seconds. */
+export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[], changes: object = {}) {
+  const now = Date.now()
+  const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z')
+  return {
+    requestContext: {
+      requestId: crypto.randomUUID(),
+      functionArn: 'arn:aws:lambda:us-east-1:000000000000:function:relay',
+      condition: 'RetryAttemptsExhausted',
+      approximateInvokeCount: 31,
+    },
+    responseContext: { statusCode: 200, executedVersion: '$LATEST', functionError: 'Unhandled' },
+    version: '1.0',
+    timestamp: new Date(now).toISOString(),
+    DDBStreamBatchInfo: {
+      shardId: stream.shardId,
+      startSequenceNumber: records[0]?.dynamodb?.SequenceNumber,
+      endSequenceNumber: records.at(-1)?.dynamodb?.SequenceNumber,
+      approximateArrivalOfFirstRecord: ago(5),
+      approximateArrivalOfLastRecord: ago(0),
+      batchSize: records.length,
+      streamArn: stream.arn,
+      ...changes,
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { create } from '#shared/platform/table/writes.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import type { Handler } from '#shared/webhooks/handler.ts'
+import { inboxKey } from '#shared/webhooks/inbox.ts'
+import { OrderPaid } from '#shared/webhooks/order-paid.ts'
+import { type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+/** Notes by which handler an event came to be handled. */
+const noting =
+  (by: string): Handler =>
+  async ({ event_id }, { tenant }) => ({
+    writes: [create({ ...keyOf(tenant, 'cart', event_id), by })],
+  })
+const twoVersions: ReceivedEvent[] = [
+  { definition: OrderPaid, handler: noting('first') },
+  { definition: { ...OrderPaid, version: 2 }, handler: noting('second') },
+]
+
+async function receive(version?: number, type = 'order.paid'): Promise<string> {
+  const event = eventOf(type, { id: 'x', tenant_id: 'versions' }, version === undefined ? {} : { version })
+  const body = JSON.stringify(event)
+  const answer = await service.call({
+    method: 'POST',
+    path: '/v1/webhooks/events',
+    headers: signed(body),
+    body,
+  })
+  expect(answer.status).toBe(202)
+  return event.event_id
+}
+const handle = (id: string, events?: ReceivedEvent[]) =>
+  handleEvent(id, { table: service.table, clock: systemClock, settings: service.settings }, events)
+const handledBy = async (id: string) => (await service.table.get(keyOf('versions', 'cart', id)))?.by
+const stateOf = async (id: string) => (await service.table.get(inboxKey(id)))?.state
+
+describe('a received event', () => {
+  test.each([
+    [undefined, 'first'],
+    [1, 'first'],
+    [2, 'second'],
+  ])('of version %s is handled by the %s handler of its type', async (version, by) => {
+    const id = await receive(version)
+    expect(await handle(id, twoVersions)).toBe('handled')
+    expect(await handledBy(id)).toBe(by)
+  })
+
+  test('of a version that is unknown is never taken for another: it waits, and is handled once it is known', async () => {
+    const id = await receive(2)
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await expect(handle(id)).rejects.toThrow('an event has a version that is unknown')
+    expect([await stateOf(id), await handledBy(id)]).toEqual(['received', undefined])
+    expect(await handle(id, twoVersions)).toBe('handled')
+    expect([await stateOf(id), await handledBy(id)]).toEqual(['handled', 'second'])
+  })
+
+  test('of a type that nobody handles changes nothing in whatever version', async () => {
+    const id = await receive(7, 'parcel.packed')
+    expect(await handle(id)).toBe('handled')
+  })
+})
+
+test('each version of a type has one handler', () => {
+  const names = receivedEvents.map(({ definition: { type, version } }) => `${type}.v${version}`)
+  expect(new Set(names).size).toBe(names.length)
+})
