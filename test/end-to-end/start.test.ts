@@ -1,11 +1,14 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
+import { localAwsEnvironment, NODE_BIN } from '#bin/local/environment.ts'
 import { SERVICE_FILE } from '#bin/local/service-file.ts'
 import { freePort } from '#test/support/free-port.ts'
 
@@ -56,6 +59,22 @@ test('it says where the service is', () => {
     'outputs',
   ])
 })
+
+test('deploying once more what is deployed would change nothing', async () => {
+  const settings = join(root, 'shared/settings/profiles/local.json')
+  const assembly = await mkdtemp(join(tmpdir(), 'commerce-diff-'))
+  const context = ['-c', 'stage=local', '-c', `settings=${settings}`]
+  const { stdout, stderr } = await promisify(execFile)(
+    join(NODE_BIN, 'cdk'),
+    ['diff', '--fail', '--app', 'node bin/app.ts', '--output', assembly, ...context, '--no-notices', '--ci'],
+    {
+      cwd: root,
+      env: { ...localAwsEnvironment(`http://127.0.0.1:${port}`), CDK_DISABLE_VERSION_CHECK: '1' },
+    },
+  )
+  await rm(assembly, { recursive: true })
+  expect(`${stdout}${stderr}`).toContain('Number of stacks with differences: 0')
+}, 120_000)
 
 test('a second start on the port says that it is taken', async () => {
   const second = promisify(execFile)('node', ['bin/local/start.ts', '--port', String(port)], { cwd: root })

@@ -3,9 +3,9 @@ import { routes } from '#functions/routes.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template } = await synthesise('prod')
+const { template, watch } = await synthesise('prod')
 const local = await synthesise('local')
-const { DashboardBody: body } = resourceNamed(template, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
+const { DashboardBody: body } = resourceNamed(watch, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
 /** Its references as the names of what they refer to, so that the rest reads as JSON. */
 const text = (body['Fn::Join'][1] as (string | object)[])
   .map((part) => (typeof part === 'string' ? part : JSON.stringify(part).replaceAll('"', "'")))
@@ -44,5 +44,5 @@ test('what waits, is late, was given up or throttled is shown', () => {
 })
 
 test('a stage without alarms has none', () => {
-  local.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
+  for (const its of [local.template, local.watch]) its.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
 })
