@@ -4,6 +4,7 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
+import { customDomain } from '#lib/custom-domain.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
@@ -11,13 +12,14 @@ import { bundle } from './bundle.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
 
 /**
- * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a profile of its own; every other
+ * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`, and `-c domain=HOST -c certificate=ARN` where it has a name of its own. The local stage has a profile of its own; every other
  * stage names one.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
+  const domain = customDomain(app.node.tryGetContext('domain'), app.node.tryGetContext('certificate'), stage)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
   checkOperations(settings, routes, profile)
@@ -26,7 +28,7 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes })
+  new CommerceStack(app, { stage, settings, codes, domain })
   app.synth()
 }
 

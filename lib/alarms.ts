@@ -7,16 +7,22 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { type AlarmDefinition, alarmDefinitions, type Threshold } from './alarm-definitions.ts'
 import { metricOf, type Watched } from './alarm-metrics.ts'
 
+export interface AlarmsProps extends Watched {
+  key: Key | undefined
+}
+
 /** Alarms in the words of those who lose something, on a topic to which whoever runs the stage subscribes. */
-export function alarms(scope: Construct, watched: Watched): void {
+export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): Topic {
   const topic = new Topic(scope, 'Alarms', {
     displayName: `commerce-${watched.stage.name} alarms`,
     enforceSSL: true,
+    ...(key && { masterKey: key }),
   })
   const action = new SnsAction(topic)
   for (const definition of alarmDefinitions) {
@@ -33,6 +39,7 @@ export function alarms(scope: Construct, watched: Watched): void {
     const alarmRule = AlarmRule.allOf(...silent)
     new CompositeAlarm(scope, `${id}Alarm`, { alarmDescription, alarmRule }).addAlarmAction(action)
   }
+  return topic
 }
 
 /** What an alarm says: what people lose, and what to do. */

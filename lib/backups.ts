@@ -3,15 +3,20 @@ import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Schedule } from 'aws-cdk-lib/aws-events'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 
 /**
  * A copy of the table each night, kept for 35 days in a vault that outlives the stack: point-in-time recovery is lost
  * with the table, and these are not.
  */
-export function backups(scope: Construct, table: Table): void {
+export function backups(scope: Construct, table: Table, key?: Key): void {
+  const vault = new BackupVault(scope, 'BackupVault', {
+    removalPolicy: RemovalPolicy.RETAIN,
+    ...(key && { encryptionKey: key }),
+  })
   const plan = new BackupPlan(scope, 'Backups', {
-    backupVault: new BackupVault(scope, 'BackupVault', { removalPolicy: RemovalPolicy.RETAIN }),
+    backupVault: vault,
     backupPlanRules: [
       new BackupPlanRule({
         ruleName: 'nightly',

@@ -1,4 +1,4 @@
-import type { RouteEntry } from '#functions/routes.ts'
+import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
@@ -10,9 +10,23 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
     ['auth.scopes', Object.keys(settings['auth.scopes'])],
     ['auth.sessionOperations', settings['auth.sessionOperations']],
     ['idempotency.requiredOn', settings['idempotency.requiredOn']],
+    ['limits.gateway', Object.keys(settings['limits.gateway'].byOperation)],
     ['limits.other', Object.keys(settings['limits.other'])],
     ['versioning.sunset', Object.keys(settings['versioning.sunset'].deprecated)],
   ]
+}
+
+/** Operations that share a method at the gateway, which throttles methods, but not in the same way. */
+function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const { byOperation } = settings['limits.gateway']
+  const sharing = Map.groupBy(routes, (entry) => functionOf(entry).name)
+  return [...sharing.values()].flatMap((entries) => {
+    const operations = entries.map(({ route }) => route.operation)
+    const throttles = new Set(operations.map((one) => JSON.stringify(byOperation[one])))
+    return throttles.size > 1
+      ? [`the gateway cannot tell ${operations.join(' and ')} apart, so throttle both alike`]
+      : []
+  })
 }
 
 /**
@@ -25,7 +39,11 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   const unknown = namedOperations(settings).flatMap(([key, operations]) =>
     operations.filter((one) => !known.has(one)).map((one) => `  ${key}: there is no operation ${one}`),
   )
-  const problems = [...unknown, ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`)]
+  const problems = [
+    ...unknown,
+    ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
+    ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
+  ]
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`
   throw new ProfileError(

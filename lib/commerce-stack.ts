@@ -5,10 +5,9 @@ import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { alarms } from './alarms.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
-import { dashboard } from './dashboard.ts'
+import type { CustomDomain } from './custom-domain.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
@@ -19,11 +18,13 @@ import { gradualDeployments } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
 import { invokedBy } from './live-alias.ts'
 import { mailIdentity } from './mail.ts'
+import { ownKey } from './own-key.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
 import type { Stage } from './stage.ts'
 import { stepFunctions } from './step-functions.ts'
 import { userPool } from './user-pool.ts'
+import { Watch } from './watch.ts'
 import { webAcl } from './web-acl.ts'
 import { workQueues } from './work-queues.ts'
 
@@ -32,58 +33,58 @@ export interface CommerceStackProps {
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */
   codes: FunctionCodes
+  /** The name under which it is reached; without one, the gateway's own. */
+  domain?: CustomDomain | undefined
 }
 
 /** The whole service of one stage, in the order in which a request and its events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(scope: Construct, { stage, settings, codes }: CommerceStackProps) {
+  constructor(scope: Construct, { stage, settings, codes, domain }: CommerceStackProps) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
     })
-    const table = dataTable(this, stage)
-    if (stage.keepsData) backups(this, table)
-    const secret = deploymentSecret(this, stage)
-    const partners = partnerSecrets(this, stage)
-    const bus = eventBus(this, stage, settings)
-    const files = filesBucket(this, stage, settings)
-    const queues = workQueues(this, settings)
+    const key = ownKey(this, stage)
+    const table = dataTable(this, stage, key)
+    if (stage.keepsData) backups(this, table, key)
+    const secret = deploymentSecret(this, stage, key)
+    const partners = partnerSecrets(this, stage, key)
+    const bus = eventBus(this, stage, settings, key)
+    const files = filesBucket(this, stage, settings, key)
+    const queues = workQueues(this, settings, key)
     const mail = mailIdentity(this, settings)
     const users = userPool(this, stage, settings)
-    const resources = { table, secret, partners, bus, files, queues, mail, users }
+    const resources = { key, table, secret, partners, bus, files, queues, mail, users }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
-    const preflightHandler = preflightFunction(this, { stage, settings, codes, routes })
+    const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })
     const preflight = invokedBy(preflightHandler, stage)
-    const api = restApi(this, { stage, settings, endpoints, preflight })
+    const api = restApi(this, { stage, settings, endpoints, preflight, key, domain })
 
-    if (stage.filtersRequests) webAcl(this, api, stage)
+    if (stage.filtersRequests) webAcl(this, api, stage, key)
 
     const working = stepFunctions(this, { stage, codes, resources, steps })
-    const machine = importMachine(this, { stage, files, steps: working })
+    const machine = importMachine(this, { stage, key, files, steps: working })
     const withMachine = { ...resources, importMachine: machine }
     const consuming = consumers(this, { stage, codes, resources: withMachine, subscriptions })
 
-    if (stage.raisesAlarms) {
-      const functions = new Map<string, IFunction>([
-        ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
-        ...consuming.map(({ subscription, handler }) => [subscription.name, handler] as const),
-        ...working.map(({ entry, handler }) => [entry.name, handler] as const),
-        [entryOfPreflight.name, preflightHandler],
-      ])
-      const deadLetters = new Map(
-        consuming.flatMap(({ subscription, deadLetters }) =>
-          deadLetters ? [[subscription.name, deadLetters] as const] : [],
-        ),
-      )
-      const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
-      alarms(this, watched)
-      dashboard(this, { ...watched, table, queues })
-    }
-    gradualDeployments(this, { stage, endpoints, preflightHandler: preflight })
+    const functions = new Map<string, IFunction>([
+      ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
+      ...consuming.map(({ subscription, handler }) => [subscription.name, handler] as const),
+      ...working.map(({ entry, handler }) => [entry.name, handler] as const),
+      [entryOfPreflight.name, preflightHandler],
+    ])
+    const deadLetters = new Map(
+      consuming.flatMap(({ subscription, deadLetters }) =>
+        deadLetters ? [[subscription.name, deadLetters] as const] : [],
+      ),
+    )
+    const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
+    const watch = stage.raisesAlarms ? new Watch(this, { ...watched, key, table, queues }) : undefined
+    gradualDeployments(this, { stage, endpoints, preflightHandler: preflight, watch })
     Tags.of(this).add('service', 'commerce')
 
-    new CfnOutput(this, 'BaseUrl', { value: api.url })
+    new CfnOutput(this, 'BaseUrl', { value: domain ? `https://${domain.host}/` : api.url })
     new CfnOutput(this, 'RestApiId', { value: api.restApiId })
     new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })
     new CfnOutput(this, 'TableName', { value: table.tableName })
@@ -92,5 +93,6 @@ export class CommerceStack extends Stack {
     new CfnOutput(this, 'UserPoolId', { value: users.pool.userPoolId })
     new CfnOutput(this, 'UserPoolClientId', { value: users.client.userPoolClientId })
     new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
+    if (watch) new CfnOutput(this, 'AlarmsTopicArn', { value: watch.topic.topicArn })
   }
 }

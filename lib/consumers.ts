@@ -1,6 +1,5 @@
 import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
 import { LambdaVersion, UserPoolOperation } from 'aws-cdk-lib/aws-cognito'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   EventSourceMapping,
@@ -9,7 +8,6 @@ import {
   type Function as LambdaFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda'
-import { SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
@@ -18,7 +16,8 @@ import { deadLetterQueue } from './dead-letters.ts'
 import { codeOf } from './endpoint-functions.ts'
 import type { FunctionCodes } from './function-entries.ts'
 import { environmentOf } from './function-environment.ts'
-import { grantStreamRead, grantUses, type Resources } from './grants.ts'
+import { grantUses, type Resources } from './grants.ts'
+import { grantSend, grantStreamRead } from './mapping-grants.ts'
 import { pascalCase, serviceFunction } from './service-function.ts'
 import type { Stage } from './stage.ts'
 import type { Users } from './user-pool.ts'
@@ -45,6 +44,7 @@ export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
     const { name, description, uses } = subscription
     const handler = serviceFunction(scope, {
       stage,
+      key: resources.key,
       name,
       description,
       code: codeOf(codes, name),
@@ -67,8 +67,8 @@ function feed(
   if (source === 'every.minute') return feedEachMinute(handler)
   if (source === 'pool.token') return feedFromPool(handler, resources.users)
   if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
-  const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
-  feedFromStream(handler, resources.table, streamFilters[source.stream], deadLetters)
+  const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
+  feedFromStream(handler, resources, streamFilters[source.stream], deadLetters)
   new CfnOutput(scope, streamDeadLettersOutput(name), { value: deadLetters.queueUrl })
   new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
   return deadLetters
@@ -136,9 +136,15 @@ function feedEachMinute(handler: LambdaFunction): undefined {
 }
 
 /** Changes reach the function as they happen: no batching window, since an event is due within a second. */
-function feedFromStream(handler: LambdaFunction, table: Table, filter: object, deadLetters: Queue): void {
-  const streamArn = table.tableStreamArn ?? ''
-  grantStreamRead(handler, streamArn)
+function feedFromStream(
+  handler: LambdaFunction,
+  resources: Resources,
+  filter: object,
+  deadLetters: Queue,
+): void {
+  const streamArn = resources.table.tableStreamArn ?? ''
+  grantStreamRead(handler, streamArn, resources.key)
+  grantSend(handler, deadLetters.queueArn, resources.key)
   const mapping = new EventSourceMapping(handler, 'TableStream', {
     target: handler,
     eventSourceArn: streamArn,
@@ -150,7 +156,7 @@ function feedFromStream(handler: LambdaFunction, table: Table, filter: object, d
     bisectBatchOnError: true,
     // With the stream's growing pauses, long enough for a bus that is away for a while; the records live for 24 h.
     retryAttempts: 30,
-    onFailure: new SqsDlq(deadLetters),
+    onFailure: { bind: () => ({ destination: deadLetters.queueArn }) },
     // What it has no use for wakes nobody.
     filters: [FilterCriteria.filter({ ...filter })],
   })

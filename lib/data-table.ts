@@ -7,17 +7,20 @@ import {
   Table,
   TableEncryption,
 } from 'aws-cdk-lib/aws-dynamodb'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Stage } from './stage.ts'
 
 /** The one table of the service: every entity, idempotency record, audit record and outgoing event. */
-export function dataTable(scope: Construct, stage: Stage): Table {
+export function dataTable(scope: Construct, stage: Stage, key?: Key): Table {
   const table = new Table(scope, 'Table', {
     partitionKey: { name: 'pk', type: AttributeType.STRING },
     sortKey: { name: 'sk', type: AttributeType.STRING },
     billingMode: BillingMode.PAY_PER_REQUEST,
-    encryption: TableEncryption.AWS_MANAGED,
+    ...(key
+      ? { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: key }
+      : { encryption: TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     timeToLiveAttribute: 'expires_at',
     // The relay tells new events from those that the item carried already, so it needs both images.

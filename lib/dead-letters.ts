@@ -1,11 +1,12 @@
 import { Duration, Validations } from 'aws-cdk-lib'
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 
 /** A queue for what could not be handled, kept for 14 days. */
-export function deadLetterQueue(scope: Construct, id: string): Queue {
+export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue {
   const queue = new Queue(scope, id, {
-    encryption: QueueEncryption.SQS_MANAGED,
+    ...encryptionOf(key),
     enforceSSL: true,
     retentionPeriod: Duration.days(14),
   })
@@ -15,4 +16,10 @@ export function deadLetterQueue(scope: Construct, id: string): Queue {
     { id: 'Serverless-SQSRedrivePolicy', reason },
   )
   return queue
+}
+
+/** Data keys of the stage's own key are used for an hour: a queue then asks for few of them, whatever its load. */
+export function encryptionOf(key: Key | undefined): QueueProps {
+  if (!key) return { encryption: QueueEncryption.SQS_MANAGED }
+  return { encryption: QueueEncryption.KMS, encryptionMasterKey: key, dataKeyReuse: Duration.hours(1) }
 }

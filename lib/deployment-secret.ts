@@ -1,15 +1,17 @@
 import { Validations } from 'aws-cdk-lib'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
 /** The secret of this deployment, made by AWS and seen by nobody. Keys for each purpose are derived from it. */
-export function deploymentSecret(scope: Construct, stage: Stage): Secret {
+export function deploymentSecret(scope: Construct, stage: Stage, key?: Key): Secret {
   const secret = new Secret(scope, 'DeploymentSecret', {
     description: 'Keys that the service derives for itself, such as the one that seals list cursors.',
     generateSecretString: { passwordLength: 64, excludePunctuation: true },
     removalPolicy: removalOf(stage),
+    ...(key && { encryptionKey: key }),
   })
   Validations.of(secret).acknowledge({
     id: 'AwsSolutions-SMG4',

@@ -35,6 +35,7 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
     const uses = [...new Set(entries.flatMap(({ route }) => route.uses))]
     const handler = serviceFunction(scope, {
       stage,
+      key: resources.key,
       name,
       description: entries.map(({ route }) => route.summary).join('; '),
       code: codeOf(codes, name),
@@ -56,10 +57,11 @@ export function endpointFunctions(scope: Construct, props: EndpointFunctionsProp
 /** The function that answers preflight requests; it knows the methods of each path from its environment. */
 export function preflightFunction(
   scope: Construct,
-  { stage, settings, codes, routes }: Omit<EndpointFunctionsProps, 'resources'>,
+  { stage, key, settings, codes, routes }: Omit<EndpointFunctionsProps, 'resources'> & Pick<Resources, 'key'>,
 ): LambdaFunction {
   const handler = serviceFunction(scope, {
     stage,
+    key,
     name: preflight.name,
     description: 'Answer preflight requests',
     code: codeOf(codes, preflight.name),

@@ -1,4 +1,5 @@
 import { Duration, Validations } from 'aws-cdk-lib'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
@@ -10,12 +11,14 @@ import type { Stage } from './stage.ts'
  * The bucket for what is too large for an answer or a message. Exports are fetched by a link and deleted a day later;
  * so are files to be imported, which hold people's data; what was refused of them lies as long as its operation.
  */
-export function filesBucket(scope: Construct, stage: Stage, settings: Settings): Bucket {
+export function filesBucket(scope: Construct, stage: Stage, settings: Settings, key?: Key): Bucket {
   const bucket = new Bucket(scope, 'Files', {
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
     enforceSSL: true,
-    encryption: BucketEncryption.S3_MANAGED,
+    ...(key
+      ? { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }
+      : { encryption: BucketEncryption.S3_MANAGED }),
     lifecycleRules: [
       { id: 'exports', prefix: exportFolder, expiration: Duration.days(1) },
       { id: 'imports', prefix: importFolder, expiration: Duration.days(1) },

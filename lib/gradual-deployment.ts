@@ -24,6 +24,8 @@ export interface GradualDeploymentsProps {
   stage: Stage
   endpoints: readonly Endpoint[]
   preflightHandler: IFunction
+  /** Where the alarms are. */
+  watch: Construct | undefined
 }
 
 /**
@@ -31,9 +33,10 @@ export interface GradualDeploymentsProps {
  * it, when one of its routes is failing. Comes after the alarms, as it goes by them.
  */
 export function gradualDeployments(scope: Construct, props: GradualDeploymentsProps): void {
-  const { stage, endpoints, preflightHandler } = props
+  const { stage, endpoints, preflightHandler, watch } = props
   const { rollout } = stage
   if (!rollout) return
+  if (!watch) throw new Error('a new version cannot go back without alarms')
   const place = new Construct(scope, 'Deployments')
   const shared = {
     application: new LambdaApplication(place, 'Application'),
@@ -49,7 +52,7 @@ export function gradualDeployments(scope: Construct, props: GradualDeploymentsPr
   )
   for (const [invoked, named] of byFunction) {
     if (!(invoked instanceof Alias)) throw new Error('there is no alias to move')
-    const alarms = named.map(({ name }) => scope.node.findChild(`${pascalCase(name)}FailingAlarm`) as Alarm)
+    const alarms = named.map(({ name }) => watch.node.findChild(`${pascalCase(name)}FailingAlarm`) as Alarm)
     new LambdaDeploymentGroup(place, idOf(invoked), { ...shared, alias: invoked, alarms })
   }
 }

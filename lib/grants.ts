@@ -1,7 +1,8 @@
 import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
-import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
+import { Grant } from 'aws-cdk-lib/aws-iam'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
@@ -13,6 +14,7 @@ import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { acknowledgeFolder, inFolder } from './bucket-folder.ts'
+import { grantKey } from './key-grants.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
@@ -25,6 +27,8 @@ export interface NamedMachine {
 
 /** What the functions of one deployment work on. */
 export interface Resources {
+  /** Under which all of it lies, on a stage with a key of its own. */
+  key?: Key | undefined
   table: Table
   secret: Secret
   partners: PartnerSecrets
@@ -139,6 +143,11 @@ export function grantUses(grantee: IFunction, uses: readonly Right[], resources:
     const { actions, on } = rights[use]
     if (actions.length > 0) Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
   }
+  grantKey(
+    grantee,
+    resources.key,
+    uses.flatMap((use) => rights[use].actions),
+  )
   for (const folder of foldersOf(uses)) acknowledgeFolder(grantee, folder, resources)
   if (uses.includes('imports.look')) acknowledgeExecutions(grantee, resources)
 }
@@ -192,19 +201,5 @@ function acknowledgeExecutions(handler: IFunction, resources: Resources): void {
     id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${machineOf(resources).name}:*]`,
     reason:
       'A run is named by its operation when it is started; it may look at the runs of this workflow only.',
-  })
-}
-
-/** Lets a function's event source mapping read the table's stream, and nothing else of the table. */
-export function grantStreamRead(grantee: IGrantable, streamArn: string): void {
-  Grant.addToPrincipal({
-    grantee,
-    actions: [
-      'dynamodb:DescribeStream',
-      'dynamodb:GetRecords',
-      'dynamodb:GetShardIterator',
-      'dynamodb:ListStreams',
-    ],
-    resourceArns: [streamArn],
   })
 }

@@ -1,25 +1,34 @@
-import { ArnFormat, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
+import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
-import { DefinitionBody, LogLevel, StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
+import {
+  CustomerManagedEncryptionConfiguration,
+  DefinitionBody,
+  LogLevel,
+  StateMachine,
+} from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
 import { importFolder } from '#shared/platform/files/file-store.ts'
 import { acknowledgeFolder } from './bucket-folder.ts'
 import type { NamedMachine } from './grants.ts'
 import { importDefinition } from './import-definition.ts'
+import { grantKey } from './key-grants.ts'
+import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
 import type { WorkingStep } from './step-functions.ts'
 
 export interface ImportMachineProps {
   stage: Stage
+  key: Key | undefined
   files: Bucket
   steps: readonly WorkingStep[]
 }
 
 /** The workflow of imports, with the rights of its own: to invoke its steps, to read manifests and to run its map. */
-export function importMachine(scope: Construct, { stage, files, steps }: ImportMachineProps): NamedMachine {
+export function importMachine(scope: Construct, props: ImportMachineProps): NamedMachine {
+  const { stage, key, files, steps } = props
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
@@ -35,19 +44,17 @@ export function importMachine(scope: Construct, { stage, files, steps }: ImportM
     tracingEnabled: true,
     role,
     logs: {
-      destination: new LogGroup(scope, 'ImportMachineLog', {
-        retention: stage.logRetention,
-        removalPolicy: RemovalPolicy.DESTROY,
-      }),
+      destination: serviceLog(scope, 'ImportMachineLog', { stage, key }),
       level: LogLevel.ALL,
       includeExecutionData: false,
     },
+    ...(key && { encryptionConfiguration: new CustomerManagedEncryptionConfiguration(key) }),
   })
-  grantRights(role, stateMachineName, { stage, files, steps })
+  grantRights(role, stateMachineName, props)
   return { machine, name: stateMachineName }
 }
 
-function grantRights(role: Role, machineName: string, { files, steps }: ImportMachineProps): void {
+function grantRights(role: Role, machineName: string, { key, files, steps }: ImportMachineProps): void {
   const arnOf = (resource: string, resourceName: string) =>
     Stack.of(role).formatArn({
       service: 'states',
@@ -59,6 +66,7 @@ function grantRights(role: Role, machineName: string, { files, steps }: ImportMa
     Grant.addToPrincipal({ grantee: role, actions: [action], resourceArns })
   grant('lambda:InvokeFunction', ...steps.map(({ handler }) => handler.functionArn))
   grant('s3:GetObject', files.arnForObjects(`${importFolder}*`))
+  grantKey(role, key, ['s3:GetObject'])
   grant('states:StartExecution', arnOf('stateMachine', machineName))
   const chunks = `${machineName}/Rows:*`
   grant('states:DescribeExecution', arnOf('execution', chunks))

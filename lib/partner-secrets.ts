@@ -1,4 +1,5 @@
 import { Validations } from 'aws-cdk-lib'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import type { SecretName } from '#shared/platform/secrets/secret.ts'
@@ -9,24 +10,31 @@ import type { Stage } from './stage.ts'
 export type PartnerSecrets = Readonly<Record<SecretName, Secret>>
 
 /** They begin as random values; whoever runs the stage puts in what was agreed with the other party. */
-export function partnerSecrets(scope: Construct, stage: Stage): PartnerSecrets {
+export function partnerSecrets(scope: Construct, stage: Stage, key?: Key): PartnerSecrets {
+  const made = { stage, key }
   return {
-    payments: partnerSecret(scope, 'PaymentsSecret', 'The secret key of the payment provider.', stage),
+    payments: partnerSecret(scope, 'PaymentsSecret', 'The secret key of the payment provider.', made),
     webhooks: partnerSecret(
       scope,
       'WebhooksSecret',
       'The keys that sign webhooks, in base64, separated by spaces: the new one beside the old while it is changed.',
-      stage,
+      made,
     ),
   }
 }
 
-function partnerSecret(scope: Construct, id: string, description: string, stage: Stage): Secret {
+function partnerSecret(
+  scope: Construct,
+  id: string,
+  description: string,
+  { stage, key }: { stage: Stage; key: Key | undefined },
+): Secret {
   const secret = new Secret(scope, id, {
     description,
     // Letters and digits only, so that it is base64 as it stands.
     generateSecretString: { passwordLength: 40, excludePunctuation: true },
     removalPolicy: removalOf(stage),
+    ...(key && { encryptionKey: key }),
   })
   Validations.of(secret).acknowledge({
     id: 'AwsSolutions-SMG4',

@@ -1,19 +1,22 @@
-import { RemovalPolicy, Tags, Validations } from 'aws-cdk-lib'
+import { Tags, Validations } from 'aws-cdk-lib'
 import {
   AccessLogFormat,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
+  type MethodDeploymentOptions,
   MethodLoggingLevel,
   RestApi,
 } from 'aws-cdk-lib/aws-apigateway'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { bodyTypesOf, gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { type CustomDomain, serveUnder } from './custom-domain.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
+import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
 
 export interface RestApiProps {
@@ -21,11 +24,14 @@ export interface RestApiProps {
   settings: Settings
   endpoints: readonly Endpoint[]
   preflight: IFunction
+  key: Key | undefined
+  /** The only name under which it is then reached. */
+  domain: CustomDomain | undefined
 }
 
 /** The gateway: a method for each route, OPTIONS for each path, and the envelope for what it answers itself. */
-export function restApi(scope: Construct, { stage, settings, endpoints, preflight }: RestApiProps): RestApi {
-  const limits = settings['limits.gateway']
+export function restApi(scope: Construct, props: RestApiProps): RestApi {
+  const { stage, settings, endpoints, preflight, key, domain } = props
   const api = new RestApi(scope, 'Api', {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
@@ -34,21 +40,13 @@ export function restApi(scope: Construct, { stage, settings, endpoints, prefligh
     binaryMediaTypes: textTypesOf(endpoints, settings),
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
+    ...(domain && { disableExecuteApiEndpoint: true }),
     deployOptions: {
       stageName: stage.name,
-      throttlingRateLimit: limits.requestsPerSecond,
-      throttlingBurstLimit: limits.burst,
       tracingEnabled: true,
-      metricsEnabled: true,
-      loggingLevel: MethodLoggingLevel.ERROR,
-      // Traces of the data would put bodies and tokens into the log.
-      dataTraceEnabled: false,
-      accessLogDestination: new LogGroupLogDestination(
-        new LogGroup(scope, 'AccessLog', {
-          retention: stage.logRetention,
-          removalPolicy: RemovalPolicy.DESTROY,
-        }),
-      ),
+      ...methodOptions(settings['limits.gateway']),
+      methodOptions: optionsByMethod(endpoints, settings),
+      accessLogDestination: new LogGroupLogDestination(serviceLog(scope, 'AccessLog', { stage, key })),
       accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
   })
@@ -56,11 +54,44 @@ export function restApi(scope: Construct, { stage, settings, endpoints, prefligh
     const includeResourceTypes = ['AWS::ApiGateway::RestApi']
     Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })
   }
-  keepExecutionLog(scope, api, stage)
+  if (domain) serveUnder(scope, api, domain)
+  keepExecutionLog(scope, api, { stage, key })
   addGatewayResponses(api, settings)
   addMethods(api, endpoints, preflight, settings)
   acknowledgeFindings(api, stage)
   return api
+}
+
+/** How a method is throttled; the rest is the same for all, and has to be said for each that is throttled apart. */
+function methodOptions({ requestsPerSecond, burst }: Throttle): MethodDeploymentOptions {
+  return {
+    throttlingRateLimit: requestsPerSecond,
+    throttlingBurstLimit: burst,
+    metricsEnabled: true,
+    loggingLevel: MethodLoggingLevel.ERROR,
+    // Traces of the data would put bodies and tokens into the log.
+    dataTraceEnabled: false,
+  }
+}
+
+interface Throttle {
+  requestsPerSecond: number
+  burst: number
+}
+
+/** `{"/v1/orders/POST": …}`, of the operations for which the settings have a throttle of their own. */
+function optionsByMethod(
+  endpoints: readonly Endpoint[],
+  settings: Settings,
+): Record<string, MethodDeploymentOptions> {
+  const { byOperation } = settings['limits.gateway']
+  const named = endpoints.flatMap(({ route }) => {
+    const own = byOperation[route.operation]
+    if (!own) return []
+    const path = gatewayPathOf(route, settings)
+    return methodsOf(route).map((method) => [`${path}/${method}`, methodOptions(own)] as const)
+  })
+  return Object.fromEntries(named)
 }
 
 /** One line a request. It holds nothing of the caller: no address, no header, no path with its ids. */
@@ -76,12 +107,13 @@ const accessLine = {
 }
 
 /** The gateway makes this group at its first line if it is not there, and would then keep it forever. */
-function keepExecutionLog(scope: Construct, api: RestApi, stage: Stage): void {
-  const log = new LogGroup(scope, 'ExecutionLog', {
-    logGroupName: `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`,
-    retention: stage.logRetention,
-    removalPolicy: RemovalPolicy.DESTROY,
-  })
+function keepExecutionLog(
+  scope: Construct,
+  api: RestApi,
+  { stage, key }: Pick<RestApiProps, 'stage' | 'key'>,
+): void {
+  const logGroupName = `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`
+  const log = serviceLog(scope, 'ExecutionLog', { stage, key, logGroupName })
   api.deploymentStage.node.addDependency(log)
 }
 

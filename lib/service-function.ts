@@ -1,14 +1,16 @@
-import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
+import { AssetHashType, type Duration, Validations } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
-import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import type { FunctionCode } from './function-entries.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
+import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
 
 export interface ServiceFunctionProps {
   stage: Stage
+  key?: Key | undefined
   /** `<area>.<verb>`: the construct's id is made from it. */
   name: string
   description: string
@@ -19,12 +21,9 @@ export interface ServiceFunctionProps {
 
 /** One function as all of them are: its own role, which can write to its own log and nothing more. */
 export function serviceFunction(scope: Construct, props: ServiceFunctionProps): LambdaFunction {
-  const { stage, name, description, code, timeout, environment } = props
+  const { stage, key, name, description, code, timeout, environment } = props
   const id = pascalCase(name)
-  const logGroup = new LogGroup(scope, `${id}Log`, {
-    retention: stage.logRetention,
-    removalPolicy: RemovalPolicy.DESTROY,
-  })
+  const logGroup = serviceLog(scope, `${id}Log`, { stage, key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
   const built = new LambdaFunction(scope, id, {

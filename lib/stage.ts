@@ -13,6 +13,8 @@ export interface Stage {
   logRetention: RetentionDays
   /** Whether published events are kept for replay. */
   archivesEvents: boolean
+  /** Whether what it stores lies under a key of the account's own, instead of those that AWS manages. */
+  ownKey: boolean
   /** Whether a web ACL stands before the gateway. */
   filtersRequests: boolean
   /** Whether there are alarms, and a topic that carries them to people. */
@@ -36,6 +38,7 @@ const stages: readonly Stage[] = [
     logRetention: RetentionDays.ONE_DAY,
     // The local engine refuses a stack with an EventBridge archive.
     archivesEvents: false,
+    ownKey: false,
     // It refuses to attach a web ACL to a stage.
     filtersRequests: false,
     // It refuses an alarm on a sum of metrics too, and there is nobody to call.
@@ -52,6 +55,7 @@ const stages: readonly Stage[] = [
     deletionProtection: false,
     logRetention: RetentionDays.TWO_WEEKS,
     archivesEvents: true,
+    ownKey: false,
     filtersRequests: true,
     raisesAlarms: true,
     callableFromLocalhost: true,
@@ -63,6 +67,7 @@ const stages: readonly Stage[] = [
     deletionProtection: true,
     logRetention: RetentionDays.SIX_MONTHS,
     archivesEvents: true,
+    ownKey: true,
     filtersRequests: true,
     raisesAlarms: true,
     callableFromLocalhost: false,

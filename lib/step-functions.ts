@@ -30,6 +30,7 @@ export function stepFunctions(scope: Construct, props: StepFunctionsProps): Work
     const { name, step, description, uses } = entry
     const handler = serviceFunction(scope, {
       stage,
+      key: resources.key,
       name,
       description,
       code: codeOf(codes, name),

@@ -1,8 +1,9 @@
-import { RemovalPolicy } from 'aws-cdk-lib'
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
-import { DataIdentifier, DataProtectionPolicy, LogGroup } from 'aws-cdk-lib/aws-logs'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
 import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
 import type { Construct } from 'constructs'
+import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
 
 /**
@@ -10,7 +11,7 @@ import type { Stage } from './stage.ts'
  * passwords, far more often than a person does. What it blocks the gateway answers, in the envelope (WAF_FILTERED in
  * gateway-responses.ts).
  */
-export function webAcl(scope: Construct, api: RestApi, stage: Stage): void {
+export function webAcl(scope: Construct, api: RestApi, stage: Stage, key?: Key): void {
   const acl = new CfnWebACL(scope, 'WebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
@@ -28,7 +29,7 @@ export function webAcl(scope: Construct, api: RestApi, stage: Stage): void {
     resourceArn: api.deploymentStage.stageArn,
     webAclArn: acl.attrArn,
   })
-  logRefusals(scope, acl, stage)
+  logRefusals(scope, acl, { stage, key })
 }
 
 /**
@@ -103,12 +104,16 @@ function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
 }
 
 /** What was refused, and by which rule; whoever reads it sees no address. */
-function logRefusals(scope: Construct, acl: CfnWebACL, stage: Stage): void {
-  const log = new LogGroup(scope, 'WebAclLog', {
+function logRefusals(
+  scope: Construct,
+  acl: CfnWebACL,
+  { stage, key }: { stage: Stage; key: Key | undefined },
+): void {
+  const log = serviceLog(scope, 'WebAclLog', {
+    stage,
+    key,
     // Such a log has to be called so.
     logGroupName: `aws-waf-logs-commerce-${stage.name}`,
-    retention: stage.logRetention,
-    removalPolicy: RemovalPolicy.DESTROY,
     dataProtectionPolicy: new DataProtectionPolicy({
       identifiers: [DataIdentifier.IPADDRESS, DataIdentifier.EMAILADDRESS],
     }),

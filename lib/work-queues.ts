@@ -1,9 +1,10 @@
 import { CfnOutput, Duration } from 'aws-cdk-lib'
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { type TaskQueue, taskQueues } from '#shared/platform/queue/tasks.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { deadLetterQueue } from './dead-letters.ts'
+import { deadLetterQueue, encryptionOf } from './dead-letters.ts'
 import { pascalCase } from './service-function.ts'
 
 /** A queue of work, and the one for what was tried as often as the settings say. */
@@ -24,11 +25,11 @@ export function deadLettersOutput(queue: TaskQueue): string {
 }
 
 /** A queue for each kind of work that goes on after a commit. */
-export function workQueues(scope: Construct, settings: Settings): WorkQueues {
+export function workQueues(scope: Construct, settings: Settings, key?: Key): WorkQueues {
   const made = Object.entries(taskQueues).map(([name, { attempts }]) => {
-    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`)
+    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, key)
     const queue = new Queue(scope, pascalCase(name), {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...encryptionOf(key),
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
       // Six times as long as its function may take, as AWS advises.

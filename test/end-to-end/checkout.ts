@@ -20,7 +20,7 @@ export interface Ran {
 export interface Checkout {
   folder: string
   /** What a shell says to these lines, which stops at the first that fails. */
-  shell(lines: string, env?: Record<string, string>): Promise<Ran>
+  shell(lines: string, env?: NodeJS.ProcessEnv): Promise<Ran>
   file(name: string): string
   write(name: string, text: string): void
   remove(): Promise<void>
@@ -50,7 +50,7 @@ async function withFreePorts({ file, write }: Checkout): Promise<void> {
   write(profile, JSON.stringify(values))
 }
 
-function shell(cwd: string, lines: string, env: Record<string, string>): Promise<Ran> {
+function shell(cwd: string, lines: string, env: NodeJS.ProcessEnv): Promise<Ran> {
   return new Promise((resolve) => {
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
     execFile('bash', ['-e', '-c', lines], options, (error, stdout, stderr) => {

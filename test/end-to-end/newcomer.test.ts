@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
+import { localAwsEnvironment } from '#bin/local/environment.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { blocksOf, type Checkout, checkout } from './checkout.ts'
@@ -61,6 +62,12 @@ describe('npm start', () => {
       'outputs',
     ])
   })
+
+  test('deploys what would change nothing if it were deployed once more', async () => {
+    const diff = 'npx cdk diff --fail -c stage=local --output diff.out --no-notices --ci'
+    const { output: said } = await here.shell(diff, localAwsEnvironment(`http://127.0.0.1:${port}`))
+    expect(said).toContain('Number of stacks with differences: 0')
+  }, 120_000)
 
   test('says on a port that is taken that it is', async () => {
     const second = await here.shell(`npm start -- --port ${port}`)
@@ -144,7 +151,12 @@ test('synthesises a production stage: the profile is told apart until it is one'
   here.write('prod.json', JSON.stringify(profile))
   const synth = copying.split('\n').find((line) => line.includes('cdk synth')) ?? ''
   expect(await here.shell(synth)).toMatchObject({ code: 0 })
-  expect(existsSync(join(here.folder, 'cdk.out/commerce-prod.template.json'))).toBe(true)
+  const templates = readdirSync(join(here.folder, 'cdk.out')).filter((name) =>
+    name.endsWith('.template.json'),
+  )
+  const all = templates.map((name) => here.file(`cdk.out/${name}`)).join()
+  for (const text of ['"TableName"', '"DashboardName": "commerce-prod"', '"AWS::KMS::Key"'])
+    expect(all).toContain(text)
 }, 180_000)
 
 test('Ctrl-C ends it and leaves nothing running', async () => {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -34,6 +34,16 @@ describe('what has to be put right is told in one message, without a stack trace
     ['no stage', {}, /^no stage given: choose one of .*\n$/],
     ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
     [
+      'a domain without its certificate',
+      { stage: 'prod', domain: 'api.example.com' },
+      /^a domain needs its certificate, .*\n$/,
+    ],
+    [
+      'a domain that is none',
+      { stage: 'prod', domain: 'example', certificate: 'arn:aws:acm:us-east-1:111122223333:certificate/1' },
+      /^'example' is no host name: .*\n$/,
+    ],
+    [
       'a profile that is not there',
       { stage: 'prod', settings: '/none.json' },
       /^\/none\.json: there is no .*\n$/,
@@ -52,6 +62,10 @@ describe('what has to be put right is told in one message, without a stack trace
       'auth.scopes': { 'orders.make': 'orders:write' },
       'auth.sessionOperations': ['discount.verify', 'discount.check'],
       'idempotency.requiredOn': ['codes.restored'],
+      'limits.gateway': {
+        ...(published['limits.gateway'] as object),
+        byOperation: { 'codes.send': { requestsPerSecond: 1, burst: 1 } },
+      },
       'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
       'versioning.sunset': {
         ...(published['versioning.sunset'] as object),
@@ -63,12 +77,13 @@ describe('what has to be put right is told in one message, without a stack trace
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output.split('\n').slice(0, 8)).toEqual([
-      `${settings}: 7 setting(s) to put right:`,
+    expect(output.split('\n').slice(0, 9)).toEqual([
+      `${settings}: 8 setting(s) to put right:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
       '  auth.sessionOperations: there is no operation discount.check',
       '  idempotency.requiredOn: there is no operation codes.restored',
+      '  limits.gateway: there is no operation codes.send',
       '  limits.other: there is no operation login.signin',
       '  versioning.sunset: there is no operation orders.reads',
       '  versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
@@ -90,15 +105,21 @@ describe('what has to be put right is told in one message, without a stack trace
   })
 })
 
-test('two syntheses of the same sources and settings are equal, and carry the code of every function', async () => {
+test('two syntheses of the same sources and settings are equal, whatever folders they are in', async () => {
   const settings = await profile(await publishedProfile())
-  const assemblies = ['first', 'second'].map((name) => join(scratch, name))
-  const runs = await Promise.all(assemblies.map((assembly) => runApp({ stage: 'prod', settings }, assembly)))
-  expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
-  const [first, second] = await Promise.all(
-    assemblies.map((assembly) => readFile(join(assembly, 'commerce-prod.template.json'), 'utf8')),
+  const checkouts = { first: root, second: await anotherCheckout() }
+  const runs = await Promise.all(
+    Object.entries(checkouts).map(([name, checkout]) =>
+      runApp({ stage: 'prod', settings }, join(scratch, name), checkout),
+    ),
   )
-  expect(second).toBe(first)
+  expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
+  const [first, second] = await Promise.all(Object.keys(checkouts).map(deployedFiles))
+  // The templates of the stack and of the one within it, and the assets, which are named by their hashes.
+  expect(Object.keys(first ?? {})).toHaveLength(3)
+  expect(second).toEqual(first)
+  const hashes = Object.keys(JSON.parse(first?.['commerce-prod.assets.json'] ?? '').files)
+  expect(hashes.length).toBeGreaterThan(Object.keys(functionEntries()).length)
   for (const name of Object.keys(functionEntries())) {
     expect(existsSync(join(scratch, 'first/functions', name, 'index.mjs'))).toBe(true)
   }
@@ -109,6 +130,24 @@ test('two syntheses of the same sources and settings are equal, and carry the co
   )
   expect(withCognito.toSorted()).toEqual(['login.send-reset', 'login.sign-in'])
 }, 180_000)
+
+/** What the CDK command line deploys, and by which it tells whether anything has changed. */
+async function deployedFiles(assembly: string): Promise<Record<string, string>> {
+  const directory = join(scratch, assembly)
+  const names = (await readdir(directory)).filter((name) => /\.(template|assets)\.json$/.test(name)).sort()
+  const texts = names.map(async (name) => [name, await readFile(join(directory, name), 'utf8')] as const)
+  return Object.fromEntries(await Promise.all(texts))
+}
+
+/** The sources in another place, on the same packages. */
+async function anotherCheckout(): Promise<string> {
+  const checkout = join(scratch, 'checkout')
+  for (const name of ['bin', 'functions', 'lib', 'shared', 'package.json', 'tsconfig.json']) {
+    await cp(join(root, name), join(checkout, name), { recursive: true })
+  }
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  return checkout
+}
 
 async function profile(settings: object): Promise<string> {
   const directory = await mkdtemp(join(scratch, 'profile-'))
@@ -123,10 +162,14 @@ interface Run {
 }
 
 /** Runs the app as the CDK command line does. */
-function runApp(context: Record<string, string>, assembly = join(scratch, 'refused')): Promise<Run> {
+function runApp(
+  context: Record<string, string>,
+  assembly = join(scratch, 'refused'),
+  cwd = root,
+): Promise<Run> {
   const env = { PATH: process.env.PATH, CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: assembly }
   return new Promise((resolve) => {
-    execFile(process.execPath, ['bin/app.ts'], { cwd: root, env }, (error, stdout, stderr) => {
+    execFile(process.execPath, ['bin/app.ts'], { cwd, env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr })
     })
   })

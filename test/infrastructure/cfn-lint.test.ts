@@ -5,6 +5,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { cfnLint } from './cfn-lint.ts'
 import { synthesise } from './synthesis.ts'
 
+const domain = {
+  host: 'api.example.com',
+  certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/7c5e-a1',
+}
+
 let scratch: string
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'commerce-templates-'))
@@ -19,8 +24,11 @@ async function written(name: string, template: object): Promise<string> {
 
 test('the templates of the stages on AWS are what CloudFormation takes', async () => {
   const stages = ['dev', 'prod']
-  const templates = stages.map(async (stage) => written(stage, (await synthesise(stage)).template.toJSON()))
-  expect(await cfnLint(await Promise.all(templates))).toEqual([])
+  const templates = stages.map(async (stage) => {
+    const { template, watch } = await synthesise(stage, { domain })
+    return [await written(stage, template.toJSON()), await written(`${stage}-watch`, watch.toJSON())]
+  })
+  expect(await cfnLint((await Promise.all(templates)).flat())).toEqual([])
 }, 600_000)
 
 test('a template that it does not take is found out', async () => {

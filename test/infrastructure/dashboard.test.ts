@@ -6,9 +6,9 @@ import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template, settings } = await synthesise('prod')
+const { template, watch, settings } = await synthesise('prod')
 const local = await synthesise('local')
-const { DashboardBody: body } = resourceNamed(template, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
+const { DashboardBody: body } = resourceNamed(watch, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
 /** Its references as the names of what they refer to, so that the rest reads as JSON. */
 const text = (body['Fn::Join'][1] as (string | object)[])
   .map((part) => (typeof part === 'string' ? part : JSON.stringify(part).replaceAll('"', "'")))
@@ -61,5 +61,5 @@ test.each(alarmDefinitions)(
 )
 
 test('a stage without alarms has none', () => {
-  local.template.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
+  for (const its of [local.template, local.watch]) its.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
 })

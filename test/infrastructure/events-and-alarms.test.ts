@@ -8,7 +8,7 @@ import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template, settings } = await synthesise('prod')
+const { template, watch, settings } = await synthesise('prod')
 
 describe('the relay', () => {
   const [queueId, queue] = resourcesOf(template, 'AWS::SQS::Queue').find(([id]) =>
@@ -42,7 +42,7 @@ describe('the relay', () => {
   })
 
   test('has a dead-letter queue that is encrypted, takes TLS only and keeps its messages for 14 days', () => {
-    expect(queue.Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 })
+    expect(queue.Properties).toMatchObject({ KmsMasterKeyId: {}, MessageRetentionPeriod: 1_209_600 })
     template.hasResourceProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: {
         Statement: [
@@ -54,7 +54,7 @@ describe('the relay', () => {
 })
 
 describe('alarms', () => {
-  const alarms = resourcesOf(template, 'AWS::CloudWatch::Alarm')
+  const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
   const functions = [
     ...routes.map((entry) => ({
       name: entry.route.operation,
@@ -66,7 +66,7 @@ describe('alarms', () => {
 
   test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks, answeredBy }) => {
     const { Properties: alarm } = resourceNamed(
-      template,
+      watch,
       'AWS::CloudWatch::Alarm',
       `${pascalCase(name)}FailingAlarm`,
     )
@@ -75,13 +75,15 @@ describe('alarms', () => {
     const metrics = JSON.stringify(alarm)
     expect(metrics).toContain('"MetricName":"Errors"')
     expect(metrics).toMatch(
-      new RegExp(`"FunctionName","Value":\\{"Ref":"${pascalCase(answeredBy)}[0-9A-F]{8}"`),
+      new RegExp(
+        `"FunctionName","Value":\\{"Ref":"referencetocommerceprod${pascalCase(answeredBy)}[0-9A-F]{8}Ref"`,
+      ),
     )
   })
 
   test.each(routes)('$route.operation that answers 5xx without throwing counts as failed', ({ route }) => {
     const { Properties: alarm } = resourceNamed(
-      template,
+      watch,
       'AWS::CloudWatch::Alarm',
       `${pascalCase(route.operation)}FailingAlarm`,
     )
@@ -95,7 +97,7 @@ describe('alarms', () => {
     '$route.operation has its latency watched',
     ({ route }) => {
       const name = `${pascalCase(route.operation)}SlowAlarm`
-      const { Properties: alarm } = resourceNamed(template, 'AWS::CloudWatch::Alarm', name)
+      const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', name)
       expect(alarm).toMatchObject({ ExtendedStatistic: 'p99', Threshold: route.latency?.p99 })
     },
   )
@@ -105,13 +107,13 @@ describe('alarms', () => {
       ['IteratorAge', 60_000],
       ['ApproximateNumberOfMessagesVisible', 0],
     ]) {
-      template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: metric, Threshold: threshold })
+      watch.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: metric, Threshold: threshold })
     }
   })
 
   test('every one goes to the topic but the windows of error budgets, which an alarm of their own tells', () => {
-    const [[topicId]] = resourcesOf(template, 'AWS::SNS::Topic') as [[string, Resource]]
-    const composite = resourcesOf(template, 'AWS::CloudWatch::CompositeAlarm')
+    const [[topicId]] = resourcesOf(watch, 'AWS::SNS::Topic') as [[string, Resource]]
+    const composite = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm')
     const silent = [...alarms, ...composite].filter(
       ([, { Properties }]) => referenceOf(Properties.AlarmActions?.[0] ?? {}) !== topicId,
     )
@@ -126,7 +128,7 @@ test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 
   expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
   const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')
   expect(dead.Properties.MessageRetentionPeriod).toBe(1_209_600)
-  resourceNamed(template, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
+  resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })
 
 test('a mail is tried for as long as its code is valid, in the name of the sender of otp.mail', () => {
@@ -136,6 +138,6 @@ test('a mail is tried for as long as its code is valid, in the name of the sende
     pauseBefore(n + 2, { jitter: () => 0.5 }),
   )
   expect(pauses.reduce((sum, pause) => sum + pause)).toBeGreaterThanOrEqual(validMilliseconds / 1000)
-  resourceNamed(template, 'AWS::CloudWatch::Alarm', 'OtpSendDeadLettersPresentAlarm')
+  resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'OtpSendDeadLettersPresentAlarm')
   template.hasResourceProperties('AWS::SES::EmailIdentity', { EmailIdentity: settings['otp.mail'].from })
 })

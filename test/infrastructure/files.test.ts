@@ -26,12 +26,14 @@ describe('the bucket', () => {
     })
   })
 
-  test('encrypts with keys of S3 and keeps one version, so that what expires is gone', () => {
-    const { BucketEncryption: encryption, VersioningConfiguration: versions } = bucket.Properties
+  test('encrypts and keeps one version, so that what expires is gone', async () => {
+    const dev = await synthesise('dev')
+    const [[, other]] = resourcesOf(dev.template, 'AWS::S3::Bucket') as [[string, Resource]]
+    const { BucketEncryption: encryption, VersioningConfiguration: versions } = other.Properties
     expect(encryption.ServerSideEncryptionConfiguration).toEqual([
       { ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } },
     ])
-    expect(versions).toBeUndefined()
+    expect([versions, bucket.Properties.VersioningConfiguration]).toEqual([undefined, undefined])
   })
 
   test('takes TLS only, and its policy allows nobody anything', () => {

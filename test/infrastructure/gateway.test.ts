@@ -61,17 +61,15 @@ describe('the stage', () => {
 
   test('is throttled as the settings say, traced and measured, and never logs bodies', () => {
     expect(stage.TracingEnabled).toBe(true)
-    expect(stage.MethodSettings).toEqual([
-      {
-        HttpMethod: '*',
-        ResourcePath: '/*',
-        ThrottlingRateLimit: limits.requestsPerSecond,
-        ThrottlingBurstLimit: limits.burst,
-        MetricsEnabled: true,
-        LoggingLevel: 'ERROR',
-        DataTraceEnabled: false,
-      },
-    ])
+    expect(stage.MethodSettings[0]).toEqual({
+      HttpMethod: '*',
+      ResourcePath: '/*',
+      ThrottlingRateLimit: limits.requestsPerSecond,
+      ThrottlingBurstLimit: limits.burst,
+      MetricsEnabled: true,
+      LoggingLevel: 'ERROR',
+      DataTraceEnabled: false,
+    })
   })
 
   test('logs one JSON line a request, with nothing of the caller', () => {

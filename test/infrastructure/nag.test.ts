@@ -13,9 +13,12 @@ describe.each(['local', 'dev', 'prod'])('stage %s', (stage) => {
   })
 })
 
-test('a finding that nobody explained is one', async () => {
-  const { stack } = await synthesise('dev')
-  new Queue(stack, 'Careless')
-  const { violations } = new AwsSolutionsChecks(stack).validateScope(stack)
-  expect(violations.map(({ ruleName }) => ruleName)).toContain('AwsSolutions-SQS4')
-})
+test.each(['the stack', 'the stack within it'])(
+  'a finding in %s that nobody explained is one',
+  async (where) => {
+    const { stack } = await synthesise('dev')
+    new Queue(where === 'the stack' ? stack : stack.node.findChild('Watch'), 'Careless')
+    const { violations } = new AwsSolutionsChecks(stack).validateScope(stack)
+    expect(violations.map(({ ruleName }) => ruleName)).toContain('AwsSolutions-SQS4')
+  },
+)

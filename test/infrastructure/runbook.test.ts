@@ -9,7 +9,7 @@ import { pascalCase } from '#lib/service-function.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
 import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template } = await synthesise('prod')
+const { template, watch } = await synthesise('prod')
 const page = runbook()
 const sections = new Map(
   page
@@ -18,7 +18,7 @@ const sections = new Map(
     .map((text) => [text.slice(0, text.indexOf('\n')), text]),
 )
 const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
-  resourcesOf(template, type),
+  resourcesOf(watch, type),
 )
 const nameOf = ([id]: [string, Resource]) => id.replace(/[0-9A-F]{8}$/, '')
 const telling = all.filter(([, { Properties }]) => Properties.AlarmActions)

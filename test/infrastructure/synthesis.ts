@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { CommerceStack } from '#lib/commerce-stack.ts'
+import type { CustomDomain } from '#lib/custom-domain.ts'
 import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { Watch } from '#lib/watch.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { publishedProfile } from './published-profile.ts'
@@ -22,6 +24,8 @@ export interface Synthesis {
   stack: CommerceStack
   settings: Settings
   template: Template
+  /** Of the stack within it, which has the alarms; empty on a stage without. */
+  watch: Template
 }
 
 export interface SynthesisOptions {
@@ -29,6 +33,7 @@ export interface SynthesisOptions {
   changes?: Record<string, unknown>
   /** Functions in the place of those of one line. */
   codes?: FunctionCodes
+  domain?: CustomDomain
 }
 
 /** Synthesises a stage with functions of one line, since their code does not show in a template. */
@@ -39,8 +44,15 @@ export async function synthesise(stage: string, options: SynthesisOptions = {}):
     stage: stageNamed(stage),
     settings,
     codes: { ...stubs(), ...options.codes },
+    domain: options.domain,
   })
-  return { stack, settings, template: Template.fromStack(stack) }
+  const watch = stack.node.tryFindChild('Watch')
+  return {
+    stack,
+    settings,
+    template: Template.fromStack(stack),
+    watch: watch instanceof Watch ? Template.fromStack(watch) : Template.fromJSON({ Resources: {} }),
+  }
 }
 
 export function stubs(): FunctionCodes {

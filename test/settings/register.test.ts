@@ -30,6 +30,7 @@ const tests = textOf(
   'test/settings/login-changes.test.ts',
   'test/settings/import-changes.test.ts',
   'test/settings/versioning-changes.test.ts',
+  'test/settings/gateway-changes.test.ts',
   'test/infrastructure',
   'test/faults',
 )

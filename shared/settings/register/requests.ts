@@ -78,10 +78,15 @@ export const requests = {
     schema: v.pipe(count, v.maxValue(5 * 1024)),
   }),
   'limits.gateway': setting({
-    open: 'requests per second and burst that the gateway lets through',
+    open: 'requests per second and burst that the gateway lets through, for all operations and for some of their own',
     contract: 'Limits',
     feature: 'platform',
-    schema: v.strictObject({ requestsPerSecond: count, burst: count, retryAfterSeconds: count }),
+    schema: v.strictObject({
+      requestsPerSecond: count,
+      burst: count,
+      byOperation: v.record(v.string(), v.strictObject({ requestsPerSecond: count, burst: count })),
+      retryAfterSeconds: count,
+    }),
   }),
   'limits.other': setting({
     open: 'rate limits of routes other than those that the contract names, by operation',

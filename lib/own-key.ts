@@ -1,0 +1,60 @@
+import { Stack } from 'aws-cdk-lib'
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Key } from 'aws-cdk-lib/aws-kms'
+import type { Construct } from 'constructs'
+import { removalOf } from './data-table.ts'
+import type { Stage } from './stage.ts'
+
+/**
+ * The key under which a stage keeps what it stores, rotated each year by AWS; undefined where the keys of AWS do. Roles
+ * of the account use it by what their own policies say; the services that store in nobody's name are named here.
+ */
+export function ownKey(scope: Construct, stage: Stage): Key | undefined {
+  if (!stage.ownKey) return undefined
+  const key = new Key(scope, 'Key', {
+    alias: `commerce-${stage.name}`,
+    description: `What commerce-${stage.name} stores.`,
+    enableKeyRotation: true,
+    removalPolicy: removalOf(stage),
+  })
+  for (const statement of servicesThatStore(Stack.of(scope), stage)) key.addToResourcePolicy(statement)
+  return key
+}
+
+/** Told by names, as the resources themselves refer to the key. */
+function servicesThatStore(stack: Stack, { name }: Stage): PolicyStatement[] {
+  const arn = (service: string, rest: string) =>
+    `arn:${stack.partition}:${service}:${stack.region}:${stack.account}:${rest}`
+  const logs = [
+    `commerce-${name}-*`,
+    `aws-waf-logs-commerce-${name}`,
+    `API-Gateway-Execution-Logs_*/${name}`,
+  ].map((group) => arn('logs', `log-group:${group}`))
+  const bus = arn('events', `event-bus/commerce-${name}`)
+  return [
+    allowed('KeepLogs', `logs.${stack.region}.amazonaws.com`, storing, {
+      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logs },
+    }),
+    allowed('TellAlarms', 'cloudwatch.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey*'], {
+      StringEquals: { 'aws:SourceAccount': stack.account },
+      ArnLike: { 'aws:SourceArn': arn('cloudwatch', `alarm:commerce-${name}-*`) },
+    }),
+    // CDK lets the bus use the key, but not what archives its events: it would name the bus, which names the key.
+    allowed(
+      'ArchiveEvents',
+      'events.amazonaws.com',
+      ['kms:Decrypt', 'kms:GenerateDataKey', 'kms:ReEncrypt*'],
+      { StringEquals: { 'kms:EncryptionContext:aws:events:event-bus:arn': bus } },
+    ),
+    allowed('DescribeForEvents', 'events.amazonaws.com', ['kms:DescribeKey'], {
+      StringEquals: { 'aws:SourceAccount': stack.account },
+    }),
+  ]
+}
+
+const storing = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey']
+
+function allowed(sid: string, service: string, actions: string[], conditions: object): PolicyStatement {
+  const principals = [new ServicePrincipal(service)]
+  return new PolicyStatement({ sid, principals, actions, resources: ['*'], conditions: { ...conditions } })
+}

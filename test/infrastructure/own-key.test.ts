@@ -1,0 +1,173 @@
+import { describe, expect, test } from '@jest/globals'
+import { type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+
+const { template, watch } = await synthesise('prod')
+const [[keyId, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
+const arn = { 'Fn::GetAtt': [keyId, 'Arn'] }
+
+/** Where each kind of resource names the key that it lies under. */
+const named: [type: string, key: (properties: Resource['Properties']) => unknown][] = [
+  ['AWS::DynamoDB::Table', ({ SSESpecification }) => SSESpecification.KMSMasterKeyId],
+  [
+    'AWS::S3::Bucket',
+    ({ BucketEncryption }) =>
+      BucketEncryption.ServerSideEncryptionConfiguration[0].ServerSideEncryptionByDefault.KMSMasterKeyID,
+  ],
+  ['AWS::SQS::Queue', ({ KmsMasterKeyId }) => KmsMasterKeyId],
+  ['AWS::SecretsManager::Secret', ({ KmsKeyId }) => KmsKeyId],
+  ['AWS::Logs::LogGroup', ({ KmsKeyId }) => KmsKeyId],
+  ['AWS::StepFunctions::StateMachine', ({ EncryptionConfiguration }) => EncryptionConfiguration.KmsKeyId],
+  ['AWS::Events::EventBus', ({ KmsKeyIdentifier }) => KmsKeyIdentifier],
+  ['AWS::Events::Archive', ({ KmsKeyIdentifier }) => KmsKeyIdentifier],
+  ['AWS::Backup::BackupVault', ({ EncryptionKeyArn }) => EncryptionKeyArn],
+]
+
+describe('what prod stores', () => {
+  test('lies under one key, which is rotated and outlives the stack', () => {
+    template.resourceCountIs('AWS::KMS::Key', 1)
+    expect(key.Properties.EnableKeyRotation).toBe(true)
+    expect(key.DeletionPolicy).toBe('Retain')
+    template.hasResourceProperties('AWS::KMS::Alias', { AliasName: 'alias/commerce-prod', TargetKeyId: arn })
+  })
+
+  test.each(named)('is under it: every %s', (type, keyOf) => {
+    const found = resourcesOf(template, type)
+    expect(found.length).toBeGreaterThan(0)
+    expect(
+      found.filter(([, { Properties }]) => JSON.stringify(keyOf(Properties)) !== JSON.stringify(arn)),
+    ).toEqual([])
+  })
+
+  test('is under it: what alarms say', () => {
+    const [[, topic]] = resourcesOf(watch, 'AWS::SNS::Topic') as [[string, Resource]]
+    const [[, within]] = resourcesOf(template, 'AWS::CloudFormation::Stack') as [[string, Resource]]
+    expect(within.Properties.Parameters[referenceOf(topic.Properties.KmsMasterKeyId)]).toEqual(arn)
+  })
+
+  test('asks for few keys: a bucket’s own stands for its objects, and queues keep theirs for an hour', () => {
+    const [[, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
+    const [rule] = bucket.Properties.BucketEncryption.ServerSideEncryptionConfiguration
+    expect(rule.BucketKeyEnabled).toBe(true)
+    for (const [, { Properties }] of resourcesOf(template, 'AWS::SQS::Queue'))
+      expect(Properties.KmsDataKeyReusePeriodSeconds).toBe(3600)
+  })
+})
+
+interface Statement {
+  Sid?: string
+  Action: string | string[]
+  Resource: unknown
+  Principal?: { Service?: unknown }
+  Condition?: Record<string, Record<string, unknown>>
+}
+
+const reads = [
+  'dynamodb:GetItem',
+  'dynamodb:BatchGetItem',
+  'dynamodb:Query',
+  'dynamodb:GetRecords',
+  's3:GetObject',
+  'sqs:ReceiveMessage',
+  'secretsmanager:GetSecretValue',
+  'states:DescribeExecution',
+]
+const writes = [
+  'dynamodb:PutItem',
+  'dynamodb:UpdateItem',
+  'dynamodb:DeleteItem',
+  'dynamodb:PartiQLInsert',
+  's3:PutObject',
+  'sqs:SendMessage',
+  'states:StartExecution',
+]
+const policies = resourcesOf(template, 'AWS::IAM::Policy').map(([id, { Properties }]) => {
+  const statements: Statement[] = Properties.PolicyDocument.Statement
+  return { id, statements, asking: statements.filter(({ Action }) => /kms:/.test(JSON.stringify(Action))) }
+})
+const functions = policies.filter(({ id }) => !id.startsWith('ImportMachineRole'))
+
+describe('of the key a role may use', () => {
+  test.each(functions)(
+    '$id what it reads and writes needs, through those services',
+    ({ statements, asking }) => {
+      const actions = statements.flatMap(({ Action }) => Action)
+      const serviceOf = (action: string) => `${action.split(':')[0]}.`
+      const needed = [...reads, ...writes]
+        .filter((action) => actions.includes(action))
+        .map((action) => `kms:Decrypt ${serviceOf(action)}`)
+      const made = writes
+        .filter((action) => actions.includes(action))
+        .map((action) => `kms:GenerateDataKey ${serviceOf(action)}`)
+      const granted = asking.flatMap(({ Action, Condition }) =>
+        [Action].flat().map((action) => `${action} ${viaOf(Condition)}`),
+      )
+      expect([...new Set(granted)].sort()).toEqual([...new Set([...needed, ...made])].sort())
+    },
+  )
+
+  test('this key and no other, and nothing of it that is not named', () => {
+    const all = policies.flatMap(({ asking }) => asking)
+    expect(all.length).toBeGreaterThan(functions.length)
+    for (const { Action, Resource: on, Condition } of all) {
+      expect(on).toEqual(arn)
+      expect(['kms:Decrypt', 'kms:GenerateDataKey']).toEqual(expect.arrayContaining([Action].flat()))
+      expect(Object.keys(Condition ?? {})).toEqual(['StringEquals'])
+    }
+    const roles = resourcesOf(template, 'AWS::IAM::Role').map(([, { Properties }]) => Properties)
+    expect(JSON.stringify(roles)).not.toContain('kms:')
+  })
+
+  test('the workflow’s what its own state and the manifests need', () => {
+    const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
+    const conditions = JSON.stringify(machine?.asking.map(({ Condition }) => Condition))
+    expect(conditions).toContain('kms:EncryptionContext:aws:states:stateMachineArn')
+    expect(conditions).toContain('"s3."')
+  })
+})
+
+/** `dynamodb.` of the condition that a key is used through DynamoDB. */
+function viaOf(condition: Statement['Condition']): unknown {
+  const via = condition?.StringEquals?.['kms:ViaService'] as { 'Fn::Join': [string, unknown[]] } | undefined
+  return via?.['Fn::Join'][1][0]
+}
+
+describe('the policy of the key', () => {
+  const statements: Statement[] = key.Properties.KeyPolicy.Statement
+  const services = statements.filter(({ Principal }) => Principal?.Service)
+
+  test('names the services that store in nobody’s name', () => {
+    const told = services.map(({ Principal }) => JSON.stringify(Principal?.Service))
+    for (const service of [
+      '"logs."',
+      'cloudwatch.amazonaws.com',
+      'events.amazonaws.com',
+      'delivery.logs.amazonaws.com',
+    ])
+      expect(told.filter((one) => one.includes(service)).length).toBeGreaterThan(0)
+    expect(new Set(told).size).toBe(4)
+  })
+
+  test.each([
+    ['KeepLogs', 'kms:EncryptionContext:aws:logs:arn', ':log-group:commerce-prod-*'],
+    ['TellAlarms', 'aws:SourceArn', ':alarm:commerce-prod-*'],
+    ['ArchiveEvents', 'kms:EncryptionContext:aws:events:event-bus:arn', ':event-bus/commerce-prod'],
+  ])('%s is for this stage alone', (sid, condition, name) => {
+    const statement = services.find(({ Sid }) => Sid === sid)
+    const values = Object.values(statement?.Condition ?? {}).map((one) => one[condition])
+    expect(JSON.stringify(values)).toContain(name)
+  })
+
+  test('refers to nothing that refers to the key', () => {
+    const references = [...JSON.stringify(key.Properties).matchAll(/"(?:Ref|Fn::GetAtt)":\[?"([^"]+)"/g)]
+    const others = references.map(([, id]) => id as string).filter((id) => !id.startsWith('AWS::'))
+    expect(others).toEqual([])
+  })
+})
+
+test.each(['local', 'dev'])('stage %s has no key of its own', async (stage) => {
+  const { template: its, watch: within } = await synthesise(stage)
+  for (const one of [its, within]) {
+    one.resourceCountIs('AWS::KMS::Key', 0)
+    expect(JSON.stringify(one.toJSON())).not.toMatch(/"kms:|KmsMasterKeyId|"KmsKeyId"|KMSMasterKey/)
+  }
+})
