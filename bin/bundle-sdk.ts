@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Metafile, PartialMessage, Plugin } from 'esbuild'
@@ -7,7 +7,8 @@ import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
 import { ofStripe } from './bundle-stripe.ts'
 
 const root = resolve(import.meta.dirname, '..')
-const nodeModules = join(root, 'node_modules')
+/** Where it really lies: a checkout may have only a link to it, and modules are told by their real places. */
+const nodeModules = realpathSync(join(root, 'node_modules'))
 const sdkModule = /node_modules.(@aws-sdk|@smithy|stripe).*\.js$/
 const clientConfiguration = /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/
 
