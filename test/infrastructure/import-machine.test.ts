@@ -102,7 +102,9 @@ describe('the workflow of imports', () => {
     for (const metric of ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted']) {
       expect(metrics).toContain(metric)
     }
-    expect(metrics).toContain(machineId)
+    const [told = ''] = metrics.match(/referencetocommerceprodImportMachine[0-9A-F]{8}Ref/) ?? []
+    const [[, within]] = resourcesOf(template, 'AWS::CloudFormation::Stack') as [[string, Resource]]
+    expect(within.Properties.Parameters[told]).toEqual({ Ref: machineId })
     for (const { name, breaks } of steps) {
       const { Properties } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${pascalCase(name)}FailingAlarm`)
       expect(Properties.AlarmDescription.startsWith(breaks)).toBe(true)

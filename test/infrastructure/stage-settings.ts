@@ -1,0 +1,16 @@
+import type { CustomDomain } from '#lib/custom-domain.ts'
+import { readProfile } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { publishedProfile } from './published-profile.ts'
+
+export interface SynthesisOptions {
+  /** Settings in the place of those of the published profile. */
+  changes?: Record<string, unknown>
+  /** Of functions whose code is another. */
+  codeShas?: Record<string, string>
+  domain?: CustomDomain
+}
+
+export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {
+  return readProfile({ ...(await publishedProfile()), ...changes }, 'the profile of this test')
+}

@@ -1,0 +1,31 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { App } from 'aws-cdk-lib'
+import { CommerceStack } from '#lib/commerce-stack.ts'
+import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
+import { stageNamed } from '#lib/stage.ts'
+import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
+
+/** A stage's stack, with functions of one line, since their code does not show in a template. */
+export async function stackOfStage(stage: string, options: SynthesisOptions = {}): Promise<CommerceStack> {
+  const scratch = mkdtempSync(join(tmpdir(), 'commerce-stack-'))
+  process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
+  return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out') }), {
+    stage: stageNamed(stage),
+    settings: await settingsOf(options),
+    codes: stubs(scratch, options.codeShas),
+    domain: options.domain,
+  })
+}
+
+function stubs(scratch: string, codeShas: Record<string, string> = {}): FunctionCodes {
+  return Object.fromEntries(
+    Object.keys(functionEntries()).map((name) => {
+      const directory = join(scratch, name)
+      mkdirSync(directory)
+      writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
+      return [name, { directory, codeSha: codeShas[name] ?? name }]
+    }),
+  )
+}
