@@ -26,7 +26,7 @@ test('the templates of the stages on AWS are what CloudFormation takes', async (
   const stages = ['dev', 'prod']
   const templates = stages.map(async (stage) => {
     const { template, watch } = await synthesise(stage, { domain })
-    return [await written(stage, template.toJSON()), await written(`${stage}-watch`, watch.toJSON())]
+    return [await written(stage, template), await written(`${stage}-watch`, watch)]
   })
   expect(await cfnLint((await Promise.all(templates)).flat())).toEqual([])
 }, 600_000)

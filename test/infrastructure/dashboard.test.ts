@@ -61,5 +61,6 @@ test.each(alarmDefinitions)(
 )
 
 test('a stage without alarms has none', () => {
-  for (const its of [local.template, local.watch]) its.resourceCountIs('AWS::CloudWatch::Dashboard', 0)
+  for (const its of [local.template, local.watch])
+    expect(resourcesOf(its, 'AWS::CloudWatch::Dashboard')).toHaveLength(0)
 })

@@ -78,6 +78,6 @@ test('no window belongs to two alarms, and the local stage, whose engine refuses
   const windows = resourcesOf(watch, 'AWS::CloudWatch::Alarm').filter(([id]) => /Burns/.test(id))
   for (const [id] of windows) expect(rules.filter((rule) => rule.includes(id))).toHaveLength(1)
   expect(windows).toHaveLength(2 * rules.length)
-  local.template.resourceCountIs('AWS::CloudWatch::CompositeAlarm', 0)
-  local.template.resourceCountIs('AWS::CloudWatch::Alarm', 0)
+  expect(resourcesOf(local.template, 'AWS::CloudWatch::CompositeAlarm')).toHaveLength(0)
+  expect(resourcesOf(local.template, 'AWS::CloudWatch::Alarm')).toHaveLength(0)
 })

@@ -6,14 +6,14 @@ import { AwsSolutionsChecks } from 'cdk-nag'
 import { filesBucket } from '#lib/files-bucket.ts'
 import { grantUses, type Resources, type Right } from '#lib/grants.ts'
 import { stageNamed } from '#lib/stage.ts'
-import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
+import { type Resource, resourcesOf, type Template as Synthesised, synthesise } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
 const [[bucketId, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
 
 describe('the bucket', () => {
   test('is the only one, outlives the stack and is private to it', () => {
-    template.resourceCountIs('AWS::S3::Bucket', 1)
+    expect(resourcesOf(template, 'AWS::S3::Bucket')).toHaveLength(1)
     expect(bucket.DeletionPolicy).toBe('Retain')
     expect(bucket.Properties.PublicAccessBlockConfiguration).toEqual({
       BlockPublicAcls: true,
@@ -77,8 +77,8 @@ describe('the bucket', () => {
   })
 
   test('is named by the stack, and has no function of its own to empty it', () => {
-    template.hasOutput('FilesBucketName', { Value: { Ref: bucketId } })
-    expect(Object.keys(template.findResources('Custom::S3AutoDeleteObjects'))).toEqual([])
+    expect(template.Outputs?.FilesBucketName).toMatchObject({ Value: { Ref: bucketId } })
+    expect(resourcesOf(template, 'Custom::S3AutoDeleteObjects')).toEqual([])
   })
 
   test('goes with the local stage', async () => {
@@ -125,5 +125,5 @@ function granting(uses: Right[]) {
     code: Code.fromInline('export const handler = async () => {}'),
   })
   grantUses(handler, uses, { files } as Resources)
-  return { stack, granted: Template.fromStack(stack) }
+  return { stack, granted: Template.fromStack(stack).toJSON() as Synthesised }
 }

@@ -1,11 +1,14 @@
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
 import { pascalCase } from '#lib/service-function.ts'
-import { type Resource, referenceOf, resourceNamed, resourcesOf, stubs, synthesise } from './synthesis.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+/** Each synthesis is a process. */
+jest.setTimeout(120_000)
 
 const prod = await synthesise('prod')
 const { template, watch } = prod
-const resources = template.toJSON().Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
+const resources = template.Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
 const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
 const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
 
@@ -40,7 +43,7 @@ function groupOf(name: string): Resource {
 /** The alarm that a group goes by, which the stack within the stack tells it. */
 function alarmOf({ Name: name }: { Name: { 'Fn::GetAtt': [stack: string, output: string] } }): string {
   const output = name['Fn::GetAtt'][1].replace('Outputs.', '')
-  return referenceOf(watch.toJSON().Outputs[output].Value)
+  return referenceOf(watch.Outputs?.[output]?.Value)
 }
 
 describe('a deployment', () => {
@@ -73,7 +76,7 @@ describe('a deployment', () => {
   test('to the local stage replaces functions in their place', async () => {
     const local = await synthesise('local')
     for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
-      local.template.resourceCountIs(type, 0)
+      expect(resourcesOf(local.template, type)).toHaveLength(0)
   })
 })
 
@@ -88,9 +91,7 @@ describe('a version', () => {
   })
 
   test('is a new one of the function whose code changed, and of no other', async () => {
-    const before = stubs()['orders.create']
-    if (!before) throw new Error('orders.create has no code')
-    const changed = await newAfter({ codes: { 'orders.create': { ...before, codeSha: 'another' } } })
+    const changed = await newAfter({ codeShas: { 'orders.create': 'another' } })
     expect(changed).toEqual([expect.stringMatching(/^OrdersCreateCurrentVersion/)])
   })
 

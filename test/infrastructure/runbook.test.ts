@@ -69,7 +69,7 @@ describe('the runbook', () => {
     for (const { name } of streamed) {
       const section = sections.get(`${pascalCase(name)}DeadLettersPresentAlarm`) ?? ''
       expect(section).toContain(`npm run -s redrive -- --stream ${name} --stack STACK`)
-      const outputs = template.findOutputs('*')
+      const { Outputs: outputs = {} } = template
       expect(outputs[streamFunctionOutput(name)]?.Value.Ref).toMatch(new RegExp(`^${pascalCase(name)}`))
       expect(outputs[streamDeadLettersOutput(name)]?.Value.Ref).toMatch(
         new RegExp(`^${pascalCase(name)}DeadLetters`),

@@ -1,16 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { App } from 'aws-cdk-lib'
-import { Template } from 'aws-cdk-lib/assertions'
-import { CommerceStack } from '#lib/commerce-stack.ts'
-import type { CustomDomain } from '#lib/custom-domain.ts'
-import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
-import { stageNamed } from '#lib/stage.ts'
-import { Watch } from '#lib/watch.ts'
-import { readProfile } from '#shared/settings/read-profile.ts'
+import { promisify } from 'node:util'
 import type { Settings } from '#shared/settings/register.ts'
-import { publishedProfile } from './published-profile.ts'
+import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
 /** What a template says of one resource. */
 export interface Resource {
@@ -18,58 +12,41 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
   Properties: any
   DeletionPolicy?: string
+  UpdatePolicy?: unknown
+}
+
+export interface Template {
+  Resources: Record<string, Resource>
+  // biome-ignore lint/suspicious/noExplicitAny: a value is text or a reference.
+  Outputs?: Record<string, { Value: any }>
+  Parameters?: Record<string, unknown>
 }
 
 export interface Synthesis {
-  stack: CommerceStack
   settings: Settings
   template: Template
   /** Of the stack within it, which has the alarms; empty on a stage without. */
   watch: Template
 }
 
-export interface SynthesisOptions {
-  /** Settings in the place of those of the published profile. */
-  changes?: Record<string, unknown>
-  /** Functions in the place of those of one line. */
-  codes?: FunctionCodes
-  domain?: CustomDomain
-}
-
-/** Synthesises a stage with functions of one line, since their code does not show in a template. */
+/**
+ * The templates of a stage. They are made in a process of their own, once in a run of the tests for the same options:
+ * to load CDK takes longer than all that is asked of a template.
+ */
 export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
-  const profile = { ...(await publishedProfile()), ...options.changes }
-  const settings = readProfile(profile, 'the profile of this test')
-  const stack = new CommerceStack(new App(), {
-    stage: stageNamed(stage),
-    settings,
-    codes: { ...stubs(), ...options.codes },
-    domain: options.domain,
-  })
-  const watch = stack.node.tryFindChild('Watch')
-  return {
-    stack,
-    settings,
-    template: Template.fromStack(stack),
-    watch: watch instanceof Watch ? Template.fromStack(watch) : Template.fromJSON({ Resources: {} }),
+  const asked = JSON.stringify(options)
+  const name = createHash('sha256').update(`${stage} ${asked}`).digest('hex').slice(0, 16)
+  const file = join(process.env.SYNTHESES ?? '', `${name}.json`)
+  if (!existsSync(file)) {
+    const program = join(import.meta.dirname, 'write-templates.ts')
+    await promisify(execFile)('node', [program, stage, asked, file])
   }
-}
-
-export function stubs(): FunctionCodes {
-  const root = mkdtempSync(join(tmpdir(), 'commerce-stubs-'))
-  return Object.fromEntries(
-    Object.keys(functionEntries()).map((name) => {
-      const directory = join(root, name)
-      mkdirSync(directory)
-      writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
-      return [name, { directory, codeSha: name }]
-    }),
-  )
+  return { settings: await settingsOf(options), ...JSON.parse(readFileSync(file, 'utf8')) }
 }
 
 /** The resources of a type, by logical id. */
-export function resourcesOf(template: Template, type: string): [string, Resource][] {
-  return Object.entries(template.findResources(type)) as [string, Resource][]
+export function resourcesOf({ Resources }: Template, type: string): [string, Resource][] {
+  return Object.entries(Resources).filter(([, { Type }]) => Type === type)
 }
 
 /** The one resource of a type whose logical id starts like this. */
@@ -77,6 +54,18 @@ export function resourceNamed(template: Template, type: string, start: string): 
   const found = resourcesOf(template, type).filter(([id]) => id.replace(/[0-9A-F]{8}$/, '') === start)
   if (found.length !== 1) throw new Error(`${found.length} resources of type ${type} are called ${start}`)
   return (found[0] as [string, Resource])[1]
+}
+
+/** Whether there is a resource of the type with these properties among others, at any depth; lists are to be equal in length. */
+export function hasResource(template: Template, type: string, properties: object): boolean {
+  return resourcesOf(template, type).some(([, { Properties }]) => isPart(properties, Properties))
+}
+
+function isPart(part: unknown, whole: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return part === whole
+  if (typeof whole !== 'object' || whole === null) return false
+  if (Array.isArray(part) && (!Array.isArray(whole) || whole.length !== part.length)) return false
+  return Object.entries(part).every(([key, value]) => isPart(value, (whole as Record<string, unknown>)[key]))
 }
 
 /** The logical id that a Ref or Fn::GetAtt names. */

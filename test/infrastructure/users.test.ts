@@ -6,7 +6,14 @@ import { pascalCase } from '#lib/service-function.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { userPool } from '#lib/user-pool.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+import {
+  type Resource,
+  referenceOf,
+  resourceNamed,
+  resourcesOf,
+  type Template as Synthesised,
+  synthesise,
+} from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
 const [[poolId, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[string, Resource]]
@@ -93,9 +100,10 @@ describe('its app client', () => {
     })
     const stack = new Stack(new App(), 'other')
     userPool(stack, stageNamed('dev'), otherSettings)
-    const [[, other]] = resourcesOf(Template.fromStack(stack), 'AWS::Cognito::UserPoolClient') as [
-      [string, Resource],
-    ]
+    const [[, other]] = resourcesOf(
+      Template.fromStack(stack).toJSON() as Synthesised,
+      'AWS::Cognito::UserPoolClient',
+    ) as [[string, Resource]]
     expect(lifetimesOf(other.Properties)).toEqual({
       access: [15, 'minutes'],
       refresh: [7 * 24 * 60, 'minutes'],
@@ -113,6 +121,6 @@ test.each(routes)('$route.operation knows the tokens of the pool if it takes tok
 })
 
 test('the stack names the pool and its client', () => {
-  template.hasOutput('UserPoolId', { Value: { Ref: poolId } })
-  template.hasOutput('UserPoolClientId', { Value: { Ref: clientId } })
+  expect(template.Outputs?.UserPoolId).toMatchObject({ Value: { Ref: poolId } })
+  expect(template.Outputs?.UserPoolClientId).toMatchObject({ Value: { Ref: clientId } })
 })

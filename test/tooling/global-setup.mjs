@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startForRun } from '#test/support/dynamodb-local.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 import {
@@ -6,7 +9,7 @@ import {
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 
-/** One DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names one that runs already; one payment provider, one user pool. */
+/** One DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names one that runs already; one payment provider, one user pool, one folder of templates. */
 export default async function start() {
   await startForRun()
   globalThis.paymentProvider = await startPaymentProvider()
@@ -15,4 +18,5 @@ export default async function start() {
   useIdentityProvider(globalThis.identityProvider)
   process.env.USER_POOL_CLIENT_ID = clientId
   process.env.AWS_REGION ??= 'us-east-1'
+  process.env.SYNTHESES = mkdtempSync(join(tmpdir(), 'commerce-syntheses-'))
 }

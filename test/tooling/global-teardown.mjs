@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { stopAfterRun } from '#test/support/dynamodb-local.ts'
 
 /** Ends what this run started, and nothing else. */
@@ -5,4 +6,5 @@ export default async function stop() {
   await globalThis.paymentProvider?.stop()
   await globalThis.identityProvider?.stop()
   await stopAfterRun()
+  rmSync(process.env.SYNTHESES, { recursive: true, force: true })
 }
