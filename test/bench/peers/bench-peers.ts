@@ -8,34 +8,49 @@ import { install, versionOf } from './install.ts'
 import { type Effort, measure } from './load.ts'
 import { startMedusa } from './medusa.ts'
 import { startPostgres } from './postgres.ts'
-import { endAllWithThisProcess } from './processes.ts'
-import { asPage } from './report.ts'
+import { endAll, endAllWithThisProcess, wasStopped } from './processes.ts'
+import { asPage, type Versions } from './report.ts'
 import { startVendure } from './vendure.ts'
 
 const page = join(import.meta.dirname, '../peers.md')
-const effort: Effort = { clients: 16, rounds: 5, warmUp: 500, requests: 500, contenders: 100 }
+const effort: Effort = { clients: 16, rounds: 5, warmUp: 300, requests: 300, contenders: 100 }
 
 endAllWithThisProcess(15)
-const dynamodbLocal = basename(await ensureJars())
-const folders = { vendure: await install('vendure'), medusa: await install('medusa') }
-console.log('starting the servers …')
-const postgres = await startPostgres()
-const dynamodb = await startDynamodbLocal()
-const ours = await startCommerceApi(dynamodb.endpoint)
-const vendure = await startVendure(postgres, folders.vendure)
-const medusa = await startMedusa(postgres, folders.medusa)
-const [figures, ...peers] = await measure([ours, vendure, medusa], effort)
-if (!figures) throw new Error('nothing was measured')
-const [processor] = cpus()
-const versions = {
-  node: process.versions.node,
-  processor: `${cpus().length} cores of ${processor?.model.trim()}`,
-  postgres: postgres.version,
-  dynamodbLocal,
-  vendure: await versionOf(folders.vendure, '@vendure/core'),
-  medusa: await versionOf(folders.medusa, '@medusajs/medusa'),
+process.exitCode = await compare().catch(report)
+
+async function compare(): Promise<number> {
+  const folders = { vendure: await install('vendure'), medusa: await install('medusa') }
+  console.log('starting the servers …')
+  const dynamodb = await startDynamodbLocal()
+  try {
+    const postgres = await startPostgres()
+    const ours = await startCommerceApi(dynamodb.endpoint)
+    const vendure = await startVendure(postgres, folders.vendure)
+    const medusa = await startMedusa(postgres, folders.medusa)
+    const figures = await measure([ours, vendure, medusa], effort)
+    await writeFile(page, asPage(figures, effort, await versions(folders, postgres.version)))
+    console.log(`written to ${page}`)
+    return 0
+  } finally {
+    await endAll()
+    await dynamodb.stop()
+  }
 }
-await writeFile(page, asPage([figures, ...peers], effort, versions))
-console.log(`written to ${page}`)
-// What was started ends with this process, however it ends.
-process.exit(0)
+
+async function versions(folders: { vendure: string; medusa: string }, postgres: string): Promise<Versions> {
+  const [processor] = cpus()
+  return {
+    node: process.versions.node,
+    processor: `${cpus().length} cores of ${processor?.model.trim()}`,
+    postgres,
+    dynamodbLocal: basename(await ensureJars()),
+    vendure: await versionOf(folders.vendure, '@vendure/core'),
+    medusa: await versionOf(folders.medusa, '@medusajs/medusa'),
+  }
+}
+
+/** What fails because everything was told to end is no failure of its own. */
+function report(error: unknown): number {
+  if (!wasStopped()) console.error(error)
+  return 1
+}

@@ -2,20 +2,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Ready } from './commerce-api-server.ts'
 import { type Ask, ask, type Reply, succeeded } from './http.ts'
-import { start } from './processes.ts'
+import { firstMessage, start } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
 /** This service, on a DynamoDB Local. */
 export async function startCommerceApi(endpoint: string): Promise<Side> {
-  const { child, output } = start(process.execPath, [join(import.meta.dirname, 'commerce-api-server.ts')], {
+  const server = start(process.execPath, [join(import.meta.dirname, 'commerce-api-server.ts')], {
     environment: { NODE_ENV: 'production', DYNAMODB_ENDPOINT: endpoint, AWS_REGION: 'us-east-1' },
     messages: true,
   })
-  const failed = once(child, 'exit').then(() => {
-    throw new Error(`this service did not start: ${output()}`)
-  })
-  const [{ url, tokens }] = (await Promise.race([once(child, 'message'), failed])) as [Ready]
-  failed.catch(() => {}) // Its end is expected from now on.
+  const { url, tokens } = (await firstMessage(server, 'this service')) as Ready
   const send = (tenant: keyof Ready['tokens'], path: string, { headers, ...rest }: Ask = {}) =>
     ask(`${url}${path}`, { ...rest, headers: { ...headers, Authorization: `Bearer ${tokens[tenant]}` } })
   const post = (tenant: keyof Ready['tokens'], code: string) =>
@@ -27,6 +23,7 @@ export async function startCommerceApi(endpoint: string): Promise<Side> {
   const rowOf = (reply: Reply): Row => ({ id: succeeded(reply).json.id, etag: reply.header('etag') })
   return {
     name: 'this service',
+    pid: server.child.pid,
     create: async (code) => rowOf(await post('acme', code)),
     read: async ({ id }) => succeeded(await send('acme', `/codes/${id}`)),
     list: async () => succeeded(await send('acme', `/codes?page_size=${pageSize}`)),
@@ -44,8 +41,8 @@ export async function startCommerceApi(endpoint: string): Promise<Side> {
       return status === 201 ? '201' : `${status} ${json?.error?.code}`
     },
     rows: async () => {
-      const counted = once(child, 'message')
-      child.send('contested')
+      const counted = once(server.child, 'message')
+      server.child.send('contested')
       const [codes] = (await counted) as [number]
       return codes
     },

@@ -1,3 +1,4 @@
+import { processorMs } from './processor.ts'
 import type { Row, Side } from './side.ts'
 
 export const operations = ['create', 'get', 'list', 'update'] as const
@@ -18,6 +19,8 @@ export interface Effort {
 /** One operation of one side in one round. */
 export interface Measurement {
   requestsPerSecond: number
+  /** Processor time of the side's server for a request; its database's is not in it. */
+  processorMs: number
   latenciesMs: number[]
 }
 
@@ -38,14 +41,14 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
   const loads = sides.map((side) => ({ side, calls: callsOf(side), rounds: emptyRounds() }))
   for (const { side, calls } of loads) {
     console.log(`warming up ${side.name} …`)
-    for (const operation of operations) await loaded(calls[operation], effort.warmUp, effort.clients)
+    for (const operation of operations) await loaded(side, calls[operation], effort.warmUp, effort.clients)
   }
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const operation of operations) {
       // Another side begins each time, so that none always follows the same one.
       const turns = [...loads.slice(round % loads.length), ...loads.slice(0, round % loads.length)]
       for (const { side, calls, rounds } of turns) {
-        const measured = await loaded(calls[operation], effort.requests, effort.clients)
+        const measured = await loaded(side, calls[operation], effort.requests, effort.clients)
         rounds[operation].push(measured)
         const rate = measured.requestsPerSecond.toFixed(0)
         console.log(`round ${round + 1}: ${side.name}, ${operation}: ${rate} requests a second`)
@@ -83,7 +86,7 @@ function callsOf(side: Side): Record<Operation, Call> {
   }
 }
 
-async function loaded(call: Call, requests: number, clients: number): Promise<Measurement> {
+async function loaded({ pid }: Side, call: Call, requests: number, clients: number): Promise<Measurement> {
   const latenciesMs: number[] = []
   let begun = 0
   const client = async (number: number) => {
@@ -94,9 +97,12 @@ async function loaded(call: Call, requests: number, clients: number): Promise<Me
       latenciesMs.push(performance.now() - started)
     }
   }
+  const takenBefore = await processorMs(pid)
   const started = performance.now()
   await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
-  return { requestsPerSecond: (requests * 1000) / (performance.now() - started), latenciesMs }
+  const seconds = (performance.now() - started) / 1000
+  const taken = (await processorMs(pid)) - takenBefore
+  return { requestsPerSecond: requests / seconds, processorMs: taken / requests, latenciesMs }
 }
 
 async function contest(side: Side, contenders: number): Promise<Contest> {

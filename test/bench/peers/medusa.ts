@@ -10,10 +10,13 @@ import { offer, pageSize, type Row, type Side } from './side.ts'
 const fields = 'fields=id,code,type,status,created_at,updated_at'
 const email = 'bench@example.com'
 
-/** Medusa's defaults but for the dashboard, which is left out; without Redis, its modules keep to memory. */
+/**
+ * Medusa's defaults but for the dashboard, which is left out, and the pool: an update holds one connection while it asks
+ * for another, so that sixteen at once take all ten of the default and wait for one another until they time out.
+ */
 const config = `const { defineConfig } = require('@medusajs/framework/utils')
 module.exports = defineConfig({
-  projectConfig: { databaseUrl: process.env.DATABASE_URL, databaseDriverOptions: { ssl: false } },
+  projectConfig: { databaseUrl: process.env.DATABASE_URL, databaseDriverOptions: { ssl: false, pool: { max: 40 } } },
   admin: { disable: true },
 })
 `
@@ -58,6 +61,7 @@ export async function startMedusa({ port: databasePort, sql }: Postgres, folder:
   const rowOf = (reply: Reply): Row => ({ id: succeeded(reply).json.promotion.id })
   return {
     name: 'Medusa',
+    pid: server.child.pid,
     create: async (code) => rowOf(await post(code)),
     read: async ({ id }) => succeeded(await send(`/${id}?${fields}`)),
     list: async () => succeeded(await send(`?limit=${pageSize}&${fields}`)),

@@ -11,7 +11,6 @@ export interface Postgres {
   port: number
   /** Runs one statement. @returns its rows as text, one a line. */
   sql(database: string, statement: string): Promise<string>
-  stop(): Promise<void>
 }
 
 export const superuser = 'postgres'
@@ -26,13 +25,11 @@ export async function startPostgres(): Promise<Postgres> {
   if (user) await chown(folder, user.uid, user.gid)
   const as = user && { user }
   const data = join(folder, 'data')
-  await run(join(programs, 'initdb'), ['-D', data, '-U', superuser, '-A', 'trust', '-E', 'UTF8'], {
-    folder,
-    ...as,
-  })
+  const made = ['-D', data, '-U', superuser, '-A', 'trust', '-E', 'UTF8']
+  await run(join(programs, 'initdb'), made, { folder, leaves: folder, ...as })
   const port = await freePort()
   const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
-  // SIGINT ends connections and the server in good order; its children belong to it.
+  // SIGINT ends its connections and then itself.
   const server = start(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
     folder,
     stopSignal: 'SIGINT',
@@ -46,7 +43,7 @@ export async function startPostgres(): Promise<Postgres> {
   const deadline = performance.now() + readyWithinMs
   for (;;) {
     const version = await sql('postgres', 'show server_version').catch(() => undefined)
-    if (version) return { version: version.split(' ')[0] ?? version, port, sql, stop: server.stop }
+    if (version) return { version: version.split(' ')[0] ?? version, port, sql }
     if (performance.now() > deadline) throw new Error(`PostgreSQL did not start: ${server.output()}`)
     await sleep(200)
   }

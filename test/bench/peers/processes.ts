@@ -8,9 +8,9 @@ export interface Options {
   environment?: Record<string, string>
   /** Another user to run as. */
   user?: { uid: number; gid: number }
-  /** Says everything that it started to end; at once, unless it is told otherwise. */
+  /** What ends it in good order; without one it is ended at once. */
   stopSignal?: NodeJS.Signals
-  /** What it leaves behind, removed once it has ended. */
+  /** The folder that it leaves behind: removed with it. */
   leaves?: string
   /** Opens a channel for messages, and keeps no log, so that reading it costs nobody anything. */
   messages?: boolean
@@ -20,30 +20,50 @@ export interface Process {
   child: ChildProcess
   /** The last of what it printed. */
   output(): string
-  stop(): Promise<void>
 }
 
-const stopWithinMs = 10_000
+const endWithinMs = 10_000
 const running = new Map<ChildProcess, Options>()
+
+/** Aborted once this process was told to end, or was not done in time. */
+const stopped = new AbortController()
+export const wasStopped = (): boolean => stopped.signal.aborted
 
 /** However this process ends, nothing that it started is left running, and no folder of theirs is left behind. */
 export function endAllWithThisProcess(withinMinutes: number): void {
+  const stop = (exitCode: number) => {
+    if (wasStopped()) return
+    stopped.abort()
+    endAll().finally(() => process.exit(exitCode))
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(130))
   process.on('exit', () => {
-    for (const [child, { stopSignal, leaves }] of running) {
-      signalGroup(child, stopSignal ?? 'SIGKILL')
-      if (leaves) rmSync(leaves, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
-    }
+    for (const child of running.keys()) end(child, 'SIGKILL')
   })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130))
   const parent = process.ppid
   const deadline = performance.now() + withinMinutes * 60_000
   const watch = () => {
-    if (performance.now() > deadline)
-      console.error(`not done within ${withinMinutes} minutes, so it is given up`)
-    else if (process.ppid === parent) return
-    process.exit(1)
+    const late = performance.now() > deadline
+    if (late && !wasStopped()) console.error(`not done within ${withinMinutes} minutes, so it is given up`)
+    // A killed npm passes no signal on.
+    if (late || process.ppid !== parent) stop(1)
   }
   setInterval(watch, 1000).unref()
+}
+
+/** Ends everything that was started, and waits for it. */
+export async function endAll(): Promise<void> {
+  await Promise.all(
+    [...running].map(async ([child, { stopSignal, leaves }]) => {
+      const ended = hasEnded(child) ? undefined : once(child, 'exit')
+      end(child, stopSignal ?? 'SIGKILL')
+      const timer = setTimeout(() => end(child, 'SIGKILL'), endWithinMs)
+      await ended
+      clearTimeout(timer)
+      running.delete(child)
+      remove(leaves)
+    }),
+  )
 }
 
 /** Starts a program in a process group of its own. */
@@ -58,13 +78,13 @@ export function start(command: string, args: string[], options: Options = {}): P
   })
   running.set(child, options)
   let printed = ''
-  const keep = (chunk: Buffer) => {
+  const keep = (chunk: Buffer | string) => {
     printed = (printed + chunk).slice(-4000)
   }
   child.stdout?.on('data', keep)
   child.stderr?.on('data', keep)
-  child.on('error', (error) => keep(Buffer.from(error.message)))
-  return { child, output: () => printed.trim(), stop: () => stop(child, options) }
+  child.on('error', ({ message }) => keep(message))
+  return { child, output: () => printed.trim() }
 }
 
 /** Runs a program to its end. @returns what it printed. @throws Error with that, where it fails. */
@@ -72,8 +92,16 @@ export async function run(command: string, args: string[], options: Options = {}
   const { child, output } = start(command, args, options)
   const [code] = await once(child, 'close').catch(() => [undefined])
   running.delete(child)
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${output()}`)
-  return output()
+  if (code === 0) return output()
+  remove(options.leaves)
+  throw new Error(`${command} ${args.join(' ')} failed: ${output()}`)
+}
+
+/** The first message of a program that sends one once it is ready. */
+export async function firstMessage({ child, output }: Process, name: string): Promise<unknown> {
+  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
+  if (message === undefined) throw new Error(`${name} did not start: ${output()}`)
+  return message
 }
 
 /** Waits until an address answers, whatever it answers. */
@@ -92,24 +120,17 @@ export async function untilAnswered(
   throw new Error(`${url} does not answer: ${output()}`)
 }
 
-async function stop(child: ChildProcess, { stopSignal = 'SIGKILL', leaves }: Options): Promise<void> {
-  if (!hasEnded(child)) {
-    const ended = once(child, 'exit')
-    signalGroup(child, stopSignal)
-    const timer = setTimeout(() => signalGroup(child, 'SIGKILL'), stopWithinMs)
-    await ended
-    clearTimeout(timer)
-  }
-  running.delete(child)
-  if (leaves) rmSync(leaves, { recursive: true, force: true })
-}
-
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+/** Ends a program together with what it started in its group. */
+function end({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid) process.kill(-pid, signal)
   } catch {
     // It has ended by itself.
   }
+}
+
+function remove(folder: string | undefined): void {
+  if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null

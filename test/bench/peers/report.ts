@@ -15,11 +15,8 @@ const aims: Record<string, number> = { Vendure: 2, Medusa: 3 }
 const aimed: Operation[] = ['create', 'get', 'list']
 
 /** The page that tells what was measured. @param figures this service's first, then those of its peers */
-export function asPage(
-  [ours, ...peers]: [Figures, ...Figures[]],
-  effort: Effort,
-  versions: Versions,
-): string {
+export function asPage([ours, ...peers]: Figures[], effort: Effort, versions: Versions): string {
+  if (!ours) throw new Error('nothing was measured')
   const names = peers.map(({ side }) => side)
   return `# Beside two commerce servers
 
@@ -39,6 +36,15 @@ Above 1 this service answers more. In brackets the smallest and the largest rati
 ${operations.map((operation) => row(operation, ours, peers)).join('\n')}
 
 ${peers.map((peer) => verdict(ours, peer)).join('\n')}
+
+## Processor time of a server
+
+Milliseconds that the process of the server itself takes for a request, without its database and without the clients.
+This holds still where the clock shows what else the machine does.
+
+| Operation | This service | ${names.join(' | ')} | ${names.map((name) => `${name} ÷ ours`).join(' | ')} |
+|---|---|${peers.map(() => '---|---|').join('')}
+${operations.map((operation) => processorRow(operation, ours, peers)).join('\n')}
 
 ## Milliseconds of a request, p50 and p95
 
@@ -82,6 +88,17 @@ function row(operation: Operation, ours: Figures, peers: Figures[]): string {
     return `${ratio(ours, peer, operation).toFixed(1)} (${Math.min(...each).toFixed(1)} to ${Math.max(...each).toFixed(1)})`
   })
   return `| ${[operation, ...rates, ...ratios].join(' | ')} |`
+}
+
+function processorRow(operation: Operation, ours: Figures, peers: Figures[]): string {
+  const taken = (side: Figures) =>
+    quantile(
+      side.rounds[operation].map(({ processorMs }) => processorMs),
+      0.5,
+    )
+  const figures = [ours, ...peers].map((side) => taken(side).toFixed(2))
+  const ratios = peers.map((peer) => (taken(peer) / taken(ours)).toFixed(1))
+  return `| ${[operation, ...figures, ...ratios].join(' | ')} |`
 }
 
 function verdict(ours: Figures, peer: Figures): string {

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { freePort } from '#test/support/free-port.ts'
 import { ask, type Reply, succeeded } from './http.ts'
 import type { Postgres } from './postgres.ts'
-import { start } from './processes.ts'
+import { firstMessage, start } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
 /** No more than what this service tells of a code. */
@@ -22,7 +21,7 @@ export async function startVendure({ port: databasePort, sql }: Postgres, folder
   await sql('postgres', 'create database vendure')
   const port = await freePort()
   const password = crypto.randomUUID()
-  const { child, output } = start(process.execPath, [join(import.meta.dirname, 'vendure-server.ts')], {
+  const server = start(process.execPath, [join(import.meta.dirname, 'vendure-server.ts')], {
     folder,
     environment: {
       NODE_ENV: 'production',
@@ -33,11 +32,7 @@ export async function startVendure({ port: databasePort, sql }: Postgres, folder
     },
     messages: true,
   })
-  const failed = once(child, 'exit').then(() => {
-    throw new Error(`Vendure did not start: ${output()}`)
-  })
-  await Promise.race([once(child, 'message'), failed])
-  failed.catch(() => {}) // Its end is expected from now on.
+  await firstMessage(server, 'Vendure')
 
   let authorization = {}
   const query = (text: string, variables: object = {}) =>
@@ -61,6 +56,7 @@ export async function startVendure({ port: databasePort, sql }: Postgres, folder
   })
   return {
     name: 'Vendure',
+    pid: server.child.pid,
     create: async (code) => promotionOf(await query(queries.create, { input: input(code) })),
     read: async ({ id }) => dataOf(await query(queries.read, { id })),
     list: async () => dataOf(await query(queries.list)),
