@@ -9,11 +9,12 @@ import { type Effort, measure } from './load.ts'
 import { startMedusa } from './medusa.ts'
 import { startPostgres } from './postgres.ts'
 import { endAll, endAllWithThisProcess, wasStopped } from './processes.ts'
+import { childrenOf } from './processor.ts'
 import { asPage, type Versions } from './report.ts'
 import { startVendure } from './vendure.ts'
 
 const page = join(import.meta.dirname, '../peers.md')
-const effort: Effort = { clients: 16, rounds: 5, warmUp: 300, requests: 300, contenders: 100 }
+const effort: Effort = { clients: 16, rounds: 5, warmUp: 800, requests: 200, contenders: 100 }
 
 endAllWithThisProcess(15)
 process.exitCode = await compare().catch(report)
@@ -21,10 +22,12 @@ process.exitCode = await compare().catch(report)
 async function compare(): Promise<number> {
   const folders = { vendure: await install('vendure'), medusa: await install('medusa') }
   console.log('starting the servers …')
+  const children = new Set(await childrenOf(process.pid))
   const dynamodb = await startDynamodbLocal()
+  const pids = (await childrenOf(process.pid)).filter((pid) => !children.has(pid))
   try {
     const postgres = await startPostgres()
-    const ours = await startCommerceApi(dynamodb.endpoint)
+    const ours = await startCommerceApi({ endpoint: dynamodb.endpoint, pids })
     const vendure = await startVendure(postgres, folders.vendure)
     const medusa = await startMedusa(postgres, folders.medusa)
     const figures = await measure([ours, vendure, medusa], effort)

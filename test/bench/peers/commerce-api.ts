@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Ready } from './commerce-api-server.ts'
 import { type Ask, ask, type Reply, succeeded } from './http.ts'
-import { firstMessage, start } from './processes.ts'
+import { firstMessage, pidsOf, start } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
 /** This service, on a DynamoDB Local. */
-export async function startCommerceApi(endpoint: string): Promise<Side> {
+export async function startCommerceApi(database: { endpoint: string; pids: number[] }): Promise<Side> {
   const server = start(process.execPath, [join(import.meta.dirname, 'commerce-api-server.ts')], {
-    environment: { NODE_ENV: 'production', DYNAMODB_ENDPOINT: endpoint, AWS_REGION: 'us-east-1' },
+    environment: { NODE_ENV: 'production', DYNAMODB_ENDPOINT: database.endpoint, AWS_REGION: 'us-east-1' },
     messages: true,
   })
   const { url, tokens } = (await firstMessage(server, 'this service')) as Ready
@@ -23,7 +23,7 @@ export async function startCommerceApi(endpoint: string): Promise<Side> {
   const rowOf = (reply: Reply): Row => ({ id: succeeded(reply).json.id, etag: reply.header('etag') })
   return {
     name: 'this service',
-    pid: server.child.pid,
+    pids: { server: pidsOf(server), database: database.pids },
     create: async (code) => rowOf(await post('acme', code)),
     read: async ({ id }) => succeeded(await send('acme', `/codes/${id}`)),
     list: async () => succeeded(await send('acme', `/codes?page_size=${pageSize}`)),

@@ -19,8 +19,9 @@ export interface Effort {
 /** One operation of one side in one round. */
 export interface Measurement {
   requestsPerSecond: number
-  /** Processor time of the side's server for a request; its database's is not in it. */
-  processorMs: number
+  /** Processor time for a request. */
+  serverMs: number
+  databaseMs: number
   latenciesMs: number[]
 }
 
@@ -86,7 +87,7 @@ function callsOf(side: Side): Record<Operation, Call> {
   }
 }
 
-async function loaded({ pid }: Side, call: Call, requests: number, clients: number): Promise<Measurement> {
+async function loaded({ pids }: Side, call: Call, requests: number, clients: number): Promise<Measurement> {
   const latenciesMs: number[] = []
   let begun = 0
   const client = async (number: number) => {
@@ -97,12 +98,18 @@ async function loaded({ pid }: Side, call: Call, requests: number, clients: numb
       latenciesMs.push(performance.now() - started)
     }
   }
-  const takenBefore = await processorMs(pid)
+  const taken = () => Promise.all([processorMs(pids.server), processorMs(pids.database)])
+  const [server, database] = await taken()
   const started = performance.now()
   await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
   const seconds = (performance.now() - started) / 1000
-  const taken = (await processorMs(pid)) - takenBefore
-  return { requestsPerSecond: requests / seconds, processorMs: taken / requests, latenciesMs }
+  const [serverAfter, databaseAfter] = await taken()
+  return {
+    requestsPerSecond: requests / seconds,
+    serverMs: (serverAfter - server) / requests,
+    databaseMs: (databaseAfter - database) / requests,
+    latenciesMs,
+  }
 }
 
 async function contest(side: Side, contenders: number): Promise<Contest> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '#test/support/free-port.ts'
 import { type Ask, ask, type Reply, succeeded } from './http.ts'
 import { type Postgres, superuser } from './postgres.ts'
-import { run, start, untilAnswered } from './processes.ts'
+import { pidsOf, run, start, untilAnswered } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
 /** No more than what this service tells of a code. */
@@ -22,7 +22,10 @@ module.exports = defineConfig({
 `
 
 /** Medusa's server on a database of its own, by its Admin API as a user of it. */
-export async function startMedusa({ port: databasePort, sql }: Postgres, folder: string): Promise<Side> {
+export async function startMedusa(
+  { port: databasePort, pids, sql }: Postgres,
+  folder: string,
+): Promise<Side> {
   await sql('postgres', 'create database medusa')
   await writeFile(join(folder, 'medusa-config.js'), config)
   const port = await freePort()
@@ -61,7 +64,7 @@ export async function startMedusa({ port: databasePort, sql }: Postgres, folder:
   const rowOf = (reply: Reply): Row => ({ id: succeeded(reply).json.promotion.id })
   return {
     name: 'Medusa',
-    pid: server.child.pid,
+    pids: { server: pidsOf(server), database: pids },
     create: async (code) => rowOf(await post(code)),
     read: async ({ id }) => succeeded(await send(`/${id}?${fields}`)),
     list: async () => succeeded(await send(`?limit=${pageSize}&${fields}`)),

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '#test/support/free-port.ts'
-import { run, start } from './processes.ts'
+import { pidsOf, run, start } from './processes.ts'
 
 export interface Postgres {
   version: string
   port: number
+  pids: number[]
   /** Runs one statement. @returns its rows as text, one a line. */
   sql(database: string, statement: string): Promise<string>
 }
@@ -43,7 +44,7 @@ export async function startPostgres(): Promise<Postgres> {
   const deadline = performance.now() + readyWithinMs
   for (;;) {
     const version = await sql('postgres', 'show server_version').catch(() => undefined)
-    if (version) return { version: version.split(' ')[0] ?? version, port, sql }
+    if (version) return { version: version.split(' ')[0] ?? version, port, pids: pidsOf(server), sql }
     if (performance.now() > deadline) throw new Error(`PostgreSQL did not start: ${server.output()}`)
     await sleep(200)
   }

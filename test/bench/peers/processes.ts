@@ -87,6 +87,8 @@ export function start(command: string, args: string[], options: Options = {}): P
   return { child, output: () => printed.trim() }
 }
 
+export const pidsOf = ({ child: { pid } }: Process): number[] => (pid === undefined ? [] : [pid])
+
 /** Runs a program to its end. @returns what it printed. @throws Error with that, where it fails. */
 export async function run(command: string, args: string[], options: Options = {}): Promise<string> {
   const { child, output } = start(command, args, options)

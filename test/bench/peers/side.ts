@@ -8,8 +8,8 @@ export interface Row {
 /** A running service that keeps discount codes, by its own API over HTTP on loopback. Every call throws unless it succeeds. */
 export interface Side {
   name: string
-  /** The process of its server. */
-  pid: number | undefined
+  /** The processes of its server and of its database, with whose time a request is paid. */
+  pids: { server: number[]; database: number[] }
   create(code: string): Promise<Row>
   read(row: Row): Promise<unknown>
   /** The first page of 25. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { freePort } from '#test/support/free-port.ts'
 import { ask, type Reply, succeeded } from './http.ts'
 import type { Postgres } from './postgres.ts'
-import { firstMessage, start } from './processes.ts'
+import { firstMessage, pidsOf, start } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
 /** No more than what this service tells of a code. */
@@ -17,7 +17,10 @@ const queries = {
 }
 
 /** Vendure's server on a database of its own, by its Admin API as its superadmin. */
-export async function startVendure({ port: databasePort, sql }: Postgres, folder: string): Promise<Side> {
+export async function startVendure(
+  { port: databasePort, pids, sql }: Postgres,
+  folder: string,
+): Promise<Side> {
   await sql('postgres', 'create database vendure')
   const port = await freePort()
   const password = crypto.randomUUID()
@@ -56,7 +59,7 @@ export async function startVendure({ port: databasePort, sql }: Postgres, folder
   })
   return {
     name: 'Vendure',
-    pid: server.child.pid,
+    pids: { server: pidsOf(server), database: pids },
     create: async (code) => promotionOf(await query(queries.create, { input: input(code) })),
     read: async ({ id }) => dataOf(await query(queries.read, { id })),
     list: async () => dataOf(await query(queries.list)),
