@@ -1,0 +1,131 @@
+import { processorMs } from './processor.ts'
+import type { Row, Side } from './side.ts'
+
+export const operations = ['create', 'get', 'list', 'update'] as const
+export type Operation = (typeof operations)[number]
+
+/** How much each side is asked for. */
+export interface Effort {
+  clients: number
+  rounds: number
+  /** Requests of each operation before anything is measured. */
+  warmUp: number
+  /** Requests of each operation in a round. */
+  requests: number
+  /** Creates of one and the same code at once. */
+  contenders: number
+}
+
+/** One operation of one side in one round. */
+export interface Measurement {
+  requestsPerSecond: number
+  /** Processor time for a request. */
+  serverMs: number
+  databaseMs: number
+  latenciesMs: number[]
+}
+
+export interface Contest {
+  /** How often each answer was given. */
+  answers: Record<string, number>
+  rows: number
+}
+
+export interface Figures {
+  side: string
+  rounds: Record<Operation, Measurement[]>
+  contest: Contest
+}
+
+/** Measures all sides in turn: within a round each operation of one side is followed by the same of the next. */
+export async function measure(sides: Side[], effort: Effort): Promise<Figures[]> {
+  const loads = sides.map((side) => ({ side, calls: callsOf(side), rounds: emptyRounds() }))
+  for (const { side, calls } of loads) {
+    console.log(`warming up ${side.name} …`)
+    for (const operation of operations) await loaded(side, calls[operation], effort.warmUp, effort.clients)
+  }
+  for (let round = 0; round < effort.rounds; round += 1) {
+    for (const operation of operations) {
+      // Another side begins each time, so that none always follows the same one.
+      const turns = [...loads.slice(round % loads.length), ...loads.slice(0, round % loads.length)]
+      for (const { side, calls, rounds } of turns) {
+        const measured = await loaded(side, calls[operation], effort.requests, effort.clients)
+        rounds[operation].push(measured)
+        const rate = measured.requestsPerSecond.toFixed(0)
+        console.log(`round ${round + 1}: ${side.name}, ${operation}: ${rate} requests a second`)
+      }
+    }
+  }
+  const figures: Figures[] = []
+  for (const { side, rounds } of loads) {
+    figures.push({ side: side.name, rounds, contest: await contest(side, effort.contenders) })
+  }
+  return figures
+}
+
+/** A call of an operation, made by one client: `client` is its number, `turn` that of the call. */
+type Call = (client: number, turn: number) => Promise<unknown>
+
+function callsOf(side: Side): Record<Operation, Call> {
+  const rows: Row[] = []
+  const codes = numbered('BENCH')
+  const rowAt = (index: number) => {
+    const row = rows[index % rows.length]
+    if (!row) throw new Error(`${side.name} has no code yet`)
+    return row
+  }
+  let turns = 0
+  return {
+    create: async () => rows.push(await side.create(codes())),
+    get: (_, turn) => side.read(rowAt(turn)),
+    list: () => side.list(),
+    // A client changes a code that no other changes, so that nobody is refused.
+    update: async (client) => {
+      turns += 1
+      rows[client] = await side.update(rowAt(client), turns)
+    },
+  }
+}
+
+async function loaded({ pids }: Side, call: Call, requests: number, clients: number): Promise<Measurement> {
+  const latenciesMs: number[] = []
+  let begun = 0
+  const client = async (number: number) => {
+    while (begun < requests) {
+      begun += 1
+      const started = performance.now()
+      await call(number, begun)
+      latenciesMs.push(performance.now() - started)
+    }
+  }
+  const taken = () => Promise.all([processorMs(pids.server), processorMs(pids.database)])
+  const [server, database] = await taken()
+  const started = performance.now()
+  await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
+  const seconds = (performance.now() - started) / 1000
+  const [serverAfter, databaseAfter] = await taken()
+  return {
+    requestsPerSecond: requests / seconds,
+    serverMs: (serverAfter - server) / requests,
+    databaseMs: (databaseAfter - database) / requests,
+    latenciesMs,
+  }
+}
+
+async function contest(side: Side, contenders: number): Promise<Contest> {
+  const code = 'CONTESTED'
+  const told = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
+  const answers: Record<string, number> = {}
+  for (const answer of told) answers[answer] = (answers[answer] ?? 0) + 1
+  return { answers, rows: await side.rows(code) }
+}
+
+function numbered(prefix: string): () => string {
+  let number = 0
+  return () => {
+    number += 1
+    return `${prefix}-${number}`
+  }
+}
+
+const emptyRounds = (): Record<Operation, Measurement[]> => ({ create: [], get: [], list: [], update: [] })
