@@ -161,6 +161,14 @@ export const replacements: Replacement[] = [
     code: `export class AdaptiveRetryStrategy { ${refusal('Adaptive retry')} }`,
   },
   {
+    module: '@aws-sdk/core/dist-es/submodules/client/middleware-logger/loggerMiddleware.js',
+    why: 'No client here is given a logger; this one filters input and output of each call for it all the same.',
+    code: `
+      export const loggerMiddlewareOptions = { name: 'loggerMiddleware', step: 'initialize' }
+      export const loggerMiddleware = () => (next) => next
+      export const getLoggerPlugin = () => ({ applyToStack: () => {} })`,
+  },
+  {
     module: '@aws-sdk/core/dist-es/submodules/client/middleware-user-agent/user-agent-middleware.js',
     why: 'No service asks for the list of SDK features in the User-Agent header; a name for the logs is enough.',
     code: `

@@ -19,16 +19,29 @@ const storing = [
   'states:StartExecution',
 ]
 
+/** DynamoDB asks for more than it seems to use; AWS names these as the least. */
+const ofTables = {
+  reading: ['kms:Decrypt', 'kms:DescribeKey'],
+  writing: [
+    'kms:Encrypt',
+    'kms:ReEncryptFrom',
+    'kms:ReEncryptTo',
+    'kms:GenerateDataKey',
+    'kms:GenerateDataKeyWithoutPlaintext',
+  ],
+}
+const ofOthers = { reading: ['kms:Decrypt'], writing: ['kms:GenerateDataKey'] }
+
 /** Lets a role use the stage's own key, if there is one, as far as these actions need it and through their services. */
 export function grantKey(grantee: IGrantable, key: Key | undefined, actions: readonly string[]): void {
   if (!key) return
   for (const service of asking) {
     const needed = actions.filter((action) => action.startsWith(`${service}:`))
     if (needed.length === 0) continue
-    const stores = needed.some((action) => storing.includes(action))
+    const { reading, writing } = service === 'dynamodb' ? ofTables : ofOthers
     Grant.addToPrincipal({
       grantee,
-      actions: ['kms:Decrypt', ...(stores ? ['kms:GenerateDataKey'] : [])],
+      actions: needed.some((action) => storing.includes(action)) ? [...reading, ...writing] : reading,
       resourceArns: [key.keyArn],
       conditions: {
         StringEquals: { 'kms:ViaService': `${service}.${Stack.of(key).region}.amazonaws.com` },

@@ -63,9 +63,9 @@ ${[ours, ...peers].map(contestRow).join('\n')}
 On ${versions.processor}, with Node ${versions.node}; every server one process with NODE_ENV=production.
 
 - **This service**: the very \`handleRequest\` of AWS behind Node's HTTP server, without a gateway and without Lambda, on
-  DynamoDB Local ${versions.dynamodbLocal} in memory: SQLite in a JVM, which writes no disk; the table has no stream. It runs from
-  its sources with the whole AWS SDK, not from the trimmed bundles that go to AWS. Every request verifies an ES256 token,
-  its role and its scope, and is logged. A create with its own \`Idempotency-Key\` commits the code, the
+  DynamoDB Local ${versions.dynamodbLocal} in memory: SQLite in a JVM, which writes no disk; the table has no stream. It is
+  bundled as the functions of AWS are. Every request verifies an ES256 token, its role and its scope, and is logged. A
+  create with its own \`Idempotency-Key\` commits the code, the
   claim of its text and the idempotency record with the reply as one transaction; an update checks \`If-Match\` and commits
   the code and its audit record as one (a create leaves no audit record of its own). Each code has its entity tag.
 - **Vendure ${versions.vendure}** (\`@vendure/core\` from npm) on PostgreSQL ${versions.postgres}: promotions with a coupon code by the GraphQL Admin API,
@@ -77,7 +77,8 @@ On ${versions.processor}, with Node ${versions.node}; every server one process w
 PostgreSQL runs with its defaults, so that each of its commits reaches the disk (fsync). That is work which DynamoDB
 Local does not do, and DynamoDB itself does elsewhere: the writes compare programs, not databases. Peers are asked for no
 more fields than this service returns, and an update changes one plain field of a code that no other client changes.
-Both peers do much else that this service does not. All three are installed as released and none was tuned for this.
+On a single read the processor goes mostly to what all sides have: HTTP and the call of a database, which is a signed
+request over HTTP here and a binary protocol there. Both peers do much else that this service does not. All three are installed as released and none was tuned for this.
 `
 }
 
