@@ -17,7 +17,8 @@ export function eventsPage(asyncapi: Json): string {
 <p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.0).</p>
 <h2>Published</h2>
 <p>On the EventBridge bus of the stack; the <code>detail</code> holds <code>event_id</code>, <code>type</code>,
-<code>version</code>, <code>occurred_at</code>, <code>source</code>, <code>correlation_id</code> and <code>data</code>.</p>
+<code>version</code>, <code>occurred_at</code>, <code>source</code>, <code>correlation_id</code> and <code>data</code>. A change that is told in
+several versions is one event for each: choose by <code>detail.version</code>.</p>
 ${named('published.').map(section).join('\n')}
 <h2>Received</h2>
 <p>By <code>POST /v1/webhooks/events</code>, signed. Other types are kept and acknowledged, and change nothing.</p>

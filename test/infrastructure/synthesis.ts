@@ -36,7 +36,9 @@ export interface Synthesis {
 export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
   const asked = JSON.stringify(options)
   const name = createHash('sha256').update(`${stage} ${asked}`).digest('hex').slice(0, 16)
-  const file = join(process.env.SYNTHESES ?? '', `${name}.json`)
+  const folder = process.env.SYNTHESES
+  if (!folder) throw new Error('SYNTHESES is not set: run the tests through jest, which sets it.')
+  const file = join(folder, `${name}.json`)
   if (!existsSync(file)) {
     const program = join(import.meta.dirname, 'write-templates.ts')
     await promisify(execFile)('node', [program, stage, asked, file])

@@ -34,6 +34,8 @@ export async function startMedusa(
     NODE_ENV: 'production',
     LOG_LEVEL: 'error',
     MEDUSA_DISABLE_TELEMETRY: 'true',
+    // Its command line keeps settings of its own in the home of whoever runs it.
+    XDG_CONFIG_HOME: join(folder, '.config'),
     DATABASE_URL: `postgres://${superuser}@127.0.0.1:${databasePort}/medusa?sslmode=disable`,
     JWT_SECRET: crypto.randomUUID(),
     COOKIE_SECRET: crypto.randomUUID(),
