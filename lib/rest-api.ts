@@ -50,6 +50,8 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
       accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
   })
+  // CDK's own output tells the gateway's address, which is closed where there is a domain; BaseUrl tells the right one.
+  api.node.tryRemoveChild('Endpoint')
   if (stage.restApiId !== undefined) {
     const includeResourceTypes = ['AWS::ApiGateway::RestApi']
     Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })

@@ -66,6 +66,7 @@ describe('with a domain', () => {
     expect([mapped, to, stage].map(referenceOf)).toEqual([domainId, apiId, stageId])
     expect(path).toBeUndefined()
     expect(template.Outputs?.BaseUrl).toMatchObject({ Value: 'https://api.example.com/' })
+    expect(JSON.stringify(template.Outputs)).not.toContain('.execute-api.')
     expect(template.Outputs?.DomainTarget).toMatchObject({
       Value: { 'Fn::GetAtt': [domainId, 'RegionalDomainName'] },
     })
