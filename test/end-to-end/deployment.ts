@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { startLocalService } from '#bin/local/local-service.ts'
 import { describeService, type ServiceFile } from '#bin/local/service-file.ts'
@@ -69,7 +69,10 @@ export async function deploy(): Promise<Deployment> {
     settings,
     origin,
     token,
-    stop: () => local.stop(),
+    async stop() {
+      await local.stop()
+      await rm(dirname(settings), { recursive: true, force: true })
+    },
     async run(command, ...args) {
       const { stdout } = await promisify(execFile)(
         'node',

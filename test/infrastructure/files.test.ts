@@ -6,6 +6,7 @@ import { AwsSolutionsChecks } from 'cdk-nag'
 import { filesBucket } from '#lib/files-bucket.ts'
 import { grantUses, type Resources, type Right } from '#lib/grants.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { scratchFolder } from './scratch-folder.ts'
 import { type Resource, resourcesOf, type Template as Synthesised, synthesise } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
@@ -116,7 +117,7 @@ describe('rights', () => {
 
 /** A stack of the bucket and one function that uses it so. */
 function granting(uses: Right[]) {
-  const stack = new Stack(new App(), 'granting')
+  const stack = new Stack(new App({ outdir: scratchFolder() }), 'granting')
   const files = filesBucket(stack, stageNamed('prod'), settings)
   const handler = new LambdaFunction(stack, 'Handler', {
     runtime: Runtime.NODEJS_24_X,

@@ -1,16 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { scratchFolder } from './scratch-folder.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
 /** A stage's stack, with functions of one line, since their code does not show in a template. */
 export async function stackOfStage(stage: string, options: SynthesisOptions = {}): Promise<CommerceStack> {
-  const scratch = mkdtempSync(join(tmpdir(), 'commerce-stack-'))
-  process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
+  const scratch = scratchFolder()
   return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out') }), {
     stage: stageNamed(stage),
     settings: await settingsOf(options),

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Settings } from '#shared/settings/register.ts'
+import { synthesesFolder } from './scratch-folder.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
 /** What a template says of one resource. */
@@ -36,9 +37,7 @@ export interface Synthesis {
 export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
   const asked = JSON.stringify(options)
   const name = createHash('sha256').update(`${stage} ${asked}`).digest('hex').slice(0, 16)
-  const folder = process.env.SYNTHESES
-  if (!folder) throw new Error('SYNTHESES is not set: run the tests through jest, which sets it.')
-  const file = join(folder, `${name}.json`)
+  const file = join(synthesesFolder(), `${name}.json`)
   if (!existsSync(file)) {
     const program = join(import.meta.dirname, 'write-templates.ts')
     await promisify(execFile)('node', [program, stage, asked, file])

@@ -6,6 +6,7 @@ import { pascalCase } from '#lib/service-function.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { userPool } from '#lib/user-pool.ts'
 import { otherSettings } from '#test/support/settings.ts'
+import { scratchFolder } from './scratch-folder.ts'
 import {
   type Resource,
   referenceOf,
@@ -98,7 +99,7 @@ describe('its app client', () => {
       access: [60, 'minutes'],
       refresh: [30 * 24 * 60, 'minutes'],
     })
-    const stack = new Stack(new App(), 'other')
+    const stack = new Stack(new App({ outdir: scratchFolder() }), 'other')
     userPool(stack, stageNamed('dev'), otherSettings)
     const [[, other]] = resourcesOf(
       Template.fromStack(stack).toJSON() as Synthesised,
