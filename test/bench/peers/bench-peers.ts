@@ -30,7 +30,7 @@ async function compare(): Promise<number> {
     const ours = await startCommerceApi({ endpoint: dynamodb.endpoint, pids })
     const vendure = await startVendure(postgres, folders.vendure)
     const medusa = await startMedusa(postgres, folders.medusa)
-    const figures = await measure([ours, vendure, medusa], effort)
+    const figures = await measure([...ours, vendure, medusa], effort)
     await writeFile(page, asPage(figures, effort, await versions(folders, postgres.version)))
     console.log(`written to ${page}`)
     return 0

@@ -1,6 +1,6 @@
 /**
- * The service in a process of its own, as a peer is: HTTP on loopback in front of handleRequest. It is bundled as the
- * functions of AWS are, with their runtime and their log.
+ * The service in a process of its own, as a peer is: HTTP on loopback in front of handleRequest, or asked by a message to
+ * call that itself. It is bundled as the functions of AWS are, with their runtime and their log.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -13,6 +13,10 @@ import { endpoint as update } from '#functions/codes/update-code/handler.ts'
 import { deployedRuntime } from '#shared/platform/http/deployed-runtime.ts'
 import type { Endpoint } from '#shared/platform/http/endpoint.ts'
 import { handleRequest } from '#shared/platform/http/handle-request.ts'
+import type { HttpResponse } from '#shared/platform/http/request.ts'
+import type { LoadAsked } from './commerce-api.ts'
+import { callsBy } from './commerce-api-calls.ts'
+import { loadOf } from './load.ts'
 
 const secret = new TextEncoder().encode('a secret of this benchmark, long enough')
 const runtime = deployedRuntime({ deploymentSecret: async () => secret })
@@ -20,32 +24,56 @@ const ofAllCodes: Record<string, Endpoint | undefined> = { POST: create, GET: li
 const ofOneCode: Record<string, Endpoint | undefined> = { GET: read, PATCH: update }
 
 const server = createServer((request, response) => {
-  answer(request, response).catch((error) => response.destroy(error))
+  overHttp(request, response).catch((error) => response.destroy(error))
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
 
 process.send?.((server.address() as AddressInfo).port)
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method = 'GET', url: target = '/' } = request
+let load: ReturnType<typeof loadOf> | undefined
+process.on('message', async ({ operation, requests, clients, database, token }: LoadAsked) => {
+  load ??= loadOf({
+    name: 'this service, in-process',
+    pids: { server: [process.pid], database },
+    ...callsBy(async (_, path, { method = 'GET', headers = {}, body } = {}) => {
+      const sent = { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+      const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+      const told = await answer(method, path, lowerCase(sent), payload)
+      const given = lowerCase(told.headers)
+      return {
+        status: told.status,
+        header: (name) => given[name],
+        json: told.body === undefined ? undefined : JSON.parse(told.body),
+      }
+    }),
+  })
+  process.send?.(await load(operation, requests, clients))
+})
+
+async function overHttp(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = 'GET', url = '/' } = request
+  const body = await buffer(request)
+  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)])
+  const told = await answer(method, url, Object.fromEntries(headers), body.length > 0 ? body : undefined)
+  response.writeHead(told.status, told.headers).end(told.body)
+}
+
+async function answer(
+  method: string,
+  target: string,
+  headers: Record<string, string>,
+  body: Uint8Array | undefined,
+): Promise<HttpResponse> {
   const url = new URL(target, 'http://service')
   const [, , id] = url.pathname.split('/')
   const endpoint = (id ? ofOneCode : ofAllCodes)[method]
   if (!endpoint) throw new Error(`no route for ${method} ${target}`)
-  const body = await buffer(request)
-  const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)])
-  const told = await handleRequest(
-    [endpoint],
-    {
-      method,
-      path: url.pathname,
-      params: id ? { id } : {},
-      query: [...url.searchParams],
-      headers: Object.fromEntries(headers),
-      body: body.length > 0 ? body : undefined,
-      sourceAddress: '127.0.0.1',
-    },
-    runtime,
-  )
-  response.writeHead(told.status, told.headers).end(told.body)
+  const query = [...url.searchParams]
+  const params: Record<string, string> = id ? { id } : {}
+  const request = { method, path: url.pathname, params, query, headers, body, sourceAddress: '127.0.0.1' }
+  return handleRequest([endpoint], request, runtime)
+}
+
+function lowerCase(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

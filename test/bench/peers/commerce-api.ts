@@ -1,18 +1,40 @@
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { bundle } from '#bin/bundle.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
-import { type Ask, ask, type Reply, succeeded } from './http.ts'
+import { callsBy, type Tenant } from './commerce-api-calls.ts'
+import { ask } from './http.ts'
+import type { Measurement, Operation } from './load.ts'
 import { firstMessage, pidsOf, start } from './processes.ts'
-import { offer, pageSize, type Row, type Side } from './side.ts'
+import type { Side } from './side.ts'
 
-type Tenant = 'acme' | 'contested'
+/** What the server is asked to carry out in its own process, without HTTP. */
+export interface LoadAsked {
+  operation: Operation
+  requests: number
+  clients: number
+  database: number[]
+  token: string
+}
 
-/** This service, on a DynamoDB Local. */
-export async function startCommerceApi(database: { endpoint: string; pids: number[] }): Promise<Side> {
+/**
+ * This service, on a DynamoDB Local: called over HTTP as its peers are, and in its own process, as Lambda calls it.
+ * Each is a process of its own, on a table of its own.
+ */
+export async function startCommerceApi(database: { endpoint: string; pids: number[] }): Promise<Side[]> {
   process.env.DYNAMODB_ENDPOINT = database.endpoint
+  const file = await bundled()
+  return [await startSide(file, database, false), await startSide(file, database, true)]
+}
+
+async function startSide(
+  file: string,
+  database: { endpoint: string; pids: number[] },
+  inside: boolean,
+): Promise<Side> {
   const { tableName, items } = await startService()
-  const server = start(process.execPath, [await bundled()], {
+  const server = start(process.execPath, [file], {
     environment: {
       NODE_ENV: 'production',
       AWS_ENDPOINT_URL: database.endpoint,
@@ -26,34 +48,21 @@ export async function startCommerceApi(database: { endpoint: string; pids: numbe
   })
   const url = `http://127.0.0.1:${await firstMessage(server, 'this service')}`
   const tokens = { acme: await editorOf('acme'), contested: await editorOf('contested') }
-  const send = (tenant: Tenant, path: string, { headers, ...rest }: Ask = {}) =>
-    ask(`${url}${path}`, { ...rest, headers: { ...headers, Authorization: `Bearer ${tokens[tenant]}` } })
-  const post = (tenant: Tenant, code: string) =>
-    send(tenant, '/codes', {
-      method: 'POST',
-      headers: { 'Idempotency-Key': crypto.randomUUID() },
-      body: { code, type: `percent-${offer.percent}`, name: offer.name, expiry_at: offer.ends },
-    })
-  const rowOf = (reply: Reply): Row => ({ id: succeeded(reply).json.id, etag: reply.header('etag') })
+  const calls = callsBy((tenant, path, { headers, ...rest } = {}) =>
+    ask(`${url}${path}`, { ...rest, headers: { ...headers, Authorization: `Bearer ${tokens[tenant]}` } }),
+  )
+  const load = async (operation: Operation, requests: number, clients: number) => {
+    const measured = once(server.child, 'message')
+    const asked: LoadAsked = { operation, requests, clients, database: database.pids, token: tokens.acme }
+    server.child.send(asked)
+    const [told] = await measured
+    return told as Measurement
+  }
   return {
-    name: 'this service',
+    name: inside ? 'this service, in-process' : 'this service',
     pids: { server: pidsOf(server), database: database.pids },
-    create: async (code) => rowOf(await post('acme', code)),
-    read: async ({ id }) => succeeded(await send('acme', `/codes/${id}`)),
-    list: async () => succeeded(await send('acme', `/codes?page_size=${pageSize}`)),
-    update: async ({ id, etag }, turn) =>
-      rowOf(
-        await send('acme', `/codes/${id}`, {
-          method: 'PATCH',
-          headers: { 'If-Match': etag ?? '' },
-          body: { name: `${offer.name} ${turn}` },
-        }),
-      ),
-    // A tenant of its own, in which nobody creates anything else.
-    contend: async (code) => {
-      const { status, json } = await post('contested', code)
-      return status === 201 ? '201' : `${status} ${json?.error?.code}`
-    },
+    ...calls,
+    ...(inside && { load }),
     rows: async () => (await items('contested', 'code')).length,
   }
 }

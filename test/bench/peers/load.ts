@@ -39,17 +39,17 @@ export interface Figures {
 
 /** Measures all sides in turn: within a round each operation of one side is followed by the same of the next. */
 export async function measure(sides: Side[], effort: Effort): Promise<Figures[]> {
-  const loads = sides.map((side) => ({ side, calls: callsOf(side), rounds: emptyRounds() }))
-  for (const { side, calls } of loads) {
+  const loads = sides.map((side) => ({ side, load: side.load ?? loadOf(side), rounds: emptyRounds() }))
+  for (const { side, load } of loads) {
     console.log(`warming up ${side.name} …`)
-    for (const operation of operations) await loaded(side, calls[operation], effort.warmUp, effort.clients)
+    for (const operation of operations) await load(operation, effort.warmUp, effort.clients)
   }
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const operation of operations) {
       // Another side begins each time, so that none always follows the same one.
       const turns = [...loads.slice(round % loads.length), ...loads.slice(0, round % loads.length)]
-      for (const { side, calls, rounds } of turns) {
-        const measured = await loaded(side, calls[operation], effort.requests, effort.clients)
+      for (const { side, load, rounds } of turns) {
+        const measured = await load(operation, effort.requests, effort.clients)
         rounds[operation].push(measured)
         const rate = measured.requestsPerSecond.toFixed(0)
         console.log(`round ${round + 1}: ${side.name}, ${operation}: ${rate} requests a second`)
@@ -63,10 +63,18 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
   return figures
 }
 
+type Caller = Pick<Side, 'name' | 'create' | 'read' | 'list' | 'update'>
+
+/** What makes requests of a side, here in this process. */
+export function loadOf(side: Caller & Pick<Side, 'pids'>): NonNullable<Side['load']> {
+  const calls = callsOf(side)
+  return (operation, requests, clients) => loaded(side, calls[operation], requests, clients)
+}
+
 /** A call of an operation, made by one client: `client` is its number, `turn` that of the call. */
 type Call = (client: number, turn: number) => Promise<unknown>
 
-function callsOf(side: Side): Record<Operation, Call> {
+function callsOf(side: Caller): Record<Operation, Call> {
   const rows: Row[] = []
   const codes = numbered('BENCH')
   const rowAt = (index: number) => {
@@ -87,7 +95,12 @@ function callsOf(side: Side): Record<Operation, Call> {
   }
 }
 
-async function loaded({ pids }: Side, call: Call, requests: number, clients: number): Promise<Measurement> {
+async function loaded(
+  { pids }: Pick<Side, 'pids'>,
+  call: Call,
+  requests: number,
+  clients: number,
+): Promise<Measurement> {
   const latenciesMs: number[] = []
   let begun = 0
   const client = async (number: number) => {

@@ -14,9 +14,9 @@ export interface Versions {
 const aims: Record<string, number> = { Vendure: 2, Medusa: 3 }
 const aimed: Operation[] = ['create', 'get', 'list']
 
-/** The page that tells what was measured. @param figures this service's first, then those of its peers */
-export function asPage([ours, ...peers]: Figures[], effort: Effort, versions: Versions): string {
-  if (!ours) throw new Error('nothing was measured')
+/** The page that tells what was measured. @param figures this service's over HTTP and in-process, then those of its peers */
+export function asPage([ours, inside, ...peers]: Figures[], effort: Effort, versions: Versions): string {
+  if (!ours || !inside) throw new Error('nothing was measured')
   const names = peers.map(({ side }) => side)
   return `# Beside two commerce servers
 
@@ -31,11 +31,23 @@ requests, after a warm-up of ${effort.warmUp} requests of each operation. The cl
 
 Above 1 this service answers more. In brackets the smallest and the largest ratio of a round.
 
+### All of them over HTTP
+
 | Operation | This service | ${names.join(' | ')} | ${names.map((name) => `÷ ${name}`).join(' | ')} |
 |---|---|${peers.map(() => '---|---|').join('')}
 ${operations.map((operation) => row(operation, ours, peers)).join('\n')}
 
 ${peers.map((peer) => verdict(ours, peer)).join('\n')}
+
+### This service in-process, as Lambda calls it
+
+The ${effort.clients} clients call \`handleRequest\` in its own process; the peers have no such way, and stay behind HTTP.
+
+| Operation | This service | ${names.join(' | ')} | ${names.map((name) => `÷ ${name}`).join(' | ')} |
+|---|---|${peers.map(() => '---|---|').join('')}
+${operations.map((operation) => row(operation, inside, peers)).join('\n')}
+
+${peers.map((peer) => verdict(inside, peer)).join('\n')}
 
 ## Processor time
 
@@ -62,7 +74,7 @@ ${[ours, ...peers].map(contestRow).join('\n')}
 
 On ${versions.processor}, with Node ${versions.node}; every server one process with NODE_ENV=production.
 
-- **This service**: the very \`handleRequest\` of AWS behind Node's HTTP server, without a gateway and without Lambda, on
+- **This service**: the very \`handleRequest\` of AWS, behind Node's HTTP server or called directly, without a gateway and without Lambda, on
   DynamoDB Local ${versions.dynamodbLocal} in memory: SQLite in a JVM, which writes no disk; the table has no stream. It is
   bundled as the functions of AWS are. Every request verifies an ES256 token, its role and its scope, and is logged. A
   create with its own \`Idempotency-Key\` commits the code, the

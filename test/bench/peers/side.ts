@@ -1,3 +1,5 @@
+import type { Measurement, Operation } from './load.ts'
+
 /** A code as its side tells of it. */
 export interface Row {
   id: string
@@ -16,6 +18,8 @@ export interface Side {
   list(): Promise<unknown>
   /** Changes one field to something that it was not. */
   update(row: Row, turn: number): Promise<Row>
+  /** Where the side makes the requests itself, in its own process. */
+  load?: (operation: Operation, requests: number, clients: number) => Promise<Measurement>
   /** Tries to create a code that others try to create, and says how it was answered; never throws. */
   contend(code: string): Promise<string>
   /** How many rows of a code its database holds. */
