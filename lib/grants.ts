@@ -1,4 +1,3 @@
-import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import { Grant } from 'aws-cdk-lib/aws-iam'
@@ -7,23 +6,17 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { EmailIdentity } from 'aws-cdk-lib/aws-ses'
-import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { acknowledgeFolder, inFolder } from './bucket-folder.ts'
+import { acknowledgeRuns, machineOf, type NamedMachine, runsOf } from './import-runs.ts'
 import { grantKey } from './key-grants.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
-
-/** A state machine, with the name that its runs are known under. */
-export interface NamedMachine {
-  machine: StateMachine
-  name: string
-}
 
 /** What the functions of one deployment work on. */
 export interface Resources {
@@ -107,7 +100,7 @@ const rights = {
   },
   'imports.look': {
     actions: ['states:DescribeExecution'],
-    on: executionsOf,
+    on: (resources) => runsOf(machineOf(resources), resources.table),
   },
   // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
   'files.write': {
@@ -149,7 +142,7 @@ export function grantUses(grantee: IFunction, uses: readonly Right[], resources:
     uses.flatMap((use) => rights[use].actions),
   )
   for (const folder of foldersOf(uses)) acknowledgeFolder(grantee, folder, resources)
-  if (uses.includes('imports.look')) acknowledgeExecutions(grantee, resources)
+  if (uses.includes('imports.look')) acknowledgeRuns(grantee, machineOf(resources))
 }
 
 function receiving(name: TaskQueue) {
@@ -180,26 +173,4 @@ function foldersOf(uses: readonly Right[]): string[] {
 
 export function usesFiles(uses: readonly Right[]): boolean {
   return foldersOf(uses).length > 0
-}
-
-function machineOf({ importMachine }: Resources): NamedMachine {
-  if (!importMachine) throw new Error('a step of the workflow cannot use the workflow')
-  return importMachine
-}
-
-function executionsOf(resources: Resources): string {
-  return Stack.of(resources.table).formatArn({
-    service: 'states',
-    resource: 'execution',
-    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    resourceName: `${machineOf(resources).name}:*`,
-  })
-}
-
-function acknowledgeExecutions(handler: IFunction, resources: Resources): void {
-  Validations.of(handler.role ?? handler).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${machineOf(resources).name}:*]`,
-    reason:
-      'A run is named by its operation when it is started; it may look at the runs of this workflow only.',
-  })
 }

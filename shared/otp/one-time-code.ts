@@ -31,7 +31,7 @@ export function asCode(item: Item | undefined): CodeItem | undefined {
   return item as CodeItem | undefined
 }
 
-/** Each digit as likely as any other: of 256 bytes those from 250 on are passed over. */
+/** Each digit as likely as any other: a byte from 250 on is not used. */
 export function newDigits(count: number, randomBytes: (length: number) => Uint8Array): string {
   let digits = ''
   while (digits.length < count) {

@@ -2,31 +2,25 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { localAwsEnvironment } from '#bin/local/environment.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { fail } from '#shared/platform/errors/failure.ts'
 import { s3Files } from '#shared/platform/files/s3-files.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
-import { type LocalS3, startLocalS3 } from './local-s3.ts'
-import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 
 const megabyte = 1024 * 1024
 const partBytes = 5 * megabyte
 const as = { fileName: 'orders.csv', mediaType: 'text/csv', seconds: 60 }
-let s3: LocalS3
-let proxy: S3Proxy
+let started: S3BehindProxy
+let s3: S3BehindProxy['s3']
+let proxy: S3BehindProxy['proxy']
 
 beforeAll(async () => {
-  s3 = await startLocalS3()
-  proxy = await startS3Proxy(s3.endpoint)
-  delete process.env.AWS_PROFILE
-  Object.assign(process.env, localAwsEnvironment(proxy.endpoint))
+  started = await startS3BehindProxy()
+  ;({ s3, proxy } = started)
 }, 120_000)
 beforeEach(() => proxy.reset())
-afterAll(async () => {
-  await proxy?.stop()
-  await s3?.stop()
-})
+afterAll(() => started?.stop())
 
 const open = (milliseconds = 30_000) => s3Files(s3.bucket, startBudget(systemClock, milliseconds))
 const newKey = () => `exports/${crypto.randomUUID()}.csv`

@@ -16,6 +16,15 @@ interface Ask {
   headers?: Record<string, string>
 }
 
+/** What the tests read of refunds, lists of them and errors. */
+interface Told {
+  id: string
+  amount: number
+  status: string
+  data: Told[]
+  error: { code: string; type: string }
+}
+
 async function ask(
   method: string,
   path: string,
@@ -36,8 +45,7 @@ async function ask(
     status: response.status,
     replayed: response.headers.get('idempotent-replayed'),
     headers: response.headers,
-    // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies of every shape
-    body: (await response.json()) as any,
+    body: (await response.json()) as Told,
   }
 }
 
@@ -105,7 +113,7 @@ describe('refunds', () => {
     await refund({ charge: 'ch_2', amount: 2 })
     await refund({ charge: 'ch_1', amount: 3, account: 'acct_b' })
     const amounts = async (path: string, options?: Ask) =>
-      (await read(path, options)).body.data.map(({ amount }: { amount: number }) => amount)
+      (await read(path, options)).body.data.map(({ amount }) => amount)
     expect(await amounts('/refunds')).toEqual([1, 2, 3])
     expect(await amounts('/refunds?charge=ch_1')).toEqual([1, 3])
     expect(await amounts('/v1/refunds?charge=ch_1', { account: 'acct_b' })).toEqual([3])

@@ -80,3 +80,8 @@ export function envelope(failure: Failure, correlationId: string): ErrorEnvelope
     },
   }
 }
+
+/** Whether the same call may succeed later. */
+export function isRetryable(thrown: unknown): boolean {
+  return thrown instanceof Failure && thrown.retryable
+}

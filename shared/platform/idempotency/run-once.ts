@@ -1,10 +1,10 @@
 import type { Settings } from '../../settings/register.ts'
 import { Denial } from '../auth/denial.ts'
-import { newId } from '../clock.ts'
-import { Failure, fail } from '../errors/failure.ts'
+import { Failure, fail, isRetryable } from '../errors/failure.ts'
 import type { Intent, Reply } from '../http/reply.ts'
 import type { Change, Condition, Put, Table } from '../table/table.ts'
 import { type Committer, commit } from './commit.ts'
+import { heldBy, isNew, newLease } from './lease.ts'
 import { marking, unmarking } from './marker.ts'
 import {
   type Answer,
@@ -41,8 +41,6 @@ export interface OnceAnswer {
   status: 'stored' | 'replayed'
 }
 
-/** Longer than any request takes, so that a lease that ran out belongs to one that crashed; in milliseconds. */
-const leaseMilliseconds = 30_000
 const pollMilliseconds = 50
 
 /**
@@ -140,10 +138,6 @@ async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise
   }
 }
 
-function isRetryable(thrown: unknown): boolean {
-  return thrown instanceof Failure && thrown.retryable
-}
-
 /** Lets the next try go on at once. If this fails too, the lease runs out by itself: the first failure is what is told. */
 async function release(once: Once, unfinished: Unfinished, held: Condition): Promise<void> {
   const free = { ...newLease(once), lease_until: 0 }
@@ -163,14 +157,6 @@ async function storeFault(
   const refusal = await table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
   if (!refusal?.existing) return { answer, status: 'stored' }
   return replay(once, asRecord(refusal.existing))
-}
-
-function heldBy({ lease_id }: Lease): Condition {
-  return { matches: { state: 'pending', lease_id } }
-}
-
-function newLease({ clock }: Once): Lease {
-  return { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
 }
 
 /** Answers from the record of an earlier request, waiting for it or taking it over as the case may be. */
@@ -209,8 +195,4 @@ export async function recall(once: Once): Promise<IdempotencyRecord | undefined>
   const item = await once.table.get(once.keyed.key)
   const record = item && asRecord(item)
   return record && record.expires_at > once.clock.now() / 1000 ? record : undefined
-}
-
-function isNew(once: Once): Condition {
-  return { absentOrExpiredBy: Math.floor(once.clock.now() / 1000) }
 }

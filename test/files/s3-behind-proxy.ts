@@ -1,0 +1,25 @@
+import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { type LocalS3, startLocalS3 } from './local-s3.ts'
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
+
+export interface S3BehindProxy {
+  s3: LocalS3
+  proxy: S3Proxy
+  stop(): Promise<void>
+}
+
+/** A local S3, and before it a proxy to which the clients of this process go. */
+export async function startS3BehindProxy(): Promise<S3BehindProxy> {
+  const s3 = await startLocalS3()
+  const proxy = await startS3Proxy(s3.endpoint)
+  delete process.env.AWS_PROFILE
+  Object.assign(process.env, localAwsEnvironment(proxy.endpoint))
+  return {
+    s3,
+    proxy,
+    async stop() {
+      await proxy.stop()
+      await s3.stop()
+    },
+  }
+}
