@@ -1,9 +1,5 @@
-/**
- * Jest on native ES modules. Run it as
- * node --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js --config test/tooling/jest.config.mjs
- */
+/** Jest on native ES modules: `npm test`, or `npx jest test/orders`. The flag that Node needs for it is set in .npmrc. */
 export default {
-  rootDir: '../..',
   // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
   roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
