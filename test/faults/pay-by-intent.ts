@@ -127,8 +127,7 @@ export interface MovableClock extends Clock {
 }
 
 /** A clock that stands still but for what passes by sleeping and by `advance`; sleepers wait for real I/O only. */
-export function movableClock(): MovableClock {
-  let now = Date.now()
+export function movableClock(now = Date.now()): MovableClock {
   return {
     ...systemClock,
     now: () => now,
