@@ -6,7 +6,9 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { exportJWK, exportSPKI, SignJWT } from 'jose'
 import { poolIssuer } from '#shared/platform/auth/pool-issuer.ts'
 import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
+import { systemClock } from '#shared/platform/clock.ts'
 import { Failure } from '#shared/platform/errors/failure.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
 import { localSettings, signingKey, tokenFor } from '#test/support/settings.ts'
 
 /** The tokens of the deployment's own user pool, beside those of the settings. */
@@ -28,6 +30,7 @@ const issuer = 'https://cognito-idp.us-east-1.amazonaws.com/us-east-1_pool'
 const environment = { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: 'client-1', AWS_ENDPOINT_URL: engine }
 const verifier = tokenVerifier(localSettings, poolIssuer(environment))
 const now = Date.now()
+const budget = startBudget(systemClock, 60_000)
 beforeEach(() => {
   fetched.length = 0
 })
@@ -54,7 +57,7 @@ const sign = (forged: Forged = {}) =>
 
 async function outcome(token: string) {
   try {
-    const { sub, tenant, role } = await verifier.verify(`Bearer ${token}`, undefined, now)
+    const { sub, tenant, role } = await verifier.verify(`Bearer ${token}`, undefined, now, budget)
     return `${sub}@${tenant} ${role}`
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown

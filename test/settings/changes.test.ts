@@ -174,6 +174,11 @@ describe('callers', () => {
     expect(code(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
     expect(code(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('200')
   })
+  test('errors.expiredToken', async () => {
+    const late = { expiresInSeconds: -60 }
+    expect(code(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
+    expect(code(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('401 AUTH.invalid_credentials')
+  })
   test('auth.roleClaim', async () => {
     const claims = { nonce: 'n', amr: 'otp', 'cognito:groups': null, roles: 'Viewer' }
     expect(code(await read(other, { claims }, nonce))).toBe('403 AUTHZ.role.denied')

@@ -50,7 +50,8 @@ export interface Service {
   /** All items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
-  runtime: Runtime
+  /** Its secrets are known, so that no budget is needed to read them. */
+  runtime: Runtime & { derivedKey(purpose: string): Promise<Uint8Array> }
 }
 
 export interface ServiceOptions {
@@ -84,7 +85,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     worked: () => {},
   }
   const store = memoryFiles()
-  const runtime: Runtime = {
+  const runtime: Service['runtime'] = {
     settings,
     clock,
     log,

@@ -21,7 +21,7 @@ export const handler = queueConsumer('password_resets', 'RESET_NOT_SENT', async 
     budget,
     settings,
     provider: cognitoProvider(USER_POOL_CLIENT_ID, settings),
-    key: deriveKey(await deploymentSecret(SECRET_ARN), sealing),
+    key: deriveKey(await deploymentSecret(SECRET_ARN, { settings, clock: systemClock, budget }), sealing),
     now: systemClock.now(),
   })
 })

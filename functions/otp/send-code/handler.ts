@@ -18,16 +18,15 @@ export const handler = queueConsumer('mail', 'MAIL_NOT_SENT', async (messageId) 
   const { TABLE_NAME: tableName = '', SECRET_ARN: secretArn = '' } = process.env
   once ??= onceForId('mail', tableName)
   const sendOnce = once
+  const settings = deployedSettings()
+  const clock = systemClock
+  const budget = startBudget(clock, budgetMilliseconds)
+  const reading = { settings, clock, budget }
   await sendCode(messageId, {
-    table: dynamodbTable(
-      dynamodbClient(),
-      tableName,
-      systemClock,
-      startBudget(systemClock, budgetMilliseconds),
-    ),
-    clock: systemClock,
-    settings: deployedSettings(),
-    derivedKey: async (purpose) => deriveKey(await deploymentSecret(secretArn), purpose),
+    table: dynamodbTable(dynamodbClient(), tableName, clock, budget),
+    clock,
+    settings,
+    derivedKey: async (purpose) => deriveKey(await deploymentSecret(secretArn, reading), purpose),
     send: (id, mail) => sendOnce(id, () => sendMail(mail)),
   })
 })

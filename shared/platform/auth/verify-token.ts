@@ -1,22 +1,16 @@
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  decodeJwt,
-  errors,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-} from 'jose'
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Settings } from '../../settings/register.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { ErrorCode } from '../errors/catalogue.ts'
 import { type Failure, fail } from '../errors/failure.ts'
+import type { Budget } from '../limits/budget.ts'
 import { type Caller, highestRole } from './caller.ts'
+import { keySetOf } from './key-set.ts'
 import { tenantPattern } from './tenant.ts'
 
 /** Longer than any honest token; checked before anything is parsed, in characters. */
 const longestHeader = 8192
 const longestSubject = 255
-const restMilliseconds = 5000
 
 type Issuer = Settings['auth.issuers'][number]
 
@@ -25,26 +19,39 @@ export interface TokenVerifier {
    * @param authorization the Authorization header
    * @param nonce what the client says it chose at login, from the header of the settings
    * @param now milliseconds since 1970
-   * @throws AUTH.token.expired, AUTH.invalid_credentials, DEPENDENCY.unavailable when a key set is out of reach
+   * @param budget bounds the wait for the key set of the issuer
+   * @throws AUTH.*, DEPENDENCY.* when the keys of the issuer cannot be loaded
    */
-  verify(authorization: string | undefined, nonce: string | undefined, now: number): Promise<Caller>
+  verify(
+    authorization: string | undefined,
+    nonce: string | undefined,
+    now: number,
+    budget: Budget,
+  ): Promise<Caller>
 }
 
 /**
  * Verifies bearer tokens (contract, 'Authentication').
  * @param more issuers beside those of the settings
  */
-export function tokenVerifier(settings: Settings, more: readonly Issuer[] = []): TokenVerifier {
+export function tokenVerifier(
+  settings: Settings,
+  more: readonly Issuer[] = [],
+  clock: Pick<Clock, 'now'> = systemClock,
+): TokenVerifier {
   const issuers = new Map(
-    [...settings['auth.issuers'], ...more].map((issuer) => [issuer.issuer, { issuer, keys: keySet(issuer) }]),
+    [...settings['auth.issuers'], ...more].map((issuer) => [
+      issuer.issuer,
+      { issuer, keys: keySetOf(issuer.keys, clock) },
+    ]),
   )
   const tolerance = settings['auth.clockToleranceSeconds']
 
-  async function claimsOf(token: string, now: number): Promise<JWTPayload> {
+  async function claimsOf(token: string, now: number, budget: Budget): Promise<JWTPayload> {
     // The issuer is read before the signature is checked, only to choose the keys that check it.
     const known = issuers.get(String(decodeJwt(token).iss))
     if (!known) throw invalidToken()
-    const { payload } = await jwtVerify(token, known.keys, {
+    const { payload } = await jwtVerify(token, (header, jws) => known.keys(header, jws, budget), {
       issuer: known.issuer.issuer,
       audience: known.issuer.audience,
       algorithms: known.issuer.algorithms,
@@ -65,44 +72,16 @@ export function tokenVerifier(settings: Settings, more: readonly Issuer[] = []):
   }
 
   return {
-    async verify(authorization, nonce, now) {
+    async verify(authorization, nonce, now, budget) {
       const token = bearerToken(authorization)
       try {
-        const claims = await claimsOf(token, now)
+        const claims = await claimsOf(token, now, budget)
         checkNonce(claims.nonce, nonce)
         return callerOf(claims, settings)
       } catch (thrown) {
-        throw refusalOf(thrown)
+        throw refusalOf(thrown, settings['errors.expiredToken'])
       }
     },
-  }
-}
-
-function keySet({ keys }: Issuer): JWTVerifyGetKey {
-  // The remote set is cached, and an unknown kid refreshes it at most once in the cool-down.
-  if ('jwks_uri' in keys) {
-    const remote = createRemoteJWKSet(new URL(keys.jwks_uri), {
-      timeoutDuration: 2000,
-      cooldownDuration: 30_000,
-    })
-    return restingAfterFailure(remote)
-  }
-  return createLocalJWKSet(keys as unknown as JSONWebKeySet)
-}
-
-/** A key set that cannot be had is not asked for again at once, or anybody's tokens would make a flood of requests. */
-function restingAfterFailure(keys: JWTVerifyGetKey): JWTVerifyGetKey {
-  let failed: { at: number; thrown: unknown } | undefined
-  return async (header, token) => {
-    if (failed && performance.now() - failed.at < restMilliseconds) throw failed.thrown
-    try {
-      const key = await keys(header, token)
-      failed = undefined
-      return key
-    } catch (thrown) {
-      if (!(thrown instanceof errors.JWKSNoMatchingKey)) failed = { at: performance.now(), thrown }
-      throw thrown
-    }
   }
 }
 
@@ -134,22 +113,12 @@ function invalidToken(): Failure {
   return challenge('AUTH.invalid_credentials', 'the token is not valid')
 }
 
-function challenge(code: 'AUTH.invalid_credentials' | 'AUTH.token.expired', description: string): Failure {
+function challenge(code: ErrorCode, description: string): Failure {
   const hint = `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`
   return fail(code, { headers: { 'WWW-Authenticate': hint } })
 }
 
-function refusalOf(thrown: unknown): unknown {
-  if (thrown instanceof errors.JWTExpired) return challenge('AUTH.token.expired', 'the token has expired')
-  if (thrown instanceof errors.JWKSTimeout) return fail('DEPENDENCY.unavailable', { cause: thrown })
-  // A key set that answers with an error is the issuer's fault, not the caller's.
-  if (thrown instanceof errors.JOSEError && thrown.code === 'ERR_JOSE_GENERIC') {
-    return fail('DEPENDENCY.unavailable', { cause: thrown })
-  }
-  if (thrown instanceof errors.JWKSInvalid) return fail('DEPENDENCY.unavailable', { cause: thrown })
-  if (thrown instanceof errors.JOSEError) return invalidToken()
-  if (thrown instanceof TypeError && thrown.message === 'fetch failed') {
-    return fail('DEPENDENCY.unavailable', { cause: thrown })
-  }
-  return thrown
+function refusalOf(thrown: unknown, expired: ErrorCode): unknown {
+  if (thrown instanceof errors.JWTExpired) return challenge(expired, 'the token has expired')
+  return thrown instanceof errors.JOSEError ? invalidToken() : thrown
 }

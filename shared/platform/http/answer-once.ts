@@ -89,13 +89,13 @@ function placeOf(route: Route, settings: Settings): string {
  * digits, gives it away to whoever tries them all: where the route says so, it is keyed.
  */
 async function payloadHashOf(passage: Passage, checked: Checked<unknown>): Promise<string> {
-  const { settings, runtime } = passage
+  const { settings, runtime, budget } = passage
   const { route } = passage.endpoint
   const { scope, params, query, headers, ifMatch, reason, body } = checked
   const named = route.payloadHeaders?.(settings).map((name) => headers[name.toLowerCase()] ?? null) ?? []
   const given = [ifMatch ?? null, reason ?? null, named, body ?? null]
   const hash = fingerprint([route.operation, scope.tenant, params, query, ...given])
-  return route.confidential ? keyedHash(await runtime.derivedKey('payloads v1'), hash) : hash
+  return route.confidential ? keyedHash(await runtime.derivedKey('payloads v1', budget), hash) : hash
 }
 
 /** A subject is unique to its issuer only. */

@@ -20,7 +20,7 @@ export async function checkRate(passage: Passage, tenant: string): Promise<void>
  * @throws RATE_LIMIT.exceeded
  */
 export async function checkThrottle(passage: Passage, body: unknown): Promise<void> {
-  const { endpoint, request, runtime, settings, table, clock } = passage
+  const { endpoint, request, runtime, settings, table, clock, budget } = passage
   const { operation, throttle } = endpoint.route
   if (!throttle) return
   const { by, ...limit } = throttle(settings)
@@ -28,6 +28,6 @@ export async function checkThrottle(passage: Passage, body: unknown): Promise<vo
   const named = by.map((one) =>
     String(one === 'source' ? request.sourceAddress : fields[one.slice('body.'.length)]),
   )
-  const subject = [operation, keyedHash(await runtime.derivedKey('throttles v1'), ...named)]
+  const subject = [operation, keyedHash(await runtime.derivedKey('throttles v1', budget), ...named)]
   await countRequest(subject, limit, table, clock)
 }

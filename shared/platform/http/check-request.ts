@@ -7,6 +7,7 @@ import { verifyApiKey } from '../auth/verify-api-key.ts'
 import { verifySession } from '../auth/verify-session.ts'
 import { verifySignature } from '../auth/verify-signature.ts'
 import { fail, failField } from '../errors/failure.ts'
+import type { Budget } from '../limits/budget.ts'
 import { parseListQuery } from '../listing/list-query.ts'
 import type { Table } from '../table/table.ts'
 import type { Checked } from './endpoint.ts'
@@ -36,10 +37,11 @@ export async function authenticate(
   route: Route,
   { tokens, secret, settings, clock }: Pick<Runtime, 'tokens' | 'secret' | 'settings' | 'clock'>,
   table: Table,
+  budget: Budget,
 ): Promise<Caller | undefined> {
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
-    verifySignature(request, await secret('webhooks'), settings, clock.now())
+    verifySignature(request, await secret('webhooks', budget), settings, clock.now())
     return undefined
   }
   const { headers } = request
@@ -50,7 +52,7 @@ export async function authenticate(
     if (session) return verifySession(request, table, settings, clock.now())
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
-  return tokens.verify(headers.authorization, nonce, clock.now())
+  return tokens.verify(headers.authorization, nonce, clock.now(), budget)
 }
 
 /** What the caller may touch: their tenant, or the one that the request names. @throws AUTHZ.*, POLICY.* */

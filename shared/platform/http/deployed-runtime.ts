@@ -1,12 +1,13 @@
 import { poolIssuer } from '../auth/pool-issuer.ts'
 import { tokenVerifier } from '../auth/verify-token.ts'
 import { systemClock } from '../clock.ts'
-import { fail } from '../errors/failure.ts'
+import { Failure, fail } from '../errors/failure.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { Budget } from '../limits/budget.ts'
 import { cursorSeal } from '../listing/cursor.ts'
 import { powertoolsLog } from '../logging/log.ts'
 import { deriveKey } from '../secrets/derived-key.ts'
+import type { SecretRead } from '../secrets/secret.ts'
 import { deployedSettings } from '../settings/deployed.ts'
 import { dynamodbClient } from '../table/dynamodb-client.ts'
 import { dynamodbTable } from '../table/dynamodb-table.ts'
@@ -14,19 +15,21 @@ import type { Runtime } from './passage.ts'
 
 /** How a secret is read, where an endpoint needs one: passed in, so that the others do not carry its client. */
 export interface RuntimeOptions {
-  deploymentSecret?: (arn: string) => Promise<Uint8Array>
-  secret?: (arn: string) => Promise<string>
+  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
+  secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
 }
 
 /** Everything here is made at its first use: a function that does not list never asks for the secret. */
-export function deployedRuntime({ deploymentSecret, secret, files }: RuntimeOptions): Runtime {
-  const settings = deployedSettings()
+export function deployedRuntime(
+  { deploymentSecret, secret, files }: RuntimeOptions,
+  settings = deployedSettings(),
+): Runtime {
   const clock = systemClock
   let tokens: Runtime['tokens'] | undefined
-  const ownSecret = async () => {
+  const ownSecret = async (budget: Budget) => {
     if (!deploymentSecret) throw new Error('this function was not given the deployment secret')
-    return deploymentSecret(environment('SECRET_ARN')).catch(unavailable)
+    return deploymentSecret(environment('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
   }
   return {
     settings,
@@ -43,17 +46,18 @@ export function deployedRuntime({ deploymentSecret, secret, files }: RuntimeOpti
       if (!files) throw new Error('this function was not given the files')
       return files(environment('FILES_BUCKET'), budget)
     },
-    secret: (name) => {
+    secret: (name, budget) => {
       if (!secret) throw new Error(`this function was not given the secret ${name}`)
-      return secret(environment(`${name.toUpperCase()}_SECRET_ARN`)).catch(unavailable)
+      const arn = environment(`${name.toUpperCase()}_SECRET_ARN`)
+      return secret(arn, { settings, clock, budget }).catch(unavailable)
     },
-    cursorSeal: async () => cursorSeal(await ownSecret(), clock.randomBytes),
-    derivedKey: async (purpose) => deriveKey(await ownSecret(), purpose),
+    cursorSeal: async (budget) => cursorSeal(await ownSecret(budget), clock.randomBytes),
+    derivedKey: async (purpose, budget) => deriveKey(await ownSecret(budget), purpose),
   }
 }
 
 function unavailable(cause: unknown): never {
-  throw fail('DEPENDENCY.unavailable', { cause })
+  throw cause instanceof Failure ? cause : fail('DEPENDENCY.unavailable', { cause })
 }
 
 function environment(name: string): string {

@@ -145,7 +145,7 @@ async function decide(passage: Passage): Promise<Answer> {
   const { endpoint, request, runtime, settings } = passage
   const { route } = endpoint
   checkBodySize(request, route, settings)
-  passage.caller = await authenticate(request, route, runtime, passage.table)
+  passage.caller = await authenticate(request, route, runtime, passage.table, passage.budget)
   checkCsrf(request, passage.caller, settings)
   const scope = scopeOf(request, route, passage.caller, settings)
   await checkRate(passage, scope.tenant)

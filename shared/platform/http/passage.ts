@@ -21,11 +21,11 @@ export interface Runtime {
   tokens: TokenVerifier
   openTable(budget: Budget): Table
   openFiles(budget: Budget): FileStore
-  secret(name: SecretName): Promise<string>
+  secret(name: SecretName, budget: Budget): Promise<string>
   /** Made at its first use, as it needs the deployment's secret. */
-  cursorSeal(): Promise<CursorSeal>
+  cursorSeal(budget: Budget): Promise<CursorSeal>
   /** The key of this deployment for one purpose. */
-  derivedKey(purpose: string): Promise<Uint8Array>
+  derivedKey(purpose: string, budget: Budget): Promise<Uint8Array>
 }
 
 /** One request on its way: what is known so far, for whoever answers it. */
@@ -54,10 +54,10 @@ export function contextOf(passage: Passage): Context {
     now: () => clock.now(),
     newId: () => newId(clock),
     sleep: (milliseconds) => clock.sleep(milliseconds),
-    cursorSeal: () => runtime.cursorSeal(),
-    derivedKey: (purpose) => runtime.derivedKey(purpose),
+    cursorSeal: () => runtime.cursorSeal(budget),
+    derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
     files: () => runtime.openFiles(budget),
-    secret: (name) => runtime.secret(name),
+    secret: (name) => runtime.secret(name, budget),
     notice: (code, error, fault) => runtime.log.noticed({ code, error, fault, operation, correlation }),
     clock,
     budget,

@@ -1,29 +1,45 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import type { Settings } from '../../settings/register.ts'
+import { type CachedLoad, cachedLoad } from '../cache/cached-load.ts'
+import type { Clock } from '../clock.ts'
+import type { Budget } from '../limits/budget.ts'
 
 /** The secrets that the service shares with others: the key of the payment provider, those that sign webhooks. */
 export type SecretName = 'payments' | 'webhooks'
 
-const secrets = new Map<string, Promise<string>>()
-
-/** Reads a secret, once a process. */
-export function readSecret(arn: string): Promise<string> {
-  const known = secrets.get(arn)
-  if (known) return known
-  const reading = read(arn).catch((thrown) => {
-    // A read that failed must not fail every later request too.
-    secrets.delete(arn)
-    throw thrown
-  })
-  secrets.set(arn, reading)
-  return reading
+/** What a read of a secret depends on. */
+export interface SecretRead {
+  settings: Settings
+  clock: Clock
+  budget: Budget
 }
 
-async function read(arn: string): Promise<string> {
+const deadlineMilliseconds = 4000
+const secrets = new Map<string, CachedLoad<string>>()
+
+/**
+ * Returns a secret that is at most as old as the setting secrets.maxAgeSeconds. It is read again after four fifths of
+ * that age, and the known secret stays valid for the last fifth if the read fails.
+ */
+export function readSecret(arn: string, { settings, clock, budget }: SecretRead): Promise<string> {
+  const known = secrets.get(arn)
+  if (known) return known.get(budget)
+  const maxAge = settings['secrets.maxAgeSeconds'] * 1000
+  const refreshAfter = maxAge * 0.8
+  const times = { deadline: deadlineMilliseconds, refreshAfter, maxAge, pauseAfterFailure: 1000 }
+  const secret = cachedLoad((signal) => read(arn, signal), times, clock)
+  secrets.set(arn, secret)
+  return secret.get(budget)
+}
+
+async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
   const client = new SecretsManagerClient({
     maxAttempts: 2,
     requestHandler: { connectionTimeout: 1000, requestTimeout: 2000, throwOnRequestTimeout: true },
   })
-  const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }))
+  const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }), {
+    abortSignal,
+  })
   if (!text) throw new Error('the secret is empty')
   return text
 }

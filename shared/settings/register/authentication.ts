@@ -102,6 +102,13 @@ export const authentication = {
     precedent: 'OWASP CSRF: HMAC-signed double submit',
     schema: v.strictObject({ header: headerName, status: v.picklist([403, 419]) }),
   }),
+  'secrets.maxAgeSeconds': setting({
+    open: 'how long a process trusts a secret that it has read, in seconds',
+    contract: 'Authentication',
+    feature: 'platform',
+    precedent: 'the AWS extension for parameters and secrets: 300',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400)),
+  }),
   'auth.publicTenant': setting({
     open: 'the tenant of callers that no token names',
     contract: 'Authentication',

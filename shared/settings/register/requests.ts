@@ -104,6 +104,13 @@ export const requests = {
     precedent: "the contract's canonical form",
     schema: v.picklist(['fields', 'fields_and_errors']),
   }),
+  'errors.expiredToken': setting({
+    open: 'the error code of an expired token',
+    contract: 'Authentication',
+    feature: 'platform',
+    precedent: 'RFC 6750 3.1: one code for all invalid tokens',
+    schema: v.picklist(['AUTH.token.expired', 'AUTH.invalid_credentials']),
+  }),
   'health.body': setting({
     open: 'the body of GET /health',
     contract: 'GET /health',

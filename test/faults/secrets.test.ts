@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/clock.ts'
+import { deployedRuntime } from '#shared/platform/http/deployed-runtime.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import { readSecret } from '#shared/platform/secrets/secret.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+
+/** Secrets Manager, as far as a read of a secret goes. */
+let value = 'first'
+let fault: 'denied' | 'silent' | undefined
+let reads = 0
+const manager = createServer((_, response) => {
+  reads += 1
+  if (fault === 'silent') return
+  const [status, body] =
+    fault === 'denied' ? [400, { __type: 'AccessDeniedException' }] : [200, { SecretString: value }]
+  response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
+})
+manager.listen(0, '127.0.0.1')
+await once(manager, 'listening')
+process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = `http://127.0.0.1:${(manager.address() as AddressInfo).port}`
+process.env.AWS_REGION = 'us-east-1'
+process.env.AWS_ACCESS_KEY_ID = 'test'
+process.env.AWS_SECRET_ACCESS_KEY = 'test'
+afterAll(() => {
+  manager.closeAllConnections()
+  return new Promise((done) => manager.close(done))
+})
+
+let now = Date.now()
+const clock = { ...systemClock, now: () => now }
+const budgetOf = (milliseconds: number) => startBudget(systemClock, milliseconds)
+
+let arn = ''
+beforeEach(() => {
+  arn = crypto.randomUUID()
+  value = 'first'
+  fault = undefined
+  reads = 0
+})
+const read = (settings = localSettings, milliseconds = 10_000) =>
+  readSecret(arn, { settings, clock, budget: budgetOf(milliseconds) })
+
+describe('a secret', () => {
+  test('is read once for many requests', async () => {
+    for (let n = 0; n < 5; n += 1) await read()
+    expect(reads).toBe(1)
+  })
+
+  test('that was changed is trusted no longer than secrets.maxAgeSeconds', async () => {
+    await read()
+    value = 'second'
+    now += 300_000
+    expect(await read()).toBe('second')
+  })
+
+  test('is trusted as long as secrets.maxAgeSeconds of another deployment says', async () => {
+    await read(otherSettings)
+    value = 'second'
+    now += 60_000
+    expect(await read(otherSettings)).toBe('second')
+  })
+
+  test('stays valid for the rest of its age if it cannot be read again', async () => {
+    await read()
+    fault = 'denied'
+    now += 299_000
+    expect(await read()).toBe('first')
+  })
+
+  test('is not used beyond its age if it cannot be read again', async () => {
+    await read()
+    fault = 'denied'
+    now += 300_000
+    await expect(read()).rejects.toThrow()
+  })
+
+  test('is read once in a second while that fails', async () => {
+    await read()
+    fault = 'denied'
+    now += 250_000
+    for (let n = 0; n < 5; n += 1) await read()
+    expect(reads).toBe(2)
+  })
+})
+
+describe('while Secrets Manager does not answer', () => {
+  test('a request waits no longer than its budget', async () => {
+    fault = 'silent'
+    await expect(read(localSettings, 50)).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+  })
+
+  test('a request without time leaves no failure to others', async () => {
+    fault = 'silent'
+    await read(localSettings, 50).catch(() => undefined)
+    fault = undefined
+    expect(await read()).toBe('first')
+  })
+
+  test('the timeout of a function that reads it is not reported as another failure', async () => {
+    fault = 'silent'
+    process.env.WEBHOOKS_SECRET_ARN = arn
+    const { secret } = deployedRuntime({ secret: readSecret }, localSettings)
+    await expect(secret('webhooks', budgetOf(50))).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+  })
+})

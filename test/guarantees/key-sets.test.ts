@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { type TokenVerifier, tokenVerifier } from '#shared/platform/auth/verify-token.ts'
+import { systemClock } from '#shared/platform/clock.ts'
+import { Failure } from '#shared/platform/errors/failure.ts'
+import { startBudget } from '#shared/platform/limits/budget.ts'
+import {
+  type IssuerKey,
+  issuerKey,
+  type KeySetHost,
+  startKeySetHost,
+  tokenBy,
+} from '#test/support/key-set-host.ts'
+
+/** An issuer with several keys, as Cognito and others publish them: rotation, outages and attacks. */
+
+const [first, second, third, forged] = await Promise.all(
+  ['first', 'second', 'third', 'forged'].map(issuerKey),
+)
+if (!first || !second || !third || !forged) throw new Error('no keys')
+
+let now = Date.now()
+const clock = { now: () => now }
+const seconds = 1000
+const minutes = 60 * seconds
+
+let host: KeySetHost
+let verifier: TokenVerifier
+beforeEach(async () => {
+  host = await startKeySetHost(first, second)
+  verifier = tokenVerifier(host.settings, [], clock)
+})
+afterEach(() => {
+  host.server.closeAllConnections()
+  return new Promise((done) => host.server.close(done))
+})
+
+interface Sent {
+  kid?: string
+  /** X-Request-Timeout. */
+  milliseconds?: number
+}
+
+/** The code of the answer to a token that a key signed, or 'accepted'. */
+async function outcome(by: IssuerKey, { milliseconds = 10_000, ...header }: Sent = {}): Promise<string> {
+  const token = await tokenBy(by, now, 'kid' in header ? header : undefined)
+  const budget = startBudget(systemClock, milliseconds)
+  try {
+    await verifier.verify(`Bearer ${token}`, undefined, now, budget)
+    return 'accepted'
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown
+    return thrown.code
+  }
+}
+const withoutKid = { kid: undefined as never }
+const refused = 'AUTH.invalid_credentials'
+const unavailable = 'DEPENDENCY.unavailable'
+
+describe('a set of two keys', () => {
+  test('verifies tokens of both', async () => {
+    expect([await outcome(first), await outcome(second)]).toEqual(['accepted', 'accepted'])
+  })
+
+  test('is fetched once for requests that arrive together', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => outcome(first)))
+    expect(host.fetched).toBe(1)
+  })
+
+  test('refuses a token without kid, even one of its own keys', async () => {
+    expect(await outcome(first, withoutKid)).toBe(refused)
+  })
+
+  test('accepts valid tokens after a token without kid', async () => {
+    await outcome(forged, withoutKid)
+    expect(await outcome(first)).toBe('accepted')
+  })
+
+  test.each(['first', 'x'.repeat(4000), '__proto__', ''])('refuses a forged token of kid %j', async (kid) => {
+    await outcome(first)
+    expect(await outcome(forged, { kid })).toBe(refused)
+  })
+
+  test('is fetched once again for a flood of unknown keys', async () => {
+    await outcome(first)
+    now += 1 * minutes
+    for (let n = 0; n < 20; n += 1) await outcome(forged, { kid: `unknown-${n}` })
+    expect(host.fetched).toBe(2)
+  })
+})
+
+test('a set of one key verifies a token without kid', async () => {
+  host.keys = [first.jwk]
+  expect(await outcome(first, withoutKid)).toBe('accepted')
+})
+
+test('a set without keys refuses every token', async () => {
+  host.keys = []
+  expect(await outcome(first)).toBe(refused)
+})
+
+describe('after a rotation', () => {
+  beforeEach(async () => {
+    await outcome(first)
+    host.keys = [second.jwk, third.jwk]
+  })
+
+  test('a token of the new key is accepted half a minute later', async () => {
+    now += 31 * seconds
+    expect(await outcome(third)).toBe('accepted')
+  })
+
+  test('the remaining key verifies without another fetch', async () => {
+    expect([await outcome(second), host.fetched]).toEqual(['accepted', 1])
+  })
+
+  test('a token of the withdrawn key is refused ten minutes later', async () => {
+    now += 10 * minutes
+    expect(await outcome(first)).toBe(refused)
+  })
+})
+
+const faults = {
+  'answers 500': { status: 500, body: '{}' },
+  redirects: { status: 302, body: '' },
+  'sends no JSON': { status: 200, body: '<html>' },
+  'sends no key set': { status: 200, body: '{"nokeys":1}' },
+}
+
+describe.each(Object.entries(faults))('while the issuer %s', (_, fault) => {
+  test('a process without keys is unavailable', async () => {
+    host.fault = fault
+    expect(await outcome(first)).toBe(unavailable)
+  })
+
+  test('a process without keys fetches once for many tokens', async () => {
+    host.fault = fault
+    for (let n = 0; n < 5; n += 1) await outcome(first)
+    expect(host.fetched).toBe(1)
+  })
+
+  test('known keys verify after an unknown key', async () => {
+    await outcome(first)
+    host.fault = fault
+    now += 1 * minutes
+    await outcome(forged)
+    expect(await outcome(first)).toBe('accepted')
+  })
+
+  test('a token of an unknown key is not refused, as the key may be new', async () => {
+    await outcome(first)
+    host.fault = fault
+    now += 1 * minutes
+    expect(await outcome(third)).toBe(unavailable)
+  })
+
+  test('known keys verify for an hour', async () => {
+    await outcome(first)
+    host.fault = fault
+    now += 59 * minutes
+    expect(await outcome(first)).toBe('accepted')
+  })
+
+  test('known keys verify no longer than an hour', async () => {
+    await outcome(first)
+    host.fault = fault
+    now += 60 * minutes
+    expect(await outcome(first)).toBe(unavailable)
+  })
+
+  test('an old set is fetched once in five seconds', async () => {
+    await outcome(first)
+    host.fault = fault
+    now += 30 * minutes
+    for (let n = 0; n < 5; n += 1) await outcome(first)
+    expect(host.fetched).toBe(2)
+  })
+})
+
+test('an issuer that is back is asked after five seconds', async () => {
+  host.fault = faults['answers 500']
+  await outcome(first)
+  host.fault = undefined as never
+  now += 5 * seconds
+  expect(await outcome(first)).toBe('accepted')
+})
+
+test('a set whose key cannot be read is the fault of the issuer', async () => {
+  host.keys = [{ ...first.jwk, x: 'AA' }]
+  expect(await outcome(first)).toBe(unavailable)
+})
+
+describe('while the issuer does not answer', () => {
+  test('a request waits no longer than its budget', async () => {
+    host.silent = true
+    expect(await outcome(first, { milliseconds: 50 })).toBe('DEPENDENCY.timeout')
+  })
+
+  test('a request waits two seconds at most', async () => {
+    host.silent = true
+    const startedAt = performance.now()
+    expect(await outcome(first)).toBe(unavailable)
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+  })
+
+  test('a request without time leaves no failure to others', async () => {
+    host.silent = true
+    await outcome(forged, { milliseconds: 50 })
+    host.silent = false
+    expect(await outcome(first)).toBe('accepted')
+  })
+
+  test('a request without time does not end the load of others', async () => {
+    host.silent = true
+    const long = outcome(first)
+    await outcome(first, { milliseconds: 50 })
+    expect(await long).toBe(unavailable)
+  })
+
+  test('a request with little time uses the known keys', async () => {
+    await outcome(first)
+    host.silent = true
+    now += 30 * minutes
+    expect(await outcome(first, { milliseconds: 500 })).toBe('accepted')
+  })
+})

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import type { Settings } from '#shared/settings/register.ts'
+import { localSettings } from './settings.ts'
+
+/** A key pair of an issuer. */
+export interface IssuerKey {
+  jwk: JWK
+  privateKey: CryptoKey
+}
+
+export async function issuerKey(kid: string): Promise<IssuerKey> {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  return { jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }, privateKey }
+}
+
+/** An issuer that publishes its keys on loopback, and fails as a test wants. */
+export interface KeySetHost {
+  settings: Settings
+  fetched: number
+  keys: JWK[]
+  /** Whatever it answers instead of its keys. */
+  fault?: { status: number; body: string }
+  /** It accepts requests and does not answer. */
+  silent: boolean
+  server: Server
+}
+
+export async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost> {
+  const server = createServer((_, response) => {
+    host.fetched += 1
+    if (host.silent) return
+    const { status, body } = host.fault ?? { status: 200, body: JSON.stringify({ keys: host.keys }) }
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  // A deployment accepts https only.
+  const jwks_uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, keys: { jwks_uri } }))
+  const settings = { ...localSettings, 'auth.issuers': issuers }
+  const host: KeySetHost = { settings, fetched: 0, keys: keys.map(({ jwk }) => jwk), silent: false, server }
+  return host
+}
+
+/** A token of the issuer. @param kid undefined for a token without one */
+export async function tokenBy(
+  { jwk, privateKey }: IssuerKey,
+  now: number,
+  header: { kid?: string } = jwk.kid === undefined ? {} : { kid: jwk.kid },
+): Promise<string> {
+  const [issuer] = localSettings['auth.issuers']
+  return new SignJWT({ sub: 'u1', tenant: 'acme', roles: 'Editor' })
+    .setProtectedHeader({ alg: 'ES256', ...header })
+    .setIssuer(issuer?.issuer ?? '')
+    .setAudience(issuer?.audience ?? '')
+    .setExpirationTime(Math.floor(now / 1000) + 86_400)
+    .sign(privateKey)
+}
