@@ -1,5 +1,13 @@
-/** Runs a command: what it throws is told in a sentence, with how the command is used, and exit code 1. */
+/** Prints how a command is used and exits with code 0, if the command line asks for it with --help. */
+export function answerHelp(usage: string): void {
+  if (!process.argv.includes('--help')) return
+  console.log(usage)
+  process.exit(0)
+}
+
+/** Runs a command. Prints an error as one sentence with the usage, and sets exit code 1. */
 export async function run(usage: string, command: () => Promise<void>): Promise<void> {
+  answerHelp(usage)
   try {
     await command()
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { run } from './command.ts'
 import { descriptionChanges, told } from './compatibility/description-changes.ts'
 import { openapiFile } from './openapi.ts'
 
@@ -13,7 +14,12 @@ import { openapiFile } from './openapi.ts'
 /** The description that callers were given last. */
 export const releasedFile = join(import.meta.dirname, '../test/openapi/released.json')
 
-if (import.meta.main) {
+const usage = `usage: npm run -s compatibility
+       npm run -s release-openapi
+Compares openapi.json with the description of the last release and fails if it breaks callers of that release. The
+second command first makes openapi.json the last release.`
+
+async function main(): Promise<void> {
   if (process.argv.includes('--release')) await copyFile(openapiFile, releasedFile)
   const [released, current] = await Promise.all([releasedFile, openapiFile].map(read))
   const breaks = descriptionChanges(released, current).map(told)
@@ -26,3 +32,5 @@ if (import.meta.main) {
 async function read(file: string): Promise<unknown> {
   return JSON.parse(await readFile(file, 'utf8'))
 }
+
+if (import.meta.main) await run(usage, main)

@@ -3,6 +3,12 @@ import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
+/** The usage of a command that writes a generated file. */
+export function generatedUsage(command: string, file: string): string {
+  return `usage: npm run -s ${command} [-- --check]
+Writes ${file}. With --check it writes nothing, and fails if the file is not up to date.`
+}
+
 /** Writes a document that is made from the code; with `--check` it refuses one that is not what would be written. */
 export async function writeOrCheck(file: string, document: unknown, command: string): Promise<void> {
   await writeOrCheckText(file, `${JSON.stringify(document, null, 2)}\n`, command)

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { run } from './command.ts'
 import { issueToken } from './token.ts'
 
 const usage = `usage: npm run import -- --file customers.csv --tenant T [--url BASE_URL --token TOKEN] [--settings FILE]
@@ -130,9 +131,4 @@ async function main(): Promise<void> {
   if (!tell(await follow(service, id, query))) process.exitCode = 1
 }
 
-if (import.meta.main) {
-  main().catch((thrown: Error) => {
-    console.error(`${thrown.message}\n${usage}`)
-    process.exitCode = 1
-  })
-}
+if (import.meta.main) await run(usage, main)

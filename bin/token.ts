@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { importJWK, SignJWT } from 'jose'
+import { roles } from '#shared/platform/auth/caller.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { run } from './command.ts'
 import { developmentKey } from './development-issuer.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
 
@@ -53,6 +55,7 @@ const usage = `usage: npm run -s token -- --tenant T --role R --sub S
 async function main(): Promise<void> {
   const text = { type: 'string' } as const
   const { values } = parseArgs({
+    args: joinNegativeNumbers(process.argv.slice(2)),
     options: {
       tenant: text,
       role: text,
@@ -66,15 +69,23 @@ async function main(): Promise<void> {
   const { tenant, role, sub, scope, claims, settings } = values
   if (tenant === undefined || role === undefined || sub === undefined)
     throw new Error('tenant, role and sub are needed')
+  if (!roles.some((known) => known === role))
+    console.error(`warning: there is no role '${role}'; the roles are ${roles.join(', ')}`)
   const expiresInSeconds = Number(values['expires-in'] ?? '3600')
   if (!Number.isInteger(expiresInSeconds)) throw new Error('--expires-in takes a whole number of seconds')
   const request = { tenant, role, sub, expiresInSeconds, claims: JSON.parse(claims ?? '{}') }
   console.log(await issueToken({ ...request, ...(scope !== undefined && { scope }) }, settings))
 }
 
-if (import.meta.main) {
-  main().catch((thrown: Error) => {
-    console.error(`${thrown.message}\n${usage}`)
-    process.exitCode = 1
-  })
+/** Writes `--option -60` as `--option=-60`, because parseArgs takes the number for another option. */
+function joinNegativeNumbers(args: readonly string[]): string[] {
+  const joined: string[] = []
+  for (const arg of args) {
+    const before = joined.at(-1) ?? ''
+    if (/^-\d+$/.test(arg) && /^--[^=]+$/.test(before)) joined[joined.length - 1] = `${before}=${arg}`
+    else joined.push(arg)
+  }
+  return joined
 }
+
+if (import.meta.main) await run(usage, main)

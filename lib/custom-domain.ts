@@ -1,16 +1,9 @@
 import { CfnOutput } from 'aws-cdk-lib'
-import {
-  type CfnRestApi,
-  DomainName,
-  EndpointAccessMode,
-  EndpointType,
-  type IRestApi,
-  type RestApi,
-  SecurityPolicy,
-} from 'aws-cdk-lib/aws-apigateway'
+import { DomainName, EndpointType, type IRestApi, type RestApi } from 'aws-cdk-lib/aws-apigateway'
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import type { Construct } from 'constructs'
 import { type Stage, StageError } from './stage.ts'
+import { tlsPolicy } from './tls-policy.ts'
 
 /** The name under which a deployment is reached, and the certificate of it. */
 export interface CustomDomain {
@@ -44,24 +37,13 @@ export function customDomain(host: unknown, certificateArn: unknown, stage: Stag
   return { host, certificateArn }
 }
 
-/**
- * The contract promises TLS 1.2 or newer. Of the policies that keep to that, this has forward secrecy only, and key
- * exchanges for after quantum computers.
- */
-const tls = {
-  securityPolicy: SecurityPolicy.TLS13_1_2_PFS_PQ_2025_09,
-  endpointAccessMode: EndpointAccessMode.STRICT,
-}
-
 /** Serves the API under its own name, and under no other. */
 export function serveUnder(scope: Construct, api: RestApi, { host, certificateArn }: CustomDomain): void {
-  // Connections to the domain are made by the policy of the API, too.
-  Object.assign(api.node.defaultChild as CfnRestApi, tls)
   const domain = new DomainName(scope, 'Domain', {
     domainName: host,
     certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
     endpointType: EndpointType.REGIONAL,
-    ...tls,
+    ...tlsPolicy,
     mapping: api as IRestApi,
   })
   new CfnOutput(scope, 'DomainTarget', { value: domain.domainNameAliasDomainName })

@@ -1,6 +1,7 @@
 import { Tags, Validations } from 'aws-cdk-lib'
 import {
   AccessLogFormat,
+  type CfnRestApi,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -18,6 +19,7 @@ import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
 import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
+import { tlsPolicy } from './tls-policy.ts'
 
 export interface RestApiProps {
   stage: Stage
@@ -56,6 +58,7 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     const includeResourceTypes = ['AWS::ApiGateway::RestApi']
     Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })
   }
+  Object.assign(api.node.defaultChild as CfnRestApi, tlsPolicy)
   if (domain) serveUnder(scope, api, domain)
   keepExecutionLog(scope, api, { stage, key })
   addGatewayResponses(api, settings)

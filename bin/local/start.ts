@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { answerHelp } from '#bin/command.ts'
 import { StartFailure } from '#bin/local/failure.ts'
 import { type LocalService, startLocalService } from '#bin/local/local-service.ts'
 import { secondsSince } from '#bin/local/progress.ts'
@@ -18,6 +19,9 @@ import type { ServedSite } from '#bin/reference/serve.ts'
 
 const DEFAULT_PORT = '4566'
 const DEFAULT_SETTINGS = 'shared/settings/profiles/local.json'
+const USAGE = 'usage: npm start -- [--port N] [--settings FILE]'
+
+answerHelp(USAGE)
 
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -90,7 +94,7 @@ function readArguments(): { port: number; settings: string } {
   try {
     values = parseArgs({ options }).values
   } catch (error) {
-    throw new StartFailure(`${(error as Error).message}\nUsage: npm start -- [--port N] [--settings FILE]`)
+    throw new StartFailure(`${(error as Error).message}\n${USAGE}`)
   }
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 1024 || port > 65_535)

@@ -98,6 +98,5 @@ test('without one the API keeps the address of the gateway', () => {
   expect(resourcesOf(template, 'AWS::ApiGateway::DomainName')).toHaveLength(0)
   const [[, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
   expect(Object.keys(api.Properties)).not.toContain('DisableExecuteApiEndpoint')
-  expect(Object.keys(api.Properties)).not.toContain('SecurityPolicy')
   expect(JSON.stringify(template.Outputs?.BaseUrl?.Value)).toContain('.execute-api.')
 })

@@ -13,6 +13,7 @@ import {
 } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
+const dev = await synthesise('dev')
 const limits = settings['limits.gateway']
 
 /** Where each route stands at the gateway. */
@@ -95,6 +96,17 @@ test('the API is regional, and only the local stage pins its id', async () => {
   const local = await synthesise('local')
   const [[, pinned]] = resourcesOf(local.template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
   expect(pinned.Properties.Tags).toContainEqual({ Key: 'ms-custom-id', Value: 'c0ffee01' })
+})
+
+test.each([
+  ['dev', dev.template],
+  ['prod', template],
+])('the API of %s accepts no TLS below 1.2', (_, its) => {
+  const policies = resourcesOf(its, 'AWS::ApiGateway::RestApi').map(([, { Properties }]) => [
+    Properties.SecurityPolicy,
+    Properties.EndpointAccessMode,
+  ])
+  expect(policies).toEqual([['SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09', 'STRICT']])
 })
 
 describe('what the gateway answers itself', () => {
