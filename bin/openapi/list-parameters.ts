@@ -34,7 +34,7 @@ export function listParameters({ operation }: Route, listing: Listing, settings:
     },
     {
       ...query('q', `Text search in ${listing.search(settings).join(', ')}, whatever the case.`),
-      schema: { type: 'string', minLength: 1, maxLength: 128 },
+      schema: { type: 'string', minLength: 1, maxLength: settings['lists.maxSearchLength'] },
       'x-open-point': 'lists.searchFields',
     },
     ...['include_deleted', 'deleted'].map((name) => ({
@@ -66,7 +66,7 @@ function filters(field: string, kind: FieldKind, listing: Listing, settings: Set
     const value = schemaOfValue(field, kind, listing, settings)
     if (operator !== 'in')
       return { ...query(name, `${field} ${meanings[operator]} this value.`), schema: value }
-    const list = { type: 'array', items: value, minItems: 1, maxItems: 50 }
+    const list = { type: 'array', items: value, minItems: 1, maxItems: settings['lists.maxFilterValues'] }
     return {
       ...query(name, `${field} is one of these, separated by commas.`),
       schema: list,
@@ -90,5 +90,7 @@ function schemaOfValue(field: string, kind: FieldKind, listing: Listing, setting
   if (kind === 'date-time') return { type: 'string', format: 'date-time' }
   if (kind === 'integer')
     return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
-  return allowed ? { type: 'string', enum: allowed } : { type: 'string', minLength: 1, maxLength: 255 }
+  return allowed
+    ? { type: 'string', enum: allowed }
+    : { type: 'string', minLength: 1, maxLength: settings['lists.maxFilterLength'] }
 }

@@ -2,7 +2,28 @@ import fc from 'fast-check'
 
 /** What means something to CSV, to a spreadsheet or to the parser. */
 const telling = fc.constantFrom(
-  ...["'", '"', ',', '\r', '\n', '\t', ' ', '=', '+', '-', '@', '＝', '＠', '\ufeff', '\0', 'a', 'é', '😀'],
+  ...[
+    "'",
+    '"',
+    ',',
+    '\r',
+    '\n',
+    '\t',
+    ' ',
+    ';',
+    '|',
+    '=',
+    '+',
+    '-',
+    '@',
+    '＝',
+    '＠',
+    '\ufeff',
+    '\0',
+    'a',
+    'é',
+    '😀',
+  ],
 )
 
 /** Any Unicode text without lone surrogates, often made of what CSV may stumble over. */

@@ -136,7 +136,7 @@ describe('the expiry of a new code', () => {
     expect([answer.status, answer.json.expiry_at]).toEqual([201, utc])
   })
 
-  test.each(['2026-06-01T12:00:00', '2026-06-01', '2026-06-01 12:00:00.5'])(
+  test.each(['2026-06-01T12:00:00', '2026-06-01T12:00', '2026-06-01', '2026-06-01 12:00:00.5'])(
     '%s has no zone and is refused for that',
     async (given) => {
       const answer = await expiring(given)

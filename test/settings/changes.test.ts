@@ -150,6 +150,27 @@ describe('lists', () => {
     expect(code(await list(local, '?include_deleted=true', 'Editor'))).toBe('403 AUTHZ.filter.denied')
     expect(code(await list(other, '?include_deleted=true', 'Editor'))).toBe('200')
   })
+  test('lists.maxFilterValues', async () => {
+    const three = '?currency.in=EUR,USD,JPY'
+    expect([code(await list(local, three)), code(await list(other, three))]).toEqual([
+      '200',
+      '400 VALIDATION.filter.value_invalid',
+    ])
+  })
+  test('lists.maxFilterLength', async () => {
+    const long = `?cart_id=${'x'.repeat(65)}`
+    expect([code(await list(local, long)), code(await list(other, long))]).toEqual([
+      '200',
+      '400 VALIDATION.filter.value_invalid',
+    ])
+  })
+  test('lists.maxSearchLength', async () => {
+    const long = `?q=${'x'.repeat(41)}`
+    expect([code(await list(local, long)), code(await list(other, long))]).toEqual([
+      '200',
+      '400 VALIDATION.filter.value_invalid',
+    ])
+  })
   test('lists.readBudget', async () => {
     for (let n = 0; n < 110; n += 10)
       await Promise.all(Array.from({ length: 10 }, () => place(other, order, 'Editor', {}, 'many')))

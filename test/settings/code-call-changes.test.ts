@@ -126,7 +126,34 @@ describe('files and batches of codes', () => {
   })
 })
 
+test('codes.bulkUpdate, its bytes', async () => {
+  const outcomes = await both(async ({ send, editor }, service) =>
+    outcome(
+      await send(
+        'POST',
+        service.settings['codes.bulkUpdate'].path,
+        editor,
+        {},
+        { items: ['x'.repeat(3000)] },
+      ),
+    ),
+  )
+  expect(outcomes).toEqual(['400 VALIDATION.field.type', '413 VALIDATION.body.invalid'])
+})
+
 describe('the list of codes', () => {
+  test('codes.list', async () => {
+    const pages = await both(async ({ make, list, viewer }) => {
+      for (let n = 0; n < 20; n += 1) await make({ name: 'x'.repeat(64) })
+      const { json } = await list(viewer, { page_size: '20' })
+      return [json.data.length === 20, json.next_cursor === null]
+    })
+    expect(pages).toEqual([
+      [true, true],
+      [false, false],
+    ])
+  })
+
   test('lists.offsetPaging', async () => {
     const pages = await both(async ({ make, list, viewer }) => {
       await make()

@@ -92,6 +92,13 @@ describe('a profile', () => {
       expect(message).toContain(`  ${key}`)
   })
 
+  test('whose bulk update could not hold its largest number of items is refused', () => {
+    const tight = { ...valid['codes.bulkUpdate'], maxItems: 1000, maxBytes: 1_000_000 }
+    expect(() => readProfile({ ...valid, 'codes.bulkUpdate': tight }, 'p.json')).toThrow(
+      /codes\.bulkUpdate: maxBytes must hold maxItems/,
+    )
+  })
+
   test.each([null, [], 'text'])('that is %j is refused', (profile) => {
     expect(() => readProfile(profile, 'p.json')).toThrow(ProfileError)
   })

@@ -39,7 +39,7 @@ export const route = defineRoute({
   access: 'transfer',
   scope: 'codes:write',
   idempotency: 'accepted',
-  payloadKilobytes: 128,
+  bodyBytes: (settings) => settings['codes.bulkUpdate'].maxBytes,
   body: Body,
   example: () => ({
     items: [{ id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', if_match: '"1"', name: 'Summer sale' }],

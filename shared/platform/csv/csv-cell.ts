@@ -1,15 +1,20 @@
 /**
- * Text that a spreadsheet may run as a formula (OWASP, 'CSV Injection': = + - @ TAB CR LF, and the first four
- * in full width), or that would be such text without the apostrophes before it.
+ * Positions where a spreadsheet may begin a formula (OWASP, 'CSV Injection'): the start of the text, before = + - @, the
+ * same in full width, TAB, CR or LF; and after whatever some spreadsheets take for the end of a column or row, before
+ * the first eight. Quotes may stand before the formula, as spreadsheets drop them.
  */
-const formula = /^'*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
+const formula =
+  /^(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+/** The apostrophes at these positions. */
+const guard =
+  /^'(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])'(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
 
-/** The text with an apostrophe before it if it is a formula, or if `bareCell` would otherwise shorten it. */
+/** Returns the text with an apostrophe before each formula, and before what `bareCell` would otherwise shorten. */
 export function guardCell(text: string): string {
-  return formula.test(text) ? `'${text}` : text
+  return text.replace(formula, "'")
 }
 
-/** The text without the apostrophe that `guardCell` gave it; any other apostrophe belongs to the text. */
+/** Returns the text without the apostrophes of `guardCell`; any other apostrophe belongs to the text. */
 export function bareCell(text: string): string {
-  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
+  return text.replace(guard, '')
 }

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { ErrorCode } from '../errors/catalogue.ts'
-import { type Failure, fail } from '../errors/failure.ts'
+import { type Failure, fail, shownName } from '../errors/failure.ts'
 import { bareCell } from './csv-cell.ts'
 
 /** What a file must and may hold. Names of columns are given in lower case, without spaces around them. */
@@ -24,7 +24,6 @@ export type CsvRow =
   | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
   | { row: number; cells?: undefined; problem: CsvRowProblem }
 
-const longestShownName = 64
 const mostShownNames = 20
 
 /**
@@ -116,7 +115,7 @@ function wrongHeader(missing: string[], unknown: string[], repeated: string[]): 
 }
 
 function shown(names: string[]): string[] {
-  return names.slice(0, mostShownNames).map((name) => Array.from(name).slice(0, longestShownName).join(''))
+  return names.slice(0, mostShownNames).map(shownName)
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[], row: number): CsvRow {

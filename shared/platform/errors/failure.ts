@@ -53,7 +53,18 @@ export function fail(code: ErrorCode, options?: FailureOptions): Failure {
 
 /** A failure of one field of the request. */
 export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
-  return new Failure(code, { details: { fields: { [field]: problem } } })
+  return new Failure(code, { details: { fields: { [shownName(field)]: problem } } })
+}
+
+const longestShownName = 64
+
+/** Returns a caller's name for something as error details show it: at most 64 code points, well-formed Unicode. */
+export function shownName(name: string): string {
+  // A code point is two units at most, so the rest of a huge name is never split.
+  return Array.from(name.slice(0, 2 * longestShownName))
+    .slice(0, longestShownName)
+    .join('')
+    .toWellFormed()
 }
 
 /** The body of every error (contract, 'Errors', Envelope). */

@@ -1,10 +1,8 @@
 import type * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import { catalogue, type ErrorCode } from '../errors/catalogue.ts'
-import { type Failure, type FieldProblem, fail, failField } from '../errors/failure.ts'
+import { type Failure, type FieldProblem, fail, failField, shownName } from '../errors/failure.ts'
 import { charactersOf } from '../schemas/characters.ts'
-
-const longestShownName = 64
 
 /**
  * One error for all invalid fields (setting errors.multiField); its code is theirs when they agree. Families are not
@@ -26,8 +24,7 @@ export function invalidFields(issues: readonly v.BaseIssue<unknown>[], settings:
 }
 
 function fieldOf(issue: v.BaseIssue<unknown>): string {
-  const path = issue.path?.map(({ key }) => String(key)).join('.') ?? 'body'
-  return path.slice(0, longestShownName)
+  return shownName(issue.path?.map(({ key }) => String(key)).join('.') ?? 'body')
 }
 
 interface Problem {

@@ -16,7 +16,7 @@ export function parseQuery(
   settings: Settings,
 ): Readonly<Record<string, string | undefined>> {
   const repeated = query.find(([name], index) => query.findIndex(([one]) => one === name) < index)
-  if (repeated) throw failField('VALIDATION.field.format', repeated[0].slice(0, 64), { reason: 'repeated' })
+  if (repeated) throw failField('VALIDATION.field.format', repeated[0], { reason: 'repeated' })
   const result = v.safeParse(route.query?.(settings) ?? none, Object.fromEntries(query))
   if (!result.success) throw invalidFields(result.issues, settings)
   return result.output

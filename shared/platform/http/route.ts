@@ -70,6 +70,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   payloadKilobytes?: number
   /** Largest body of the request in bytes, where a deployment decides it. */
   bodyBytes?: (settings: Settings) => number
+  /** Largest body of the reply in bytes, where a deployment decides it. */
+  replyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
   /** How many requests in a hundred may fail (contract, 'Limits'): its alarms go by how fast that is used up. */

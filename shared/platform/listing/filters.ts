@@ -1,5 +1,7 @@
 import type { Settings } from '../../settings/register.ts'
 import { failField } from '../errors/failure.ts'
+import { charactersOf } from '../schemas/characters.ts'
+import { readDateTime } from '../schemas/date-time.ts'
 import {
   type Filter,
   type FilterValue,
@@ -8,12 +10,6 @@ import {
   operatorsOf,
   rangeOperators,
 } from './listing.ts'
-
-const longestValue = 255
-const mostValues = 50
-/** RFC 3339, with the zone made optional so that its lack gets an error of its own. */
-const dateTime =
-  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):\d{2}:\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?$/
 
 /**
  * Reads one query parameter as a filter.
@@ -24,13 +20,13 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
   const [field, suffix] = dot < 0 ? [name, 'eq'] : [name.slice(0, dot), name.slice(dot + 1)]
   const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
   const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
-  if (!kind || !operator)
-    throw failField('VALIDATION.filter.unknown_key', name.slice(0, 64), { reason: 'unknown' })
+  if (!kind || !operator) throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown' })
   const texts = operator === 'in' ? value.split(',') : [value]
-  if (texts.length > mostValues) {
+  const max = settings['lists.maxFilterValues']
+  if (texts.length > max) {
     throw failField('VALIDATION.filter.value_invalid', name, {
       reason: 'too_many',
-      max: mostValues,
+      max,
       actual: texts.length,
     })
   }
@@ -49,14 +45,7 @@ function parseValue(
   listing: Listing,
   settings: Settings,
 ): FilterValue {
-  if (text === '' || text.length > longestValue) {
-    throw failField('VALIDATION.filter.value_invalid', name, {
-      reason: 'length',
-      min: 1,
-      max: longestValue,
-      actual: text.length,
-    })
-  }
+  checkLength(name, text, settings['lists.maxFilterLength'])
   const kind = listing.fields[field]
   if (kind === 'date-time') return parseDateTime(name, text)
   if (kind === 'integer') return parseInteger(name, text)
@@ -69,6 +58,13 @@ function parseValue(
     throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed })
   }
   return stored
+}
+
+/** @throws VALIDATION.filter.value_invalid unless the text has 1 to `max` characters */
+export function checkLength(name: string, text: string, max: number): void {
+  const actual = charactersOf(text)
+  if (actual >= 1 && actual <= max) return
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'length', min: 1, max, actual })
 }
 
 function parseInteger(name: string, text: string): number {
@@ -84,29 +80,12 @@ export function parseBoolean(name: string, text: string): boolean {
 }
 
 function parseDateTime(name: string, text: string): number {
-  const match = dateTime.exec(text)
-  const [, date, time, fraction = '', zone] = match ?? []
-  if (date === undefined || time === undefined) {
-    // A date alone has no zone either.
-    const code = /^\d{4}-\d{2}-\d{2}$/.test(text)
-      ? 'VALIDATION.datetime.timezone_required'
-      : 'VALIDATION.filter.value_invalid'
-    throw failField(code, name, { reason: code.endsWith('invalid') ? 'date-time' : 'timezone_required' })
-  }
-  const seconds = Date.parse(`${date}T${time}${(zone ?? 'Z').toUpperCase()}`)
-  if (Number.isNaN(seconds) || !isCalendarDate(date)) {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time' })
-  }
-  if (zone === undefined) {
+  const read = readDateTime(text)
+  if (read === 'malformed') throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time' })
+  if (read === 'without_zone') {
     throw failField('VALIDATION.datetime.timezone_required', name, { reason: 'timezone_required' })
   }
-  return seconds + Number(`0${fraction}`) * 1000
-}
-
-/** Date.parse takes the 31st of February for the 3rd of March. */
-function isCalendarDate(date: string): boolean {
-  const parsed = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date)
+  return read
 }
 
 /** @throws VALIDATION.date.range when a lower bound lies above an upper one, so that nothing could ever match */

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
-import { failField } from '../errors/failure.ts'
-import { checkRanges, parameterOf, parseBoolean, parseFilter } from './filters.ts'
+import { type Failure, failField } from '../errors/failure.ts'
+import { checkLength, checkRanges, parameterOf, parseBoolean, parseFilter } from './filters.ts'
 import type { Filter, Listing } from './listing.ts'
 import { parseSort, type Sort } from './sort.ts'
 
@@ -20,7 +20,6 @@ export interface ListQuery extends Sort {
 const smallestPage = 1
 const largestPage = 100
 const defaultPage = 25
-const longestSearch = 128
 const longestCursor = 1024
 
 /**
@@ -38,8 +37,7 @@ export function parseListQuery(
 ): ListQuery {
   const values = new Map<string, string>()
   for (const [name, value] of query) {
-    if (values.has(name))
-      throw failField('VALIDATION.filter.value_invalid', name.slice(0, 64), { reason: 'repeated' })
+    if (values.has(name)) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
     values.set(name, value)
   }
   const take = (name: string) => {
@@ -48,21 +46,42 @@ export function parseListQuery(
     return value
   }
   const offsetAllowed = settings['lists.offsetPaging'].some((one) => one === operation)
+  if (offsetAllowed) {
+    refuseTogether(values, 'offset', 'cursor')
+    refuseTogether(values, 'limit', 'page_size')
+  }
+  const [includeDeleted, deletedOnly] = [take('include_deleted'), take('deleted')]
   const parsed = {
     ...parseSort(take('sort') ?? settings['lists.defaultSort'], listing),
     cursor: parseCursor(take('cursor')),
-    search: parseSearch(take('q')),
-    deleted: parseDeleted(take('include_deleted'), take('deleted'), mayAskForDeleted),
+    search: parseSearch(take('q'), settings['lists.maxSearchLength']),
+    deleted: parseDeleted(includeDeleted, deletedOnly, mayAskForDeleted),
     pageSize: parsePageSize('page_size', take('page_size'), settings),
     offset: 0,
   }
-  if (offsetAllowed && (values.has('limit') || values.has('offset'))) {
-    parsed.pageSize = parsePageSize('limit', take('limit'), settings)
+  if (offsetAllowed) {
+    if (values.has('limit')) parsed.pageSize = parsePageSize('limit', take('limit'), settings)
     parsed.offset = parseOffset(take('offset'), settings['lists.readBudget'])
   }
   const filters = Array.from(values, ([name, value]) => parseFilter(name, value, listing, settings))
   checkRanges(filters, listing)
-  return { ...parsed, filters, deleted: revealed(parsed.deleted, filters, listing, mayAskForDeleted) }
+  const revealing = filters.find((filter) => listing.reveals?.(filter))
+  if (!revealing) return { ...parsed, filters }
+  const name = parameterOf(revealing)
+  if (!mayAskForDeleted) throw failField('AUTHZ.filter.denied', name, { reason: 'role' })
+  if (includeDeleted === 'false') throw contradiction(name, 'include_deleted')
+  if (deletedOnly === 'false') throw contradiction(name, 'deleted')
+  // A filter that asks for deleted items would find none of them while they are left out.
+  return { ...parsed, filters, deleted: parsed.deleted === 'excluded' ? 'included' : parsed.deleted }
+}
+
+/** Refuses two parameters of which one would have to be ignored. @throws VALIDATION.filter.value_invalid */
+function refuseTogether(values: ReadonlyMap<string, string>, name: string, other: string): void {
+  if (values.has(name) && values.has(other)) throw contradiction(name, other)
+}
+
+function contradiction(name: string, other: string): Failure {
+  return failField('VALIDATION.filter.value_invalid', name, { reason: `not_with_${other}` })
 }
 
 function parseCursor(cursor: string | undefined): string | undefined {
@@ -72,17 +91,10 @@ function parseCursor(cursor: string | undefined): string | undefined {
   return cursor
 }
 
-function parseSearch(search: string | undefined): string | undefined {
+function parseSearch(search: string | undefined, max: number): string | undefined {
   if (search === undefined) return undefined
   const text = search.normalize('NFC').trim().toLowerCase()
-  if (text === '' || text.length > longestSearch) {
-    throw failField('VALIDATION.filter.value_invalid', 'q', {
-      reason: 'length',
-      min: 1,
-      max: longestSearch,
-      actual: text.length,
-    })
-  }
+  checkLength('q', text, max)
   return text
 }
 
@@ -99,21 +111,11 @@ function parseDeleted(
   ] as const) {
     if (asked && !allowed) throw failField('AUTHZ.filter.denied', name, { reason: 'role' })
   }
+  if (include !== undefined && only !== undefined && included !== alone) {
+    throw contradiction('deleted', 'include_deleted')
+  }
   if (alone) return 'only'
   return included ? 'included' : 'excluded'
-}
-
-/** A filter that asks for deleted items could find none of them while they are left out. */
-function revealed(
-  deleted: ListQuery['deleted'],
-  filters: readonly Filter[],
-  { reveals }: Listing,
-  allowed: boolean,
-): ListQuery['deleted'] {
-  const revealing = filters.find((filter) => reveals?.(filter))
-  if (!revealing) return deleted
-  if (!allowed) throw failField('AUTHZ.filter.denied', parameterOf(revealing), { reason: 'role' })
-  return deleted === 'excluded' ? 'included' : deleted
 }
 
 function parsePageSize(name: string, value: string | undefined, settings: Settings): number {

@@ -34,7 +34,7 @@ export async function listReply(
   context: Context,
   viewOf: (item: Item) => Record<string, unknown>,
 ): Promise<Reply> {
-  const { listing, operation, payloadKilobytes = 64 } = route
+  const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
   const { table, settings } = context
   const seal = await context.cursorSeal()
@@ -49,7 +49,7 @@ export async function listReply(
     searchFields: listing.search(settings),
     now,
     readBudget: settings['lists.readBudget'],
-    byteBudget: payloadKilobytes * 1024 - envelopeBytes,
+    byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
     sizeOf: (item: Item) => Buffer.byteLength(JSON.stringify(viewOf(item))) + 1,
   }
   const page = await readPage({ ...request, position })

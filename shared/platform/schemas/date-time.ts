@@ -2,24 +2,21 @@ import * as v from 'valibot'
 import { timestamp } from '../clock.ts'
 import type { ErrorCode } from '../errors/catalogue.ts'
 
-/** RFC 3339, with the zone made optional so that its lack gets an error of its own. */
+/** RFC 3339. Without a zone, the time or its seconds may be missing, as the missing zone is the error to report. */
 const pattern =
-  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?$/
+  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+const withoutZone = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?)?$/
 
 /**
  * Reads a date and time.
  * @returns milliseconds since 1970, with a fraction perhaps; or what is wrong with it
  */
 export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
-  const [, date, time, fraction = '', zone] = pattern.exec(text) ?? []
-  if (date === undefined || time === undefined) {
-    // A date alone has no zone either.
-    return /^\d{4}-\d{2}-\d{2}$/.test(text) ? 'without_zone' : 'malformed'
-  }
-  const milliseconds =
-    Date.parse(`${date}T${time}${(zone ?? 'Z').toUpperCase()}`) + Number(`0${fraction}`) * 1000
-  if (!isWritable(milliseconds) || !isCalendarDate(date)) return 'malformed'
-  return zone === undefined ? 'without_zone' : milliseconds
+  const [, date, time, fraction = '', zone] = pattern.exec(text) ?? withoutZone.exec(text) ?? []
+  if (date === undefined || !isCalendarDate(date)) return 'malformed'
+  if (time === undefined || zone === undefined) return 'without_zone'
+  const milliseconds = Date.parse(`${date}T${time}${zone.toUpperCase()}`) + Number(`0${fraction}`) * 1000
+  return Number.isNaN(milliseconds) ? 'malformed' : milliseconds
 }
 
 /** Date.parse takes the 31st of February for the 3rd of March. */
@@ -30,7 +27,7 @@ function isCalendarDate(date: string): boolean {
 
 /** In UTC it can lie in a year that RFC 3339 cannot write: the last hours of 9999, in a zone behind it. */
 function isWritable(milliseconds: number): boolean {
-  return !Number.isNaN(milliseconds) && /^\d{4}-/.test(timestamp(milliseconds))
+  return /^\d{4}-/.test(timestamp(milliseconds))
 }
 
 const codes = {
@@ -44,8 +41,9 @@ export const instant = v.pipe(
   v.metadata({ format: 'date-time' }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const read = readDateTime(dataset.value)
-    if (typeof read === 'number') return timestamp(read)
-    addIssue({ message: codes[read], expected: read })
+    if (typeof read === 'number' && isWritable(read)) return timestamp(read)
+    const problem = typeof read === 'number' ? 'malformed' : read
+    addIssue({ message: codes[problem], expected: problem })
     return NEVER
   }),
 )

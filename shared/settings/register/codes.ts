@@ -33,6 +33,10 @@ const exportable = [
 ] as const
 const importable = ['code', 'type', 'name', 'expiry_at'] as const
 const fieldName = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/))
+/** Lambda takes and returns 6 MB; what is sent in base64 is a third larger there. */
+const largestBodyBytes = 4 * 1024 * 1024
+/** An item of a bulk update: 64 code points of a name, each escaped as two \uXXXX, take 768 of them. */
+const largestItemBytes = 1024
 const path = v.pipe(v.string(), v.regex(/^\/codes[:/][A-Za-z]+$/))
 
 export const codes = {
@@ -170,7 +174,23 @@ export const codes = {
     contract: 'Code CSV import and bulk update',
     feature: 'codes',
     precedent: 'AIP-136, AIP-234',
-    schema: v.strictObject({ path, maxItems: v.pipe(count, v.maxValue(1000)) }),
+    schema: v.pipe(
+      v.strictObject({
+        path,
+        maxItems: v.pipe(count, v.maxValue(1000)),
+        maxBytes: v.pipe(count, v.maxValue(largestBodyBytes)),
+      }),
+      v.check(
+        ({ maxItems, maxBytes }) => maxItems * largestItemBytes <= maxBytes,
+        `maxBytes must hold maxItems of ${largestItemBytes} bytes each`,
+      ),
+    ),
+  }),
+  'codes.list': setting({
+    open: 'the largest answer of a list of codes, in bytes: a page ends early where it would be larger',
+    contract: 'Limits',
+    feature: 'codes',
+    schema: v.strictObject({ maxBytes: v.pipe(count, v.minValue(8192), v.maxValue(largestBodyBytes)) }),
   }),
   'bulk.layout': setting({
     open: 'the body of a 207: its list, its counts, and what row counts from',

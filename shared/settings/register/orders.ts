@@ -134,6 +134,24 @@ export const lists = {
     feature: 'lists',
     schema: v.picklist(['null', 'exact']),
   }),
+  'lists.maxFilterValues': setting({
+    open: 'how many values one filter with .in may name',
+    contract: 'GET /v1/orders and GET /codes',
+    feature: 'lists',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+  }),
+  'lists.maxFilterLength': setting({
+    open: 'the longest value of a filter, in characters',
+    contract: 'GET /v1/orders and GET /codes',
+    feature: 'lists',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(64), v.maxValue(1024)),
+  }),
+  'lists.maxSearchLength': setting({
+    open: 'the longest text that q searches for, in characters',
+    contract: 'GET /v1/orders and GET /codes',
+    feature: 'lists',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)),
+  }),
   'lists.readBudget': setting({
     open: 'how many items one request may read before it returns what it has with a next_cursor',
     contract: 'Limits',
