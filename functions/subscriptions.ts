@@ -68,6 +68,14 @@ export const subscriptions: readonly Subscription[] = [
     breaks: 'Nobody gets the one-time code that they asked for, so nobody can log in with one.',
   },
   {
+    name: 'otp.note-delivery',
+    folder: 'otp/note-delivery',
+    description: 'Record delivered mails and log bounces',
+    source: { queue: 'mail_events' },
+    uses: ['table.read', 'table.write', 'queue.mail_events'],
+    breaks: 'otp.delivered is published late, or not at all if the dead-letter queue is not redriven.',
+  },
+  {
     name: 'imports.start',
     folder: 'imports/start-import',
     description: 'Start the workflow of an import',

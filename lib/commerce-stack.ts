@@ -18,6 +18,7 @@ import { gradualDeployments } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
 import { invokedBy } from './live-alias.ts'
 import { mailIdentity } from './mail.ts'
+import { mailEvents } from './mail-events.ts'
 import { ownKey } from './own-key.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { restApi } from './rest-api.ts'
@@ -53,8 +54,9 @@ export class CommerceStack extends Stack {
     const files = filesBucket(this, stage, settings, key)
     const queues = workQueues(this, settings, key)
     const mail = mailIdentity(this, settings)
+    const mailing = { mail, mailEvents: mailEvents(this, queues.mail_events, settings) }
     const users = userPool(this, stage, settings)
-    const resources = { key, table, secret, partners, bus, files, queues, mail, users }
+    const resources = { key, table, secret, partners, bus, files, queues, ...mailing, users }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })

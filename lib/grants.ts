@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib'
 import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import { Grant } from 'aws-cdk-lib/aws-iam'
@@ -5,7 +6,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import type { EmailIdentity } from 'aws-cdk-lib/aws-ses'
+import type { ConfigurationSet, EmailIdentity } from 'aws-cdk-lib/aws-ses'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
@@ -29,6 +30,8 @@ export interface Resources {
   files: Bucket
   queues: WorkQueues
   mail: EmailIdentity
+  /** Through which mails are sent whose delivery is reported. */
+  mailEvents?: ConfigurationSet | undefined
   users: Users
   /** Made of functions itself, so that these cannot use it. */
   importMachine?: NamedMachine
@@ -88,8 +91,9 @@ const rights = {
   'queue.mail': receiving('mail'),
   'mail.send': {
     actions: ['ses:SendEmail'],
-    on: ({ mail }) => mail.emailIdentityArn,
+    on: ({ mail, mailEvents }) => [mail.emailIdentityArn, ...(mailEvents ? [arnOf(mailEvents)] : [])],
   },
+  'queue.mail_events': receiving('mail_events'),
   'queue.password_resets': receiving('password_resets'),
   // Whoever knows the client may call it: there is nothing to grant.
   'pool.client': { actions: [], on: () => [] },
@@ -143,6 +147,11 @@ export function grantUses(grantee: IFunction, uses: readonly Right[], resources:
   )
   for (const folder of foldersOf(uses)) acknowledgeFolder(grantee, folder, resources)
   if (uses.includes('imports.look')) acknowledgeRuns(grantee, machineOf(resources))
+}
+
+function arnOf(configurationSet: ConfigurationSet): string {
+  const { configurationSetName: resourceName } = configurationSet
+  return Stack.of(configurationSet).formatArn({ service: 'ses', resource: 'configuration-set', resourceName })
 }
 
 function receiving(name: TaskQueue) {

@@ -2,6 +2,7 @@ import type { Person } from '../identity/person.ts'
 import type { Task } from '../platform/queue/tasks.ts'
 import { seal, unseal } from '../platform/secrets/seal.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/writes.ts'
 
 /** What a mail is about. */
@@ -15,8 +16,9 @@ export interface MailContent {
 export interface MailItem extends Key, Person {
   message_id: string
   tenant_id: string
-  state: 'queued' | 'sent'
-  /** Its content, sealed; taken away once it was sent. */
+  /** `sent`: accepted by the mail service. */
+  state: 'queued' | 'sent' | 'delivered'
+  /** Its content, sealed; removed once the mail is sent. */
   sealed?: string
   /** Its sending. */
   task?: Task
@@ -33,6 +35,11 @@ const keptSeconds = 24 * 3600
 
 export function mailKey(messageId: string): Key {
   return { pk: `mail#${messageId}`, sk: 'mail' }
+}
+
+/** The mail of a message; undefined if there is none or it has expired. */
+export async function findMail(table: Table, messageId: string): Promise<(MailItem & Item) | undefined> {
+  return (await table.get(mailKey(messageId))) as (MailItem & Item) | undefined
 }
 
 /** A mail to be sent once it is committed. @param now milliseconds since 1970 */

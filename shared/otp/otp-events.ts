@@ -22,7 +22,7 @@ export const OtpRequested = defineEvent({
 export const OtpDelivered = defineEvent({
   type: 'otp.delivered',
   version: 1,
-  summary: 'The mail with a one-time code was handed over; data.id is the message.',
+  summary: 'The mail with a one-time code was delivered; data.id is the message.',
   data: aboutPerson,
 })
 
@@ -44,7 +44,7 @@ export function otpRequested(told: Told): OutgoingEvent[] {
   return [event(OtpRequested, { ...told })]
 }
 
-/** Once for a message, however often it was noted that it was handed over. */
+/** Once for a message, however often its delivery is recorded. */
 export function otpDelivered(told: Told): OutgoingEvent[] {
   return [event(OtpDelivered, { ...told }, told.id)]
 }

@@ -1,11 +1,15 @@
 import { describe, expect, test } from '@jest/globals'
+import { Stack } from 'aws-cdk-lib'
+import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { functionOf, routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { preflight } from '#lib/function-entries.ts'
+import { mailEvents } from '#lib/mail-events.ts'
 import { pascalCase } from '#lib/service-function.ts'
 import { validMilliseconds } from '#shared/otp/one-time-code.ts'
 import { gatewayPathOf } from '#shared/platform/http/route.ts'
 import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
+import { localSettings } from '#test/support/settings.ts'
 import {
   hasResource,
   type Resource,
@@ -140,6 +144,47 @@ test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 
   const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')
   expect(dead.Properties.MessageRetentionPeriod).toBe(1_209_600)
   resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
+})
+
+describe('the reports of SES', () => {
+  const [[configurationSetId]] = resourcesOf(template, 'AWS::SES::ConfigurationSet') as [[string, Resource]]
+  const [rule] = resourcesOf(template, 'AWS::Events::Rule')
+    .map(([, { Properties }]) => Properties)
+    .filter(({ EventPattern }) => EventPattern.source[0] === 'aws.ses')
+
+  test('of deliveries and bounces go to the default bus', () => {
+    const [[, destination]] = resourcesOf(template, 'AWS::SES::ConfigurationSetEventDestination') as [
+      [string, Resource],
+    ]
+    const { EventBridgeDestination: bus, ...rest } = destination.Properties.EventDestination
+    expect(rest).toEqual({ Enabled: true, MatchingEventTypes: ['delivery', 'bounce'] })
+    expect(JSON.stringify(bus.EventBusArn)).toContain(':event-bus/default')
+  })
+
+  test('of other configuration sets of the account are ignored', () =>
+    expect(rule?.EventPattern.detail).toEqual({
+      mail: { tags: { 'ses:configuration-set': [{ Ref: configurationSetId }] } },
+    }))
+
+  test('reach the queue without the address of the recipient', () =>
+    expect(rule?.Targets[0].InputTransformer).toEqual({
+      InputPathsMap: {
+        'detail-eventType': '$.detail.eventType',
+        'detail-mail-tags-message_id': '$.detail.mail.tags.message_id',
+      },
+      InputTemplate: '{"type":<detail-eventType>,"message_id":<detail-mail-tags-message_id>}',
+    }))
+
+  test('are requested by the function that sends mails', () => {
+    const sender = resourceNamed(template, 'AWS::Lambda::Function', 'OtpSend').Properties
+    expect(sender.Environment.Variables.MAIL_CONFIGURATION_SET).toEqual({ Ref: configurationSetId })
+  })
+
+  test('are not requested where acceptance counts as delivery', () => {
+    const stack = new Stack()
+    const queue = new Queue(stack, 'Queue')
+    expect(mailEvents(stack, { queue, deadLetters: queue }, localSettings)).toBeUndefined()
+  })
 })
 
 test('a mail is tried for as long as its code is valid, in the name of the sender of otp.mail', () => {

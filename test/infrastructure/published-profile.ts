@@ -10,6 +10,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
     ...profile,
     'auth.issuers': profile['auth.issuers'].map((one: object) => ({ ...one, issuer, keys })),
     'cors.allowedOrigins': ['https://shop.example'],
+    'otp.deliveredOn': 'delivery',
     'refunds.provider': { ...profile['refunds.provider'], endpoint: 'https://api.stripe.com' },
   }
 }

@@ -166,6 +166,22 @@ describe('rights', () => {
       ],
     ],
   }
+  const [[configurationSetId]] = resourcesOf(template, 'AWS::SES::ConfigurationSet') as [[string, Resource]]
+  const configurationSet = {
+    'Fn::Join': [
+      '',
+      [
+        'arn:',
+        { Ref: 'AWS::Partition' },
+        ':ses:',
+        { Ref: 'AWS::Region' },
+        ':',
+        { Ref: 'AWS::AccountId' },
+        ':configuration-set/',
+        { Ref: configurationSetId },
+      ],
+    ],
+  }
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
@@ -212,7 +228,11 @@ describe('rights', () => {
     'queues.send': Object.keys(taskQueues).map((name) => ['sqs:SendMessage', queueOf(pascalCase(name))]),
     'queue.webhooks': receiving('Webhooks'),
     'queue.mail': receiving('Mail'),
-    'mail.send': [['ses:SendEmail', sender]],
+    'mail.send': [
+      ['ses:SendEmail', sender],
+      ['ses:SendEmail', configurationSet],
+    ],
+    'queue.mail_events': receiving('MailEvents'),
     'queue.password_resets': receiving('PasswordResets'),
     'pool.client': [],
     'queue.imports': receiving('Imports'),

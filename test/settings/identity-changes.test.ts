@@ -4,6 +4,7 @@ import { personOf } from '#shared/identity/person.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/clock.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Mail } from '#shared/platform/mail/ses.ts'
 import {
   mailOf,
@@ -62,6 +63,24 @@ describe('one-time codes', () => {
       ['no-reply@example.com', 'Your sign-in code', `Your code is ${codes[0]}. It is valid for 5 minutes.`],
       ['shop@example.org', 'Anmeldung', `Ihr Code: ${codes[1]} – ${codes[1]}`],
     ])
+  })
+
+  test('otp.deliveredOn', async () => {
+    const published = await both(async (service) => {
+      const { json } = await requestCode(service, newEmail())
+      const { table, settings, runtime } = service
+      const { derivedKey } = runtime
+      await sendCode(json.message_id, {
+        table,
+        settings,
+        derivedKey,
+        clock: systemClock,
+        send: async () => {},
+      })
+      const item = await table.get(mailKey(json.message_id))
+      return item?.outbox ? publishedEvents(item).map(({ type }) => type) : []
+    })
+    expect(published).toEqual([['otp.delivered'], []])
   })
 
   test('otp.user', async () => {

@@ -16,6 +16,7 @@ let once: ReturnType<typeof onceForId> | undefined
 /** Sends one-time codes, which are queued by the ids of their messages. */
 export const handler = queueConsumer('mail', 'MAIL_NOT_SENT', async (messageId) => {
   const { TABLE_NAME: tableName = '', SECRET_ARN: secretArn = '' } = process.env
+  const { MAIL_CONFIGURATION_SET: configurationSet } = process.env
   once ??= onceForId('mail', tableName)
   const sendOnce = once
   const settings = deployedSettings()
@@ -27,6 +28,7 @@ export const handler = queueConsumer('mail', 'MAIL_NOT_SENT', async (messageId) 
     clock,
     settings,
     derivedKey: async (purpose) => deriveKey(await deploymentSecret(secretArn, reading), purpose),
-    send: (id, mail) => sendOnce(id, () => sendMail(mail)),
+    send: (id, mail) =>
+      sendOnce(id, () => sendMail(mail, configurationSet ? { configurationSet, messageId: id } : undefined)),
   })
 })

@@ -8,6 +8,8 @@ export const taskQueues = {
   webhooks: { attempts: (settings) => settings['webhooks.maxAttempts'] },
   /** With their growing pauses, eight take about as long as a code is valid: later there is nothing to send. */
   mail: { attempts: () => 8 },
+  /** Events of the mail service; EventBridge puts them into the queue. */
+  mail_events: { attempts: () => 5 },
   /** With their growing pauses, five take about as long as such a mail is expected. */
   password_resets: { attempts: () => 5 },
   imports: { attempts: () => 5 },

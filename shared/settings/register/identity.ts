@@ -23,6 +23,13 @@ export const identity = {
       text: v.pipe(v.string(), v.includes('{code}')),
     }),
   }),
+  'otp.deliveredOn': setting({
+    open: 'when otp.delivered is published: once the mail service has accepted the mail, or on its delivery event',
+    contract: 'Events',
+    feature: 'otp',
+    precedent: 'SES',
+    schema: v.picklist(['accepted', 'delivery']),
+  }),
   'otp.sessionSeconds': setting({
     open: 'the life of a session in seconds',
     contract: 'POST /otp/verify',

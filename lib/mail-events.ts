@@ -1,0 +1,38 @@
+import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
+import { ConfigurationSet, EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses'
+import type { Construct } from 'constructs'
+import type { Settings } from '#shared/settings/register.ts'
+import type { WorkQueue } from './work-queues.ts'
+
+/**
+ * The configuration set whose deliveries and bounces SES reports to the queue; undefined if the deployment takes
+ * acceptance by SES as delivery. SES publishes to the account's default bus only.
+ */
+export function mailEvents(
+  scope: Construct,
+  { queue }: WorkQueue,
+  settings: Settings,
+): ConfigurationSet | undefined {
+  if (settings['otp.deliveredOn'] === 'accepted') return undefined
+  const configurationSet = new ConfigurationSet(scope, 'MailConfigurationSet')
+  configurationSet.addEventDestination('DefaultBus', {
+    destination: EventDestination.eventBus(EventBus.fromEventBusName(scope, 'DefaultBus', 'default')),
+    events: [EmailSendingEvent.DELIVERY, EmailSendingEvent.BOUNCE],
+  })
+  const named = { 'ses:configuration-set': [configurationSet.configurationSetName] }
+  new Rule(scope, 'MailEventsRule', {
+    description: 'Deliveries and bounces of the mails of this stage.',
+    eventPattern: { source: ['aws.ses'], detail: { mail: { tags: named } } },
+    // The event itself holds the recipient's address, which the queue must not keep.
+    targets: [
+      new SqsQueue(queue, {
+        message: RuleTargetInput.fromObject({
+          type: EventField.fromPath('$.detail.eventType'),
+          message_id: EventField.fromPath('$.detail.mail.tags.message_id'),
+        }),
+      }),
+    ],
+  })
+  return configurationSet
+}

@@ -1,0 +1,29 @@
+import * as v from 'valibot'
+import type { Committer } from '../platform/idempotency/commit.ts'
+import type { Log } from '../platform/logging/log.ts'
+import { findMail } from './code-mail.ts'
+import { noteProgress } from './mail-progress.ts'
+
+/** An event of the mail service, reduced to what is needed: the recipient's address never reaches the queue. */
+const MailEvent = v.object({
+  type: v.string(),
+  /** The values of the mail's tag `message_id`. */
+  message_id: v.tuple([v.string()]),
+})
+
+export interface MailEventContext extends Omit<Committer, 'caller' | 'correlation'> {
+  log: Pick<Log, 'worked'>
+}
+
+/**
+ * Handles an event of the mail service: publishes otp.delivered for a delivered mail, and logs a bounce. A repeated
+ * event has no effect.
+ * @param body the message of the queue
+ */
+export async function handleMailEvent(body: string, context: MailEventContext): Promise<void> {
+  const { type, message_id } = v.parse(MailEvent, JSON.parse(body))
+  if (type === 'Bounce') context.log.worked({ code: 'MAIL_BOUNCED', done: 1, failed: 0 })
+  if (type !== 'Delivery') return
+  const mail = await findMail(context.table, message_id[0])
+  if (mail && mail.state !== 'delivered') await noteProgress(mail, 'delivered', true, context)
+}

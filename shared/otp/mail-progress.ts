@@ -1,0 +1,31 @@
+import { noContent } from '../platform/http/reply.ts'
+import { type Committer, commit } from '../platform/idempotency/commit.ts'
+import type { Item } from '../platform/table/keys.ts'
+import { inState } from '../platform/table/writes.ts'
+import type { MailItem } from './code-mail.ts'
+import { otpDelivered } from './otp-events.ts'
+
+/** The states that precede each state: a delivery event may arrive before the sender has recorded the mail as sent. */
+const precedingStates = { sent: ['queued'], delivered: ['queued', 'sent'] } as const
+
+/**
+ * Records the progress of a mail and removes its content. Has no effect if the mail has advanced in the meantime.
+ * @param delivered whether otp.delivered is published with it
+ */
+export async function noteProgress(
+  mail: MailItem & Item,
+  state: 'sent' | 'delivered',
+  delivered: boolean,
+  committer: Omit<Committer, 'caller' | 'correlation'>,
+): Promise<void> {
+  const { sealed: _sealed, task: _task, outbox: _outbox, ...kept } = mail
+  const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
+  const correlation = { id: correlation_id, traceparent: undefined, tracestate: undefined }
+  const condition = inState(precedingStates[state])
+  const note = {
+    writes: [{ item: { ...kept, state }, condition, otherwise: 'INTERNAL.unexpected' as const }],
+    events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
+    refused: async () => noContent(),
+  }
+  await commit({ ...committer, caller: undefined, correlation }, note, () => ({}))
+}
