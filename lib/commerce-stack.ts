@@ -68,7 +68,7 @@ export class CommerceStack extends Stack {
     const working = stepFunctions(this, { stage, codes, resources, steps })
     const machine = importMachine(this, { stage, key, files, steps: working })
     const withMachine = { ...resources, importMachine: machine }
-    const consuming = consumers(this, { stage, codes, resources: withMachine, subscriptions })
+    const consuming = consumers(this, { stage, settings, codes, resources: withMachine, subscriptions })
 
     const functions = new Map<string, IFunction>([
       ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),

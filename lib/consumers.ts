@@ -12,6 +12,7 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { deadLetterQueue } from './dead-letters.ts'
 import { codeOf } from './endpoint-functions.ts'
 import type { FunctionCodes } from './function-entries.ts'
@@ -28,6 +29,7 @@ export interface ConsumersProps {
   codes: FunctionCodes
   resources: Resources
   subscriptions: readonly Subscription[]
+  settings: Settings
 }
 
 /** A function that nobody calls, with the queue for what it could not handle, where it has one of its own. */
@@ -39,7 +41,7 @@ export interface Consumer {
 
 /** One function for each subscription, fed by what it names. */
 export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
-  const { stage, codes, resources, subscriptions } = props
+  const { stage, codes, resources, subscriptions, settings } = props
   return subscriptions.map((subscription) => {
     const { name, description, uses } = subscription
     const handler = serviceFunction(scope, {
@@ -52,7 +54,7 @@ export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
       environment: environmentOf(uses, resources),
     })
     grantUses(handler, uses, resources)
-    const deadLetters = feed(handler, subscription, resources, scope)
+    const deadLetters = feed(handler, subscription, resources, settings, scope)
     return { subscription, handler, ...(deadLetters && { deadLetters }) }
   })
 }
@@ -62,13 +64,15 @@ function feed(
   handler: LambdaFunction,
   { name, source }: Subscription,
   resources: Resources,
+  settings: Settings,
   scope: Construct,
 ): Queue | undefined {
   if (source === 'every.minute') return feedEachMinute(handler)
   if (source === 'pool.token') return feedFromPool(handler, resources.users)
   if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
   const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
-  feedFromStream(handler, resources, streamFilters[source.stream], deadLetters)
+  const filter = streamFilters[source.stream]
+  feedFromStream(handler, { resources, filter, deadLetters, maxAttempts: settings['events.maxAttempts'] })
   new CfnOutput(scope, streamDeadLettersOutput(name), { value: deadLetters.queueUrl })
   new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
   return deadLetters
@@ -138,9 +142,12 @@ function feedEachMinute(handler: LambdaFunction): undefined {
 /** Changes reach the function as they happen: no batching window, since an event is due within a second. */
 function feedFromStream(
   handler: LambdaFunction,
-  resources: Resources,
-  filter: object,
-  deadLetters: Queue,
+  {
+    resources,
+    filter,
+    deadLetters,
+    maxAttempts,
+  }: { resources: Resources; filter: object; deadLetters: Queue; maxAttempts: number },
 ): void {
   const streamArn = resources.table.tableStreamArn ?? ''
   grantStreamRead(handler, streamArn, resources.key)
@@ -154,8 +161,8 @@ function feedFromStream(
     parallelizationFactor: 10,
     reportBatchItemFailures: true,
     bisectBatchOnError: true,
-    // With the stream's growing pauses, long enough for a bus that is away for a while; the records live for 24 h.
-    retryAttempts: 30,
+    // The stream waits longer before each retry, so that an outage of the bus is bridged; records live for 24 h.
+    retryAttempts: maxAttempts - 1,
     onFailure: { bind: () => ({ destination: deadLetters.queueArn }) },
     // What it has no use for wakes nobody.
     filters: [FilterCriteria.filter({ ...filter })],

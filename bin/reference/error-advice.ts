@@ -87,6 +87,8 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'POLICY.refund.exceeds_charge': 'More would be paid back than is left of the charge.',
   'POLICY.refund.declined': 'The payment provider refuses the refund for good.',
   'POLICY.refund.repeated': 'The charge was refunded before, and is refunded once only.',
+  'POLICY.refund.no_account':
+    'The tenant has no account at the payment provider: ask the operator to add it to the setting refunds.account.',
   'CONFLICT.soft_deleted': 'The code is deleted: restore it first.',
   'CONFLICT.not_deleted': 'The code is not deleted, so there is nothing to restore.',
   'CONFLICT.code.exists': 'The tenant has this code already, perhaps deleted.',

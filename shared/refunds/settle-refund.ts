@@ -1,3 +1,5 @@
+import type { AuditEntry } from '../platform/audit/audit-record.ts'
+import type { Actor } from '../platform/auth/caller.ts'
 import type { ErrorCode } from '../platform/errors/catalogue.ts'
 import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
@@ -6,10 +8,19 @@ import { timeOf } from '../platform/ids/uuid-v7.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, settle, viewOf } from './refund.ts'
+import { accountOf } from './refund-account.ts'
 import { refundSucceeded } from './refund-events.ts'
 import { failedRefund, findRefund, settledRefund, succeededRefund } from './refund-store.ts'
 
-type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice'>
+type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice' | 'committer'>
+
+/** What the intent of a refund recorded. Intents of earlier versions hold the refund alone. */
+export interface PendingRefund {
+  refund: Refund
+  /** Recorded, so that a changed setting cannot send a second attempt to another account. */
+  account?: string
+  actor?: Actor | undefined
+}
 
 /** So long after it was made, hardly anything but its own request has touched a refund. */
 const freshMilliseconds = 10_000
@@ -17,24 +28,28 @@ const freshMilliseconds = 10_000
 /**
  * Asks the provider for a refund and decides what comes of it. It may be asked again and again: the refund's id goes
  * with the request, so that one payout comes of all of them.
- * @param made the refund as its intent recorded it
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending
  */
 export async function settleRefund(
-  made: Refund,
+  pending: PendingRefund,
   provider: PaymentProvider,
   context: Circumstances,
 ): Promise<Reply> {
-  const isFresh = context.now() - timeOf(made.id) < freshMilliseconds
-  return settleFrom(isFresh ? made : await currentRefund(made, context), provider, context)
+  const isFresh = context.now() - timeOf(pending.refund.id) < freshMilliseconds
+  return settleFrom(isFresh ? pending : await withCurrentRefund(pending, context), provider, context)
 }
 
-async function settleFrom(refund: Refund, provider: PaymentProvider, context: Circumstances): Promise<Reply> {
-  const { settings, now, budget, notice } = context
+async function settleFrom(
+  pending: PendingRefund,
+  provider: PaymentProvider,
+  context: Circumstances,
+): Promise<Reply> {
+  const { settings, now, budget, notice, committer } = context
+  const { refund, account = accountOf(refund.tenant_id, settings), actor = committer.caller } = pending
   if (refund.status !== 'pending') return alreadySettled(refund, settings)
   const outcome = await provider.refund(
     {
-      account: accountOf(refund.tenant_id, settings),
+      account,
       chargeId: refund.charge_id,
       amount: refund.amount,
       refundId: refund.id,
@@ -45,20 +60,31 @@ async function settleFrom(refund: Refund, provider: PaymentProvider, context: Ci
   // It had carried out an earlier attempt, of which nobody heard: what came of that is the answer.
   if ('replayed' in outcome && outcome.replayed) notice('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
   // It was settled meanwhile, by an event of the provider perhaps: then that is what became of it.
-  const refused = async () => settleFrom(await currentRefund(refund, context), provider, context)
-  return { ...decided(refund, outcome, settings, now()), refused }
+  const refused = async () => settleFrom(await withCurrentRefund(pending, context), provider, context)
+  return { ...decided({ refund, actor }, outcome, settings, now()), refused }
 }
 
-async function currentRefund({ tenant_id, id }: Refund, { table }: Circumstances): Promise<Refund> {
+async function withCurrentRefund(
+  pending: PendingRefund,
+  { table }: Pick<Circumstances, 'table'>,
+): Promise<PendingRefund> {
+  const { tenant_id, id } = pending.refund
   const refund = await findRefund(table, tenant_id, id)
   if (!refund) throw new Error('an intent was committed without its refund')
-  return refund
+  return { ...pending, refund }
 }
 
-function decided(refund: Refund, outcome: ProviderOutcome, settings: Settings, now: number): Reply {
+function decided(
+  { refund, actor }: Pick<PendingRefund, 'refund' | 'actor'>,
+  outcome: ProviderOutcome,
+  settings: Settings,
+  now: number,
+): Reply {
   if (outcome.status === 'refused') {
     const after = settle(refund, { status: 'failed' }, now)
-    return refusal(fail(refusals[outcome.reason]), { writes: failedRefund(refund, after, settings) })
+    const failure = fail(refusals[outcome.reason])
+    const audit = actor && { ...deniedRefund(refund, failure.code), actor }
+    return refusal(failure, { writes: failedRefund(refund, after, settings), ...(audit && { audit }) })
   }
   const { status, providerRefundId: provider_refund_id, currency } = outcome
   const after = settle(refund, { status, provider_refund_id, ...(currency && { currency }) }, now)
@@ -67,6 +93,18 @@ function decided(refund: Refund, outcome: ProviderOutcome, settings: Settings, n
       ? { writes: succeededRefund(refund, after), events: refundSucceeded(after) }
       : { writes: [settledRefund(refund, after)] }
   return created(viewOf(after, settings), effects)
+}
+
+/** The audit has the intent as allowed, so the provider's refusal is recorded too. */
+function deniedRefund({ id, tenant_id: tenant, charge_id, amount }: Refund, reason: ErrorCode): AuditEntry {
+  return {
+    action: 'refund',
+    target: `refund/${id}`,
+    tenant,
+    after: { charge_id, amount },
+    result: 'deny',
+    reason,
+  }
 }
 
 function alreadySettled(refund: Refund, settings: Settings): Reply {
@@ -80,9 +118,3 @@ const refusals = {
   exceeds_charge: 'POLICY.refund.exceeds_charge',
   declined: 'POLICY.refund.declined',
 } as const satisfies Record<string, ErrorCode>
-
-/** The provider's account in which a tenant's charges lie: no tenant reaches another's. */
-function accountOf(tenant: string, settings: Settings): string {
-  const { accounts, prefix } = settings['refunds.account']
-  return Object.hasOwn(accounts, tenant) ? (accounts[tenant] as string) : `${prefix}${tenant}`
-}

@@ -16,12 +16,16 @@ const CartState = v.object({ amount_minor: amount, currency: v.pipe(v.string(), 
 const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
 
 /** The cart is data.cart_id where that is given, else data.id. */
-const aboutCart = { ...received, cart_id: v.exactOptional(v.string()) }
+const aboutCart = {
+  ...received,
+  cart_id: v.exactOptional(v.string()),
+  correlation_id: v.exactOptional(v.string()),
+}
 
 export const CartUpdated = defineEvent({
   type: 'cart.updated',
   version: 1,
-  summary: 'A cart changed: its amount and currency as they are now.',
+  summary: 'A cart changed. Its amount and currency as they are now; without both, the known ones are kept.',
   data: (settings) => v.pipe(cartData(settings), openPoint('discount.cartFields')),
 })
 
@@ -43,10 +47,10 @@ export const TaxRecalculated = defineEvent({
 export const cartUpdated: Handler = async (event, { table, settings, tenant }) => {
   const cartId = cartIdOf(event)
   const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
-  const state = v.parse(CartState, {
-    amount_minor: valueAt(event, amountPath),
-    currency: valueAt(event, currencyPath),
-  })
+  const [amount_minor, currency] = [valueAt(event, amountPath), valueAt(event, currencyPath)]
+  // An event that only says that the cart changed leaves the known amount as it is.
+  if (amount_minor === undefined && currency === undefined) return {}
+  const state = v.parse(CartState, { amount_minor, currency })
   const known = await findCart(table, tenant, cartId)
   if (known && !isBefore(known, event)) return {}
   const after: Cart = {
@@ -107,7 +111,7 @@ function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amo
   }, event)
 }
 
-/** The data of cart.updated: amount and currency stand where the settings say. */
+/** The data of cart.updated. Amount and currency are optional, at the paths that the settings name. */
 function cartData(settings: Settings) {
   const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
   const { amount_minor, currency } = CartState.entries
@@ -120,5 +124,8 @@ function cartData(settings: Settings) {
 
 function schemaAt(path: string, schema: v.GenericSchema): v.GenericSchema {
   const inData = path.split('.').slice(1)
-  return inData.reduceRight((inner, name): v.GenericSchema => v.looseObject({ [name]: inner }), schema)
+  return inData.reduceRight(
+    (inner, name): v.GenericSchema => v.looseObject({ [name]: v.exactOptional(inner) }),
+    schema,
+  )
 }

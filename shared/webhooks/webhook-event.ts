@@ -1,9 +1,10 @@
 import * as v from 'valibot'
 import { traceparentPattern } from '../platform/http/correlation.ts'
-import { instant } from '../platform/schemas/date-time.ts'
+import { utcInstant } from '../platform/schemas/date-time.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
 const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
+const correlationId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/))
 
 /**
  * The body of POST /v1/webhooks/events (contract, 'Webhook event shape'). What a type needs beyond data.id is checked
@@ -13,15 +14,20 @@ const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
 export const WebhookEvent = v.strictObject({
   event_id: id,
   type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
-  occurred_at: v.pipe(instant, v.metadata({ description: 'UTC, ending in Z.' })),
+  occurred_at: v.pipe(utcInstant, v.metadata({ description: 'UTC, ending in Z.' })),
   data: v.objectWithRest({ id }, v.unknown()),
   source,
   source_service: source,
   version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
-  correlation_id: v.exactOptional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/))),
+  correlation_id: v.exactOptional(correlationId),
   traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
 })
 export type WebhookEvent = v.InferOutput<typeof WebhookEvent>
+
+/** The correlation id of an event, also where only its data names one, as the data of a cart event does. */
+export function correlationIdOf({ correlation_id, data }: WebhookEvent): string | undefined {
+  return correlation_id ?? (v.is(correlationId, data.correlation_id) ? data.correlation_id : undefined)
+}
 
 /** The version of an event that names none. */
 export const impliedVersion = 1

@@ -45,7 +45,7 @@ describe('the relay', () => {
 
   test('tries again from the change that failed, alone if need be, and ends in the dead-letter queue', () => {
     expect(mapping).toMatchObject({
-      MaximumRetryAttempts: 30,
+      MaximumRetryAttempts: settings['events.maxAttempts'] - 1,
       BisectBatchOnFunctionError: true,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
     })

@@ -23,8 +23,9 @@ afterEach(() => {
   provider.faults = () => undefined
 })
 
-function settingsAt(endpoint: string) {
+function settingsAt(endpoint: string, account: object = { accounts: {}, prefix: 'acct_' }) {
   return profile('shared/settings/profiles/local.json', {
+    'refunds.account': account,
     'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds: 300 },
   })
 }
@@ -74,6 +75,66 @@ describe('a refund', () => {
     const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
     expect([over.status, over.json.error.code]).toEqual([409, 'POLICY.refund.exceeds_charge'])
     expect((await ledgerOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
+  })
+
+  test.each([
+    ['exceeds the charge', 'ch_over', 100_001, 'POLICY.refund.exceeds_charge'],
+    ['the provider declines', 'ch_declined_2', 1, 'POLICY.refund.declined'],
+    ['is of an unknown charge', 'px_2', 1, 'NOT_FOUND.charge'],
+  ])(
+    'that %s is audited as allowed and then as denied with its reason',
+    async (_, charge_id, amount, reason) => {
+      const tenant = `denied-${charge_id.replaceAll('_', '-')}`
+      await refund(tenant, { charge_id, amount }, 'k')
+      await refund(tenant, { charge_id, amount }, 'k')
+      const [{ id }] = (await service.items(tenant, 'refund')) as unknown as [Refund]
+      const entry = {
+        action: 'refund',
+        target: `refund/${id}`,
+        tenant_id: tenant,
+        actor_id: 'u1',
+        role: 'Editor',
+      }
+      expect(await service.items(tenant, 'audit')).toEqual([
+        expect.objectContaining({ ...entry, result: 'allow', reason: 'allowed' }),
+        expect.objectContaining({ ...entry, result: 'deny', reason, after: { charge_id, amount } }),
+      ])
+    },
+  )
+
+  test('that an Admin asks for in another tenant is denied in the audit of that tenant', async () => {
+    await service.call({
+      method: 'POST',
+      path: '/v1/refunds?tenant=visited',
+      as: { tenant: 'head-office', role: 'Admin', sub: 'chief' },
+      headers: { 'Idempotency-Key': 'k' },
+      body: { charge_id: 'ch_declined_3', amount: 1 },
+    })
+    const results = (await service.items('visited', 'audit')).map(({ actor_id, result }) => [
+      actor_id,
+      result,
+    ])
+    expect(results).toEqual([
+      ['chief', 'allow'],
+      ['chief', 'deny'],
+    ])
+  })
+
+  test('that the service finishes by itself and the provider declines is denied to who asked for it', async () => {
+    provider.faults = () => ({ when: 'before', how: 'reset' })
+    await refund('late-denial', { charge_id: 'ch_declined_4', amount: 1 }, 'k', {
+      'X-Correlation-Id': 'corr-8',
+    })
+    provider.faults = () => undefined
+    const later = { ...systemClock, now: () => Date.now() + 120_000 }
+    await finishIntents([createRefund as never], { ...service.runtime, clock: later })
+    expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
+      actor_id: 'u1',
+      role: 'Editor',
+      result: 'deny',
+      reason: 'POLICY.refund.declined',
+      correlation_id: 'corr-8',
+    })
   })
 
   test.each([
@@ -178,6 +239,40 @@ describe('a refund', () => {
       }),
     ])
     expect(JSON.stringify(writtenOf(service.notices))).not.toMatch(/ch_7|again|re_|acct_/)
+  })
+
+  test('of a tenant without an account at the provider is refused before anything is stored', async () => {
+    const unmapped = await startService({
+      settings: settingsAt(provider.endpoint, { accounts: { known: 'acct_1' } }),
+    })
+    const answer = await unmapped.call({
+      method: 'POST',
+      path: '/v1/refunds',
+      as: { tenant: 'unmapped', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'k' },
+      body: { charge_id: 'ch_9', amount: 10 },
+    })
+    expect([answer.status, answer.json.error.code]).toEqual([409, 'POLICY.refund.no_account'])
+    expect(await unmapped.items('unmapped', 'refund')).toEqual([])
+  })
+
+  test('goes on in the account that its first attempt used, although the setting has changed', async () => {
+    provider.faults = () => ({ when: 'after', how: 'reset' })
+    const body = { charge_id: 'ch_10', amount: 10 }
+    expect((await refund('moved', body, 'k')).status).toBe(503)
+    provider.faults = () => undefined
+    const settings = settingsAt(provider.endpoint, { accounts: { moved: 'acct_elsewhere' } })
+    const changed = await startService({ settings, tableName: service.tableName })
+    const again = await changed.call({
+      method: 'POST',
+      path: '/v1/refunds',
+      as: { tenant: 'moved', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'k' },
+      body,
+    })
+    expect(again.status).toBe(201)
+    const payouts = provider.refunds().filter(({ charge }) => charge === 'ch_10')
+    expect(payouts.map(({ account }) => account)).toEqual(['acct_moved'])
   })
 
   test('that the provider carries out for the first time is no replay', async () => {

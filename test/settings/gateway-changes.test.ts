@@ -3,12 +3,20 @@ import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { resourcesOf, synthesise } from '#test/infrastructure/synthesis.ts'
+import { resourcesOf, synthesise, type Template } from '#test/infrastructure/synthesis.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
+/** The template of a stage with the settings of this test, synthesized once for each profile. */
+async function templateOf(settings: Settings) {
+  const changed = ['limits.gateway', 'events.maxAttempts'] as const
+  const changes = Object.fromEntries(changed.map((key) => [key, settings[key]]))
+  return (await synthesise('prod', { changes })).template
+}
+
+const [local, other] = [await templateOf(localSettings), await templateOf(otherSettings)]
+
 /** What the gateway lets through, by method and path. */
-async function throttlesOf(settings: Settings): Promise<Record<string, unknown>> {
-  const { template } = await synthesise('prod', { changes: { 'limits.gateway': settings['limits.gateway'] } })
+function throttlesOf(template: Template): Record<string, unknown> {
   const [stage] = resourcesOf(template, 'AWS::ApiGateway::Stage')
   const all: Record<string, unknown>[] = stage?.[1].Properties.MethodSettings
   return Object.fromEntries(
@@ -21,15 +29,15 @@ async function throttlesOf(settings: Settings): Promise<Record<string, unknown>>
 }
 
 describe('limits.gateway', () => {
-  test('throttles all operations, and those apart that it names', async () => {
-    expect(await throttlesOf(localSettings)).toEqual({
+  test('throttles all operations, and those apart that it names', () => {
+    expect(throttlesOf(local)).toEqual({
       '* /*': [500, 1000],
       'GET /~1codes:export': [20, 40],
       'HEAD /~1codes:export': [20, 40],
       'POST /~1codes:import': [20, 40],
       'POST /~1login': [100, 200],
     })
-    expect(await throttlesOf(otherSettings)).toEqual({
+    expect(throttlesOf(other)).toEqual({
       '* /*': [50, 100],
       'GET /~1health': [5, 10],
       'HEAD /~1health': [5, 10],
@@ -48,6 +56,17 @@ describe('limits.gateway', () => {
   test('takes operations that share a method, if both are throttled alike', () => {
     expect(() => checkOperations(throttling('codes.restore', 'codes.share'), routes, 'p.json')).not.toThrow()
   })
+})
+
+test('events.maxAttempts limits the attempts of both functions that read the stream', () => {
+  const retriesOf = (template: Template) =>
+    resourcesOf(template, 'AWS::Lambda::EventSourceMapping').flatMap(
+      ([, { Properties }]) => Properties.MaximumRetryAttempts ?? [],
+    )
+  expect([retriesOf(local), retriesOf(other)]).toEqual([
+    [29, 29],
+    [6, 6],
+  ])
 })
 
 function throttling(...operations: string[]): Settings {

@@ -134,6 +134,14 @@ describe('webhooks', () => {
         async (service) => (await receive(service, eventOf('a.b', { id: 'x' }), service.settings, 90)).status,
       ),
     ).toEqual([202, 401]))
+  test('webhooks.futureSeconds', async () => {
+    const occurred_at = new Date(Date.now() + 90_000).toISOString()
+    const dated = (service: Service) => receive(service, eventOf('a.b', { id: 'x' }, { occurred_at }))
+    expect(await both(async (service) => code(await dated(service)))).toEqual([
+      '202',
+      '400 VALIDATION.date.range',
+    ])
+  })
   test('webhooks.status', async () =>
     expect(
       await both(async (service) => (await receive(service, eventOf('a.b', { id: 'x' }))).status),

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { findCart } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed, webhookSecret } from '#test/support/signed-events.ts'
 
@@ -68,6 +70,96 @@ describe('an event', () => {
       'other_than_signed',
     ])
   })
+
+  test.each([
+    ['2026-01-01T01:00:00+01:00', 'VALIDATION.field.format', 'utc_required'],
+    ['2026-01-01T00:00:00+00:00', 'VALIDATION.field.format', 'utc_required'],
+    ['2026-01-01T00:00:00-00:00', 'VALIDATION.field.format', 'utc_required'],
+    ['2026-01-01T00:00:00z', 'VALIDATION.field.format', 'utc_required'],
+    ['2026-01-01T00:00:00', 'VALIDATION.datetime.timezone_required', 'timezone_required'],
+    ['yesterdayZ', 'VALIDATION.field.format', 'date-time'],
+  ])('whose occurred_at is %s is refused, because it is not UTC ending in Z', async (at, error, reason) => {
+    const { status, json } = await send(eventOf('cart.emptied', { id: 'c' }, { occurred_at: at }))
+    expect([status, json.error.code, json.error.details.fields.occurred_at.reason]).toEqual([
+      400,
+      error,
+      reason,
+    ])
+  })
+
+  const ahead = (seconds: number) => ({ occurred_at: ago(-seconds).toISOString() })
+  test('that occurs later than the tolerance allows is refused and not stored', async () => {
+    const event = eventOf('cart.updated', { id: 'c' }, ahead(330))
+    const { status, json } = await send(event)
+    expect([status, json.error.code, json.error.details.fields.occurred_at]).toEqual([
+      400,
+      'VALIDATION.date.range',
+      { reason: 'in_future', max: 300 },
+    ])
+    expect(await service.table.get(inboxKey(event.event_id))).toBeUndefined()
+  })
+
+  test('that occurs ahead of the clock but within the tolerance is received', async () => {
+    expect((await send(eventOf('cart.updated', { id: 'c' }, ahead(280)))).status).toBe(202)
+  })
+})
+
+describe('cart.updated with cart_id and correlation_id alone', () => {
+  const about = { cart_id: 'bare', tenant_id: 'minimal', correlation_id: 'corr-1' }
+  const updated = async (data: object = {}, more: object = {}) => {
+    const event = eventOf('cart.updated', { id: 'bare', ...about, ...data }, more)
+    expect((await send(event)).status).toBe(202)
+    return handle(event.event_id)
+  }
+
+  test('is handled although the cart is not known', async () => {
+    expect(await updated()).toBe('handled')
+  })
+
+  test('keeps the known amount, and does not make an earlier amount stale that arrives later', async () => {
+    await updated({ amount_minor: 700, currency: 'EUR' }, { occurred_at: '2026-01-01T00:00:00Z' })
+    await updated({}, { occurred_at: '2026-01-03T00:00:00Z' })
+    await updated({ amount_minor: 800, currency: 'EUR' }, { occurred_at: '2026-01-02T00:00:00Z' })
+    expect(await findCart(service.table, 'minimal', 'bare')).toMatchObject({ amount_minor: 800 })
+  })
+
+  test('with an amount but no currency is not handled', async () => {
+    await expect(updated({ amount_minor: 1 })).rejects.toThrow()
+  })
+})
+
+describe('the correlation id of an event', () => {
+  const correlationOf = async (more: object, data: object) => {
+    const event = eventOf('cart.updated', { id: 'c', ...data }, more)
+    const body = JSON.stringify(event)
+    const headers = { ...signed(body), 'X-Correlation-Id': 'of-header' }
+    await send(event, headers)
+    return (await service.table.get(inboxKey(event.event_id)))?.correlation_id
+  }
+
+  test.each([
+    ['its own', { correlation_id: 'of-event' }, { correlation_id: 'of-data' }, 'of-event'],
+    ['that of its data', {}, { correlation_id: 'of-data' }, 'of-data'],
+    ['that of the request where its data holds none that is valid', {}, { correlation_id: 7 }, 'of-header'],
+    ['that of the request where nothing else names one', {}, {}, 'of-header'],
+  ])('is %s', async (_, more, data, expected) => {
+    expect(await correlationOf(more, data)).toBe(expected)
+  })
+})
+
+test('what is published because of an event carries the correlation id of its data', async () => {
+  const placed = await service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: { tenant: 'correlated', role: 'Editor' },
+    headers: { 'Idempotency-Key': 'k' },
+    body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
+  })
+  const event = eventOf('order.paid', { id: placed.json.id, correlation_id: 'checkout-7' })
+  await send(event)
+  await handle(event.event_id)
+  const [order] = await service.items('correlated', 'order')
+  expect(order).toMatchObject({ outbox: { correlation_id: 'checkout-7' } })
 })
 
 test('an order is paid once by however many events, and not before it is there', async () => {

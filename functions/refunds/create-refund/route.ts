@@ -22,6 +22,7 @@ export const route = defineRoute({
     'POLICY.refund.exceeds_charge',
     'POLICY.refund.declined',
     'POLICY.refund.repeated',
+    'POLICY.refund.no_account',
   ],
   openPoints: ['refunds.provider', 'refunds.account', 'refunds.fields', 'refunds.policy'],
   uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],

@@ -3,6 +3,7 @@ import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
 import { lambda } from '#shared/platform/http/lambda.ts'
 import { readSecret } from '#shared/platform/secrets/secret.ts'
 import { received } from '#shared/webhooks/inbox.ts'
+import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -11,11 +12,16 @@ export const endpoint = defineEndpoint(route, {
     if (headers[idHeader.toLowerCase()] !== body.event_id) {
       throw failField('VALIDATION.field.format', 'event_id', { reason: 'other_than_signed' })
     }
+    // A sender with a wrong clock must not make all later events of the same resource look stale.
+    const max = settings['webhooks.futureSeconds']
+    if (Date.parse(body.occurred_at) > now() + max * 1000) {
+      throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })
+    }
     const status = route.reply.status(settings)
-    const { correlation } = committer
+    const correlationId = correlationIdOf(body) ?? committer.correlation.id
     return {
       status,
-      writes: [received(body, body.correlation_id ?? correlation.id, now(), settings['webhooks.inboxDays'])],
+      writes: [received(body, correlationId, now(), settings['webhooks.inboxDays'])],
       refused: async () => ({ status }),
     }
   },

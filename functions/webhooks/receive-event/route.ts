@@ -20,10 +20,11 @@ export const route = defineRoute({
     data: { id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', tenant_id: 'acme' },
   }),
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
-  errors: ['VALIDATION.datetime.timezone_required'],
+  errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],
   openPoints: [
     'webhooks.scheme',
     'webhooks.windowSeconds',
+    'webhooks.futureSeconds',
     'webhooks.status',
     'webhooks.maxBytes',
     'webhooks.inboxDays',

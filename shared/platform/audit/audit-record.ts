@@ -1,8 +1,8 @@
-import type { Caller } from '../auth/caller.ts'
+import type { Actor } from '../auth/caller.ts'
 import { type Clock, newId, timestamp } from '../clock.ts'
 import { type Item, keyOf } from '../table/keys.ts'
 
-/** What an allowed sensitive action adds to its own transaction. */
+/** What a sensitive action adds to its own transaction. */
 export interface AuditEntry {
   action: string
   /** The kind of resource and, in the caller's reach, its id: `order/…`. */
@@ -10,14 +10,18 @@ export interface AuditEntry {
   /** What changed, without free text and other secrets. */
   before?: Record<string, unknown>
   after?: Record<string, unknown>
-  /** The reason that the caller gave, where one is asked for. */
+  /** The reason that the caller gave, where one is asked for; the error code of a denial. */
   reason?: string
   /** The tenant that the action worked in; the record lies there. The actor's own unless given. */
   tenant?: string
+  /** `deny` where the committed outcome is a refusal. `allow` unless given. */
+  result?: AuditRecord['result']
+  /** Who asked for it, where that is not the caller of the request: an intent is also finished without its request. */
+  actor?: Actor
 }
 
 /** An audit record (contract, 'Audit record'). Denials lie in the tenant of the actor, and name no other. */
-export interface AuditRecord extends Omit<AuditEntry, 'tenant'> {
+export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
   actor_id: string
   role: string
   token_sub: string
@@ -29,16 +33,19 @@ export interface AuditRecord extends Omit<AuditEntry, 'tenant'> {
 }
 
 export function auditItem(
-  caller: Caller,
-  { tenant = caller.tenant, ...entry }: AuditEntry & { result: AuditRecord['result']; reason: string },
+  actor: Actor,
+  {
+    tenant = actor.tenant,
+    ...entry
+  }: Omit<AuditEntry, 'actor'> & { result: AuditRecord['result']; reason: string },
   correlationId: string,
   clock: Clock,
 ): Item {
   const id = newId(clock)
   const record: AuditRecord = {
-    actor_id: caller.sub,
-    role: caller.role ?? 'none',
-    token_sub: caller.sub,
+    actor_id: actor.sub,
+    role: actor.role ?? 'none',
+    token_sub: actor.sub,
     tenant_id: tenant,
     correlation_id: correlationId,
     at: timestamp(clock.now()),

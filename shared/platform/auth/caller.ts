@@ -12,6 +12,9 @@ export interface Caller {
   claims: Readonly<Record<string, unknown>>
 }
 
+/** The caller as audit records name them. */
+export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role'>
+
 /** The highest known role of a claim that is a string or an array of strings. */
 export function highestRole(claim: unknown): Role | undefined {
   const named = Array.isArray(claim) ? claim : [claim]

@@ -75,6 +75,7 @@ export const catalogue = {
   'POLICY.refund.exceeds_charge': conflict,
   'POLICY.refund.declined': conflict,
   'POLICY.refund.repeated': conflict,
+  'POLICY.refund.no_account': conflict,
   'CONFLICT.soft_deleted': conflict,
   'CONFLICT.not_deleted': conflict,
   'CONFLICT.code.exists': conflict,

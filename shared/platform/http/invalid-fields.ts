@@ -36,6 +36,7 @@ interface Problem {
 const rawReasons: Record<string, string> = {
   malformed: 'date-time',
   without_zone: 'timezone_required',
+  not_utc: 'utc_required',
   email: 'email',
 }
 

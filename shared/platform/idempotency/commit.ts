@@ -77,8 +77,8 @@ function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): 
   }
 }
 
-function auditPut({ caller, correlation, clock }: Committer, entry: AuditEntry): Put {
-  if (!caller) throw new Error('an audited action has a caller')
-  const item = auditItem(caller, { reason: 'allowed', ...entry, result: 'allow' }, correlation.id, clock)
+function auditPut({ caller, correlation, clock }: Committer, { actor = caller, ...entry }: AuditEntry): Put {
+  if (!actor) throw new Error('an audited action has an actor')
+  const item = auditItem(actor, { result: 'allow', reason: 'allowed', ...entry }, correlation.id, clock)
   return { item, condition: { absent: true } }
 }

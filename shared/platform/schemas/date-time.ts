@@ -33,20 +33,31 @@ function isWritable(milliseconds: number): boolean {
 const codes = {
   malformed: 'VALIDATION.field.format',
   without_zone: 'VALIDATION.datetime.timezone_required',
+  not_utc: 'VALIDATION.field.format',
 } as const satisfies Record<string, ErrorCode>
 
-/** A date and time with its zone, put into UTC with milliseconds, ending in Z. */
-export const instant = v.pipe(
-  v.string(),
-  v.metadata({ format: 'date-time' }),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const read = readDateTime(dataset.value)
-    if (typeof read === 'number' && isWritable(read)) return timestamp(read)
-    const problem = typeof read === 'number' ? 'malformed' : read
-    addIssue({ message: codes[problem], expected: problem })
-    return NEVER
-  }),
-)
+/** A date and time with its zone, converted to UTC with milliseconds, ending in Z. */
+export const instant = dateTime(readDateTime)
+
+/** A date and time in UTC. The text ends in Z: an offset is refused, even +00:00. */
+export const utcInstant = dateTime((text) => {
+  const read = readDateTime(text)
+  return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
+})
+
+function dateTime(read: (text: string) => number | keyof typeof codes) {
+  return v.pipe(
+    v.string(),
+    v.metadata({ format: 'date-time' }),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const result = read(dataset.value)
+      if (typeof result === 'number' && isWritable(result)) return timestamp(result)
+      const problem = typeof result === 'number' ? 'malformed' : result
+      addIssue({ message: codes[problem], expected: problem })
+      return NEVER
+    }),
+  )
+}
 
 /** A time as the service writes it. */
 export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

@@ -16,13 +16,13 @@ export const money = {
     }),
   }),
   'refunds.account': setting({
-    open: 'which connected account of the provider the charges of a tenant lie in: named, or a prefix and the tenant',
+    open: 'which connected account of the provider holds the charges of a tenant: a named one, else the optional prefix and the tenant; without both the tenant is refused',
     contract: 'POST /v1/refunds',
     feature: 'refunds',
     precedent: 'Stripe Connect',
     schema: v.strictObject({
       accounts: v.record(v.string(), v.string()),
-      prefix: v.string(),
+      prefix: v.exactOptional(v.string()),
     }),
   }),
   'refunds.fields': setting({
@@ -62,6 +62,12 @@ export const webhooks = {
     precedent: 'Standard Webhooks, Stripe',
     schema: v.pipe(count, v.maxValue(3600)),
   }),
+  'webhooks.futureSeconds': setting({
+    open: 'how far occurred_at may lie ahead of the clock, in seconds; a later one is 400',
+    contract: 'Events',
+    feature: 'webhooks',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(3600)),
+  }),
   'webhooks.status': setting({
     open: 'the success status, for a duplicate too',
     contract: 'POST /v1/webhooks/events',
@@ -94,6 +100,13 @@ export const webhooks = {
     contract: 'Events',
     feature: 'events',
     schema: v.picklist(['id_and_tenant']),
+  }),
+  'events.maxAttempts': setting({
+    open: 'attempts of the functions that read the table stream before the dead-letter queue',
+    contract: 'Events',
+    feature: 'events',
+    precedent: 'AWS guidance for streams',
+    schema: v.pipe(count, v.maxValue(10_000)),
   }),
   'events.replay': setting({
     open: 'how events are replayed, and for how many days they are kept for it',
