@@ -5,20 +5,35 @@ import { type Clock, newId, systemClock, timestamp } from '#shared/platform/cloc
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
 import { needed, run } from './command.ts'
-import { deployedStack, openTable, stackUsage } from './deployment.ts'
+import { deployedStack, openTable, outputOf, stackUsage } from './deployment.ts'
 import { itemsOf } from './entity-records.ts'
 import { auditOfOperator } from './operator.ts'
 
 const usage = `usage: npm run -s api-keys -- COMMAND --tenant T [--stack NAME]
-  make --name WHAT_FOR [--scope "codes:read codes:write"]    prints the key, this once
-  list                                                       prints one JSON line a key, never the key itself
-  rotate --id KEY_ID [--overlap SECONDS]                     prints another key like it; the old one ends by then,
-                                                             or stays valid until it is revoked
-  revoke --id KEY_ID                                         ends a key at once
+  make --name PURPOSE --scope "SCOPE ..."   prints a new key, this once; it may do only what its scopes name
+  list                                      prints one JSON line a key, never the key itself
+  rotate --id KEY_ID [--overlap SECONDS]    prints a new key with the same scopes; the old one ends after the
+                                            overlap, or stays valid until it is revoked
+  revoke --id KEY_ID                        ends a key at once
 ${stackUsage}`
 
 /** What a key is told by: everything but its secret. */
 export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash'>
+
+/**
+ * Returns the scopes of a command line.
+ * @param known the scopes of the deployment, separated by spaces
+ * @throws Error when there is none, or one that the deployment does not know
+ */
+export function scopesOf(text: string | undefined, known: string): string[] {
+  const scopes = [...new Set((text ?? '').split(' ').filter(Boolean))]
+  const unknown = scopes.filter((scope) => !known.split(' ').includes(scope))
+  const advice = `The scopes are: ${known}`
+  if (scopes.length === 0)
+    throw new Error(`--scope is needed, as a key may do only what its scopes name. ${advice}`)
+  if (unknown.length > 0) throw new Error(`unknown scope: ${unknown.join(' ')}. ${advice}`)
+  return scopes
+}
 
 /** Makes a key of the role Service in a tenant. @returns it, this once */
 export async function make(
@@ -85,10 +100,11 @@ async function main(): Promise<void> {
   const options = { tenant: text, stack: text, name: text, scope: text, id: text, overlap: text }
   const { values, positionals } = parseArgs({ options, allowPositionals: true })
   const tenant = needed(values.tenant, 'tenant')
-  const table = openTable(await deployedStack(values.stack))
+  const stack = await deployedStack(values.stack)
+  const table = openTable(stack)
   const commands: Record<string, () => Promise<void>> = {
     make: async () => {
-      const scopes = (values.scope ?? '').split(' ').filter(Boolean)
+      const scopes = scopesOf(values.scope, outputOf(stack, 'ApiKeyScopes'))
       const asked = { tenant, name: needed(values.name, 'name'), scopes }
       print(await make(table, systemClock, asked))
     },

@@ -10,13 +10,13 @@ export interface paths {
         };
         /**
          * List orders
-         * @description Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear.
+         * @description Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear. An API key needs the scope `orders:read`.
          */
         get: operations["orders.list"];
         put?: never;
         /**
          * Place an order
-         * @description Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing.
+         * @description Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing. An API key needs the scope `orders:write`.
          */
         post: operations["orders.create"];
         delete?: never;
@@ -34,7 +34,7 @@ export interface paths {
         };
         /**
          * Read an order
-         * @description Returns one order with its entity tag. An order of another tenant is answered like one that does not exist.
+         * @description Returns one order with its entity tag. An order of another tenant is answered like one that does not exist. An API key needs the scope `orders:read`.
          */
         get: operations["orders.read"];
         put?: never;
@@ -56,7 +56,7 @@ export interface paths {
         put?: never;
         /**
          * Refund a charge
-         * @description Pays back a charge, or a part of it. However often it is sent with one key, and whatever fails in between, there is one refund, one payout and one ledger entry. What the provider refuses for good is answered alike each time; while the provider cannot be reached, the refund stays pending, and the same request goes on with it.
+         * @description Pays back a charge, or a part of it. However often it is sent with one key, and whatever fails in between, there is one refund, one payout and one ledger entry. What the provider refuses for good is answered alike each time; while the provider cannot be reached, the refund stays pending, and the same request goes on with it. An API key needs the scope `refunds:write`.
          */
         post: operations["refunds.create"];
         delete?: never;
@@ -94,13 +94,13 @@ export interface paths {
         };
         /**
          * List discount codes
-         * @description Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them.
+         * @description Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them. An API key needs the scope `codes:read`.
          */
         get: operations["codes.list"];
         put?: never;
         /**
          * Create a discount code
-         * @description Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points.
+         * @description Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points. An API key needs the scope `codes:write`.
          */
         post: operations["codes.create"];
         delete?: never;
@@ -118,21 +118,21 @@ export interface paths {
         };
         /**
          * Read a discount code
-         * @description Returns one code with its entity tag. A code of another tenant is answered like one that does not exist.
+         * @description Returns one code with its entity tag. A code of another tenant is answered like one that does not exist. An API key needs the scope `codes:read`.
          */
         get: operations["codes.read"];
         put?: never;
         post?: never;
         /**
          * Delete a discount code softly; delete a discount code for good
-         * @description The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike. Delete a discount code for good: Nothing but the audit record is left of the code, and its text is free again. A header carries the reason for the audit.
+         * @description The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike. An API key needs the scope `codes:write`. Delete a discount code for good: Nothing but the audit record is left of the code, and its text is free again. A header carries the reason for the audit. An API key needs the scope `codes:write`.
          */
         delete: operations["codes.delete"];
         options?: never;
         head?: never;
         /**
          * Update a discount code
-         * @description Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds.
+         * @description Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds. An API key needs the scope `codes:write`.
          */
         patch: operations["codes.update"];
         trace?: never;
@@ -148,7 +148,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a discount code
-         * @description Makes a soft-deleted code live again.
+         * @description Makes a soft-deleted code live again. An API key needs the scope `codes:write`.
          */
         post: operations["codes.restore"];
         delete?: never;
@@ -168,7 +168,7 @@ export interface paths {
         put?: never;
         /**
          * Share a discount code
-         * @description Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it.
+         * @description Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it. An API key needs the scope `codes:write`.
          */
         post: operations["codes.share"];
         delete?: never;
@@ -186,7 +186,7 @@ export interface paths {
         };
         /**
          * Export discount codes as CSV
-         * @description Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again.
+         * @description Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again. An API key needs the scope `codes:read`.
          */
         get: operations["codes.export"];
         put?: never;
@@ -208,7 +208,7 @@ export interface paths {
         put?: never;
         /**
          * Import discount codes from CSV
-         * @description Creates a code for each row of a CSV file with a header, each row on its own: the answer says of every row what became of it. A file that was exported can be imported; its further columns are passed over. Sent again with the same key after a failure, the import goes on where it stood.
+         * @description Creates a code for each row of a CSV file with a header, each row on its own: the answer says of every row what became of it. A file that was exported can be imported; its further columns are passed over. Sent again with the same key after a failure, the import goes on where it stood. An API key needs the scope `codes:write`.
          */
         post: operations["codes.import"];
         delete?: never;
@@ -228,7 +228,7 @@ export interface paths {
         put?: never;
         /**
          * Update many discount codes
-         * @description Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood.
+         * @description Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood. An API key needs the scope `codes:write`.
          */
         post: operations["codes.bulk-update"];
         delete?: never;
@@ -248,7 +248,7 @@ export interface paths {
         put?: never;
         /**
          * Verify a discount code
-         * @description Tells whether a code applies and what it takes off, in minor units; with a cart named in the header, it is applied to that cart as one line, however often it is verified. A code that is unknown, expired or deleted is answered like any other that does not apply.
+         * @description Tells whether a code applies and what it takes off, in minor units; with a cart named in the header, it is applied to that cart as one line, however often it is verified. A code that is unknown, expired or deleted is answered like any other that does not apply. An API key needs the scope `discounts:verify`.
          */
         post: operations["discount.verify"];
         delete?: never;
@@ -348,7 +348,7 @@ export interface paths {
         put?: never;
         /**
          * Import customers
-         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew.
+         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. An API key needs the scope `imports:write`.
          */
         post: operations["imports.create"];
         delete?: never;
@@ -366,7 +366,7 @@ export interface paths {
         };
         /**
          * Read an operation
-         * @description Tells how far an operation is and, once it is over, what it came to: the result of an import with its counts, the first rows that were refused and a link to all of them, or the error that ended it. Retry-After says when to ask again.
+         * @description Tells how far an operation is and, once it is over, what it came to: the result of an import with its counts, the first rows that were refused and a link to all of them, or the error that ended it. Retry-After says when to ask again. An API key needs the scope `operations:read`.
          */
         get: operations["operations.read"];
         put?: never;
@@ -388,7 +388,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an operation
-         * @description Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing.
+         * @description Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing. An API key needs the scope `imports:write`.
          */
         post: operations["operations.cancel"];
         delete?: never;

@@ -1,4 +1,6 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
+import { tokenScopes } from '#shared/platform/auth/authorise.ts'
+import { takesSession } from '#shared/platform/http/route.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
@@ -8,6 +10,7 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
   return [
     ['auth.mfa', settings['auth.mfa'].operations],
     ['auth.scopes', Object.keys(settings['auth.scopes'])],
+    ['auth.operationScopes', Object.keys(settings['auth.operationScopes'])],
     ['auth.sessionOperations', settings['auth.sessionOperations']],
     ['idempotency.requiredOn', settings['idempotency.requiredOn']],
     ['limits.gateway', Object.keys(settings['limits.gateway'].byOperation)],
@@ -29,6 +32,14 @@ function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): strin
   })
 }
 
+/** Session operations that need a scope. A session has none, so they would refuse every session. */
+function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const scoped = routes.filter(
+    ({ route }) => takesSession(route, settings) && tokenScopes(route, settings).length > 0,
+  )
+  return scoped.map(({ route }) => `${route.operation} needs a scope, and a session has none`)
+}
+
 /**
  * A setting that names an operation wrongly would protect nothing, and nobody would notice; a sunset before its time
  * would be noticed by those who were promised another.
@@ -41,6 +52,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   )
   const problems = [
     ...unknown,
+    ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
     ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
   ]

@@ -4,6 +4,7 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
+import { apiKeyScopes } from '#shared/platform/auth/authorise.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
@@ -94,6 +95,8 @@ export class CommerceStack extends Stack {
     new CfnOutput(this, 'FilesBucketName', { value: files.bucketName })
     new CfnOutput(this, 'UserPoolId', { value: users.pool.userPoolId })
     new CfnOutput(this, 'UserPoolClientId', { value: users.client.userPoolClientId })
+    const keyScopes = new Set(routes.flatMap(({ route }) => apiKeyScopes(route, settings) ?? []))
+    new CfnOutput(this, 'ApiKeyScopes', { value: [...keyScopes].sort().join(' ') })
     new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
     if (watch) new CfnOutput(this, 'AlarmsTopicArn', { value: watch.topic.topicArn })
   }

@@ -39,7 +39,8 @@ export function openapiDocument(settings: Settings): Json {
           type: 'apiKey',
           in: 'header',
           name: settings['auth.apiKeyHeader'],
-          description: 'A key of the role Service in its tenant. A bearer token beside it counts instead.',
+          description:
+            'A key of the role Service in its tenant. It needs the scopes that x-api-key-scopes of an operation names. A bearer token in the same request counts instead.',
           'x-open-point': 'auth.apiKeyHeader',
         },
         session: {

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { apiKeyScopes, tokenScopes } from '#shared/platform/auth/authorise.ts'
 import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
@@ -11,10 +12,11 @@ export function operation(route: Route, settings: Settings) {
   return {
     operationId: route.operation,
     summary: route.summary,
-    description: route.description,
+    description: [route.description, keyDescription(route, settings)].join(' ').trim(),
     tags: [route.operation.split('.')[0]],
     deprecated: isDeprecated(route, settings) || undefined,
     security: securityOf(route, settings),
+    ...(route.auth === 'bearer' && { 'x-api-key-scopes': apiKeyScopes(route, settings) ?? null }),
     parameters: parametersOf(route, settings),
     ...(body && {
       requestBody: {
@@ -77,14 +79,18 @@ function acceptsNothing(schema: v.GenericSchema): boolean {
   return v.safeParse(schema, {}).success
 }
 
+function keyDescription(route: Route, settings: Settings): string {
+  if (route.auth !== 'bearer') return ''
+  const scopes = apiKeyScopes(route, settings)
+  if (!scopes) return 'API keys are not accepted.'
+  return `An API key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`
+}
+
 function securityOf(route: Route, settings: Settings): Json[] {
   if (route.auth === 'none') return []
   if (route.auth === 'signature') return [{ signature: [] }]
+  const bearer = tokenScopes(route, settings)
+  const apiKey = apiKeyScopes(route, settings) ? [{ apiKey: bearer }] : []
   const session = takesSession(route, settings) ? [{ session: [], csrf: [] }] : []
-  return [{ bearer: scopesOf(route, settings) }, { apiKey: scopesOf(route, settings) }, ...session]
-}
-
-function scopesOf({ scope, operation: name }: Route, settings: Settings): string[] {
-  const needed = scope ?? settings['auth.scopes'][name]
-  return needed === undefined ? [] : [needed]
+  return [{ bearer }, ...apiKey, ...session]
 }

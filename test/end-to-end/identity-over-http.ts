@@ -92,7 +92,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
     const orders = async (key: unknown) =>
       told(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))
-    const [made] = await run('make', '--name', 'a test', '--scope', 'codes:read')
+    const [made] = await run('make', '--name', 'a test', '--scope', 'orders:read')
     expect(await orders(made?.key)).toBe('200')
     expect(await orders(`${made?.key}x`)).toBe('401 AUTH.invalid_credentials')
     const [next] = await run('rotate', '--id', String(made?.key_id), '--overlap', '0')

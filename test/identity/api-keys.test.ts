@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { list, make, revoke, rotate } from '#bin/api-keys.ts'
+import { list, make, revoke, rotate, scopesOf } from '#bin/api-keys.ts'
 import { routes } from '#functions/routes.ts'
 import { readApiKey } from '#shared/platform/auth/api-key.ts'
 import { matrix } from '#shared/platform/auth/matrix.ts'
@@ -7,6 +7,7 @@ import { systemClock } from '#shared/platform/clock.ts'
 import type { Route } from '#shared/platform/http/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
 
 let now = Date.parse('2026-03-01T12:00:00Z')
 const clock = {
@@ -22,7 +23,7 @@ beforeAll(async () => {
   service = await startService({ clock })
 })
 
-const scopes = ['codes:read', 'codes:write']
+const scopes = [...new Set(Object.values(localSettings['auth.operationScopes']))]
 const newKey = (tenant: string, name = 'a test') => make(service.table, clock, { tenant, name, scopes })
 const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
 const ordersBy = (key: string, headers = {}) =>
@@ -99,16 +100,22 @@ describe('an API key', () => {
     expect((await ordersBy(key)).status).toBe(200)
   })
 
-  test('lacks the scopes that it was made without', async () => {
-    const { key } = await make(service.table, clock, {
-      tenant: 'scoped',
-      name: 'narrow',
-      scopes: ['codes:read'],
+  test('whose scope is for reading codes refunds nothing', async () => {
+    const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
+    const denied = await service.call({
+      method: 'POST',
+      path: '/v1/refunds',
+      headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' },
+      body: { charge_id: 'ch_1', amount: 1 },
     })
-    const headers = { 'X-Api-Key': key, 'Idempotency-Key': 'k' }
-    expect((await service.call({ path: '/codes', headers })).status).toBe(200)
-    const denied = await service.call({ method: 'POST', path: '/codes', headers, body: {} })
     expect(told(denied)).toBe('403 AUTHZ.scope.token')
+  })
+
+  test('is told which scope it lacks', async () => {
+    const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
+    expect((await ordersBy(key)).headers['WWW-Authenticate']).toBe(
+      'ApiKey realm="commerce-api", error="insufficient_scope", scope="orders:read"',
+    )
   })
 
   test('does not count beside a bearer token', async () => {
@@ -179,6 +186,20 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
       expect(JSON.stringify(addressed)).not.toContain(foreign)
     })
 
+    test('without its scope is denied', async () => {
+      const tenant = `narrow-${operation}`.replace('.', '-')
+      const others = scopes.filter((scope) => scope !== localSettings['auth.operationScopes'][operation])
+      const { key } = await make(service.table, clock, { tenant, name: 'n', scopes: others })
+      const { status } = await service.call(await call(tenant, key))
+      expect(status).toBe(403)
+    })
+
+    test('without any scope is denied', async () => {
+      const tenant = `none-${operation}`.replace('.', '-')
+      const { key } = await make(service.table, clock, { tenant, name: 'n', scopes: [] })
+      expect((await service.call(await call(tenant, key))).status).toBe(403)
+    })
+
     test('that is wrong is refused', async () => {
       const { key } = await newKey('forged')
       const forged = await call('forged', key.replace(/\.[\w-]{43}$/, `.${'A'.repeat(43)}`))
@@ -189,4 +210,19 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
 
 test('every operation that takes a key may read where it lies', () => {
   for (const { uses } of bearer) expect(uses).toContain('table.read')
+})
+
+describe('the scopes of a new key', () => {
+  const known = 'codes:read orders:read'
+
+  test('are those of the command line', () =>
+    expect(scopesOf('orders:read  codes:read', known)).toEqual(['orders:read', 'codes:read']))
+
+  test.each(['orders:reed', 'orders:read,codes:read', 'orders:read *'])('are not %j', (text) =>
+    expect(() => scopesOf(text, known)).toThrow(/^unknown scope: .*The scopes are: codes:read orders:read$/),
+  )
+
+  test.each([undefined, '', ' '])('are needed: %j', (text) =>
+    expect(() => scopesOf(text, known)).toThrow(/^--scope is needed/),
+  )
 })

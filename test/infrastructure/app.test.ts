@@ -59,8 +59,9 @@ describe('what has to be put right is told in one message, without a stack trace
     const settings = await profile({
       ...published,
       'auth.mfa': { operations: ['refund.create'], claim: 'amr', value: 'mfa' },
-      'auth.scopes': { 'orders.make': 'orders:write' },
-      'auth.sessionOperations': ['discount.verify', 'discount.check'],
+      'auth.scopes': { 'orders.make': 'orders:write', 'orders.read': 'orders:read' },
+      'auth.operationScopes': { 'orders.place': 'orders:write' },
+      'auth.sessionOperations': ['discount.verify', 'discount.check', 'orders.read', 'codes.list'],
       'idempotency.requiredOn': ['codes.restored'],
       'limits.gateway': {
         ...(published['limits.gateway'] as object),
@@ -77,15 +78,18 @@ describe('what has to be put right is told in one message, without a stack trace
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output.split('\n').slice(0, 9)).toEqual([
-      `${settings}: 8 setting(s) to put right:`,
+    expect(output.split('\n').slice(0, 12)).toEqual([
+      `${settings}: 11 setting(s) to put right:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
+      '  auth.operationScopes: there is no operation orders.place',
       '  auth.sessionOperations: there is no operation discount.check',
       '  idempotency.requiredOn: there is no operation codes.restored',
       '  limits.gateway: there is no operation codes.send',
       '  limits.other: there is no operation login.signin',
       '  versioning.sunset: there is no operation orders.reads',
+      '  auth.sessionOperations: orders.read needs a scope, and a session has none',
+      '  auth.sessionOperations: codes.list needs a scope, and a session has none',
       '  versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')

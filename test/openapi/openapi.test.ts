@@ -86,6 +86,7 @@ describe('openapi.json', () => {
     const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
     expect([currency.enum, cart_id.maxLength]).toEqual([['EUR', 'JPY'], 20])
     expect(place.security).toEqual([{ bearer: ['orders:write'] }, { apiKey: ['orders:write'] }])
+    expect(place['x-api-key-scopes']).toEqual(['sales', 'orders:write'])
     expect(other.paths['/v1/orders'].get.security).toContainEqual({ session: [], csrf: [] })
     expect(Object.keys(other.paths['/v1/orders'].get.responses)).toContain('419')
     expect(other.components.parameters.Tenant.name).toBe('shop')

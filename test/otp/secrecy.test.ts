@@ -110,7 +110,11 @@ test('no secret is found in what is stored, queued, told or logged', async () =>
     headers: { ...sessionHeaders(service, verified), 'Idempotency-Key': 'x' },
     body: { code: 'X' },
   })
-  const { key } = await make(service.table, systemClock, { tenant: 'canaries', name: 'n', scopes: [] })
+  const { key } = await make(service.table, systemClock, {
+    tenant: 'canaries',
+    name: 'n',
+    scopes: ['orders:read'],
+  })
   const listed = await service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key } })
   expect([wrong.status, verified.status, used.status, listed.status]).toEqual([400, 200, 200, 200])
 

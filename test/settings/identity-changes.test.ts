@@ -3,7 +3,7 @@ import { make } from '#bin/api-keys.ts'
 import { personOf } from '#shared/identity/person.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
-import { systemClock } from '#shared/platform/clock.ts'
+import { newId, systemClock } from '#shared/platform/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Mail } from '#shared/platform/mail/ses.ts'
 import {
@@ -175,3 +175,27 @@ test('auth.apiKeyHeader', async () =>
     [200, 401],
     [401, 200],
   ]))
+
+describe('API keys', () => {
+  const statusOf = async (service: Service, scopes: string[], path: string) => {
+    const { table, settings } = service
+    const { key } = await make(table, systemClock, { tenant: 'keyed', name: 'n', scopes })
+    return (await service.call({ path, headers: { [settings['auth.apiKeyHeader']]: key } })).status
+  }
+  const order = `/v1/orders/${newId(systemClock)}`
+
+  test('auth.operationScopes', async () =>
+    // A key with the scope of the operation learns that there is no such order.
+    expect(await both((service) => statusOf(service, ['sales'], order))).toEqual([403, 404]))
+
+  test('auth.operationScopes keeps keys from operations that it leaves out', async () =>
+    expect(await both((service) => statusOf(service, ['operations:read'], '/operations/x'))).toEqual([
+      404, 403,
+    ]))
+
+  test('auth.apiKeyPermissions', async () =>
+    expect(await both((service) => statusOf(service, [], order))).toEqual([403, 404]))
+
+  test('auth.apiKeyPermissions does not widen a key with scopes', async () =>
+    expect(await both((service) => statusOf(service, ['codes:read'], order))).toEqual([403, 403]))
+})

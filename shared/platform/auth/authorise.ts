@@ -13,7 +13,8 @@ export interface Scope {
 }
 
 /**
- * Decides by role, tenant, token scope and second factor, in that order (contract, 'Authentication').
+ * Decides by role, tenant, scopes and second factor, in that order. The role decides what people may do. An API key
+ * needs a scope for every operation, too.
  * @param addressed the tenant that the request names, if any
  * @throws AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, POLICY.mfa.required
  */
@@ -28,14 +29,35 @@ export function authorise(
   if (reach === 'own' && addressed !== undefined && addressed !== caller.tenant) {
     throw fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
   }
-  checkTokenScope(caller, route.scope ?? settings['auth.scopes'][route.operation])
+  checkScopes(caller, route, settings)
   checkFactors(caller, route.operation, settings['auth.mfa'])
   return { tenant: addressed ?? caller.tenant, anywhere: reach === 'any' && addressed === undefined }
 }
 
-function checkTokenScope(caller: Caller, needed: string | undefined): void {
-  if (needed === undefined || caller.scopes.has(needed)) return
-  const hint = `Bearer realm="commerce-api", error="insufficient_scope", scope="${needed}"`
+type Scoped = Pick<Route, 'operation' | 'scope'>
+
+/** The scopes that an operation needs of a token. */
+export function tokenScopes({ operation, scope }: Scoped, settings: Settings): string[] {
+  const needed = scope ?? settings['auth.scopes'][operation]
+  return needed === undefined ? [] : [needed]
+}
+
+/** The scopes that an operation needs of an API key; undefined for an operation that no key may use. */
+export function apiKeyScopes(route: Scoped, settings: Settings): string[] | undefined {
+  const { operation } = route
+  const own = settings['auth.operationScopes']
+  if (!Object.hasOwn(own, operation)) return undefined
+  return [...new Set([own[operation] as string, ...tokenScopes(route, settings)])]
+}
+
+function checkScopes(caller: Caller, route: Scoped, settings: Settings): void {
+  const byRole = caller.scopes.size === 0 && settings['auth.apiKeyPermissions'] === 'role'
+  const narrow = caller.apiKey && !byRole
+  const needed = narrow ? apiKeyScopes(route, settings) : tokenScopes(route, settings)
+  if (needed?.every((scope) => caller.scopes.has(scope))) return
+  const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
+  const scope = needed ? `, scope="${needed.join(' ')}"` : ''
+  const hint = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
   throw fail('AUTHZ.scope.token', { headers: { 'WWW-Authenticate': hint } })
 }
 

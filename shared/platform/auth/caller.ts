@@ -9,6 +9,8 @@ export interface Caller {
   /** Absent when the credential carries no role that the service knows: every operation is denied then. */
   role: Role | undefined
   scopes: ReadonlySet<string>
+  /** True for an API key, which may do only what its scopes name. */
+  apiKey?: true
   claims: Readonly<Record<string, unknown>>
 }
 

@@ -29,6 +29,7 @@ export async function verifyApiKey(text: string, table: Table, now: number): Pro
     tenant,
     role: 'Service',
     scopes: new Set(found.scopes),
+    apiKey: true,
     claims: { iss: apiKeyIssuer, sub },
   }
 }

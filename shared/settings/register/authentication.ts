@@ -15,6 +15,7 @@ const algorithms = [
   'PS512',
 ] as const
 const headerName = v.pipe(v.string(), v.regex(/^[A-Za-z][A-Za-z0-9-]{1,63}$/, 'a header name'))
+const scope = v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope'))
 const role = v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])
 
 const issuer = v.strictObject({
@@ -122,10 +123,24 @@ export const authentication = {
     schema: v.strictObject({ actsAs: v.picklist(['Viewer', 'Editor']) }),
   }),
   'auth.scopes': setting({
-    open: 'the scope that an operation outside the codes needs, by operation',
+    open: 'the scope that an operation outside the codes needs of a token, by operation',
     contract: 'Authentication',
     feature: 'platform',
-    schema: v.record(v.string(), v.pipe(v.string(), v.minLength(1))),
+    schema: v.record(v.string(), scope),
+  }),
+  'auth.operationScopes': setting({
+    open: 'the scope that an API key needs for an operation, by operation; no key may use any other operation',
+    contract: 'Authentication',
+    feature: 'platform',
+    precedent: 'restricted keys of Stripe',
+    schema: v.record(v.string(), scope),
+  }),
+  'auth.apiKeyPermissions': setting({
+    open: 'what an API key without scopes may do: nothing, or what its role and auth.scopes allow',
+    contract: 'Authentication',
+    feature: 'platform',
+    precedent: 'restricted keys of Stripe: nothing',
+    schema: v.picklist(['nothing', 'role']),
   }),
   'auth.adminTenantParameter': setting({
     open: 'the query parameter by which an Admin addresses another tenant',
