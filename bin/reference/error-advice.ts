@@ -58,7 +58,7 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'VALIDATION.page_size.min': 'page_size is less than 1.',
   'VALIDATION.page_size.invalid': 'page_size is not a whole number.',
   'VALIDATION.date.range': 'The time lies where it may not, or a range ends before it begins.',
-  'VALIDATION.url.private_range': 'The address points into a private network.',
+  'VALIDATION.url.private_range': 'The address names this host or a private network: use a public one.',
   'VALIDATION.csv.header': 'The first line of the file must name its columns.',
   'VALIDATION.csv.malformed': 'The file is not CSV: look for an unclosed quote.',
   'VALIDATION.csv.too_many_rows': 'The file has too many rows: split it.',

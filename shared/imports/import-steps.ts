@@ -1,6 +1,6 @@
 /** How long the steps of an import may take, in seconds; their functions have a little more. */
 export const importSteps = {
-  /** A file of the largest size from a slow host. */
+  /** The longest download that `imports.fetch` permits, and the split of the largest file. */
   prepare: { seconds: 840 },
   /** Some hundred rows from a busy table. */
   rows: { seconds: 110 },
@@ -11,5 +11,5 @@ export const importSteps = {
 
 export type ImportStep = keyof typeof importSteps
 
-/** What the function of a step has beyond the step's own time, in seconds: to say that it was too little. */
-export const graceSeconds = 5
+/** The time of a step's function beyond that of the step, in seconds: to end the operation and to report the error. */
+export const graceSeconds = 10

@@ -4,7 +4,7 @@ import type { Operation } from '../operations/operation.ts'
 import { isOver } from '../operations/operation-states.ts'
 import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/errors/failure.ts'
-import { internet, type Network } from '../platform/fetch/fetch-file.ts'
+import { HostFailure, internet, type Network } from '../platform/fetch/fetch-file.ts'
 import type { StepContext } from '../platform/steps/step.ts'
 import type { Table } from '../platform/table/table.ts'
 import { claimed, readClaim } from './import-claim.ts'
@@ -20,9 +20,9 @@ export interface Prepared {
 }
 
 /**
- * The first step of an import: fetches the file where it lies elsewhere, checks it and cuts it up. A file that cannot
- * be imported ends the operation with what is wrong with it.
- * @throws what may pass, and then the step is done again
+ * The first step of an import: fetches the file if it is elsewhere, checks it and splits it into chunks. A file that
+ * cannot be imported ends the operation with the error, and so does a host that fails or is too slow.
+ * @throws a transient error of the service itself: the workflow retries the step
  */
 export async function prepareImport(
   ref: OperationRef,
@@ -32,9 +32,13 @@ export async function prepareImport(
   try {
     return { next: await prepare(ref, context, network), manifest: manifestKey(ref.operation_id) }
   } catch (thrown) {
-    const final = thrown instanceof Failure && (!thrown.retryable || thrown.code === 'DEPENDENCY.bad_gateway')
+    const final = thrown instanceof Failure && (!thrown.retryable || thrown instanceof HostFailure)
     if (!final) throw thrown
-    await endOperation(ref, () => ({ trigger: 'fail', failure: thrown }), context)
+    const { clock } = context
+    await endOperation(ref, () => ({ trigger: 'fail', failure: thrown }), {
+      table: context.tableToEnd(),
+      clock,
+    })
     return { next: 'end', manifest: '' }
   }
 }

@@ -1,7 +1,6 @@
 import type { Operation } from '../operations/operation.ts'
 import type { ErrorCode } from '../platform/errors/catalogue.ts'
-import { Failure } from '../platform/errors/failure.ts'
-import { fetchFile, type Network } from '../platform/fetch/fetch-file.ts'
+import { fetchFile, HostFailure, type Network } from '../platform/fetch/fetch-file.ts'
 import type { StepContext } from '../platform/steps/step.ts'
 import { fileHash } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
@@ -11,9 +10,10 @@ const firstPauseMilliseconds = 1000
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
 /**
- * Fetches the file of an operation and keeps it, without a byte order mark. A host that fails is tried again.
- * @returns its hash
- * @throws VALIDATION.url.private_range, DEPENDENCY.bad_gateway, the code of a file that is too large
+ * Fetches the file of an operation and stores it without a byte order mark. A host that fails is tried again within
+ * the deadline; one that is too slow is not.
+ * @returns the hash of the file
+ * @throws VALIDATION.url.private_range, HostFailure, the code of a file that is too large
  */
 export async function storeFile(
   { id, source }: Operation,
@@ -21,11 +21,14 @@ export async function storeFile(
   network: Network,
 ): Promise<string> {
   if (source.kind !== 'url') throw new Error('only a file that lies elsewhere is fetched')
+  const { deadlineSeconds, ...limits } = settings['imports.fetch']
   const request = {
     url: source.url,
     field: 'file_url',
     maxBytes: settings['imports.maxBytes'].fileUrl,
     tooLarge: settings['limits.tooLarge'] as ErrorCode,
+    limits,
+    deadline: AbortSignal.timeout(deadlineSeconds * 1000),
     signal,
   }
   for (let attempt = 1; ; attempt += 1) {
@@ -40,7 +43,7 @@ export async function storeFile(
       await files.write(fileKey(id), hashed(), 'text/csv')
       return hash.digest()
     } catch (thrown) {
-      const passing = thrown instanceof Failure && thrown.code === 'DEPENDENCY.bad_gateway'
+      const passing = thrown instanceof HostFailure && thrown.code === 'DEPENDENCY.bad_gateway'
       if (!passing || attempt === mostAttempts) throw thrown
       await clock.sleep(firstPauseMilliseconds * 2 ** (attempt - 1))
     }

@@ -1,7 +1,13 @@
 import { createServer, request as httpRequest, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { fetchFile, internet, type Network } from '#shared/platform/fetch/fetch-file.ts'
+import {
+  type FetchRequest,
+  fetchFile,
+  HostFailure,
+  internet,
+  type Network,
+} from '#shared/platform/fetch/fetch-file.ts'
 import { isPublicAddress } from '#shared/platform/fetch/public-address.ts'
 
 const pages: Record<string, RequestListener> = {
@@ -24,6 +30,20 @@ const pages: Record<string, RequestListener> = {
   '/packed': (_, answer) => answer.writeHead(200, { 'Content-Encoding': 'gzip' }).end('x'),
   '/gone': (_, answer) => answer.writeHead(404).end(),
   '/silent': () => {},
+  '/byte-by-byte': (_, answer) => {
+    const timer = setInterval(() => answer.write('x'), 40)
+    answer.on('close', () => clearInterval(timer))
+  },
+  '/head-byte-by-byte': ({ socket }) => {
+    socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')
+    const timer = setInterval(() => socket.write('x'), 100)
+    socket.on('close', () => clearInterval(timer))
+  },
+  '/huge-head': (_, answer) => answer.writeHead(200, { 'X-Huge': 'x'.repeat(64 * 1024) }).end(),
+  '/in-pieces': (_, answer) => {
+    for (let piece = 1; piece <= 3; piece += 1)
+      setTimeout(() => (piece < 3 ? answer.write('x'.repeat(100)) : answer.end()), 100 * piece)
+  },
 }
 let server: Server
 let port: number
@@ -62,19 +82,34 @@ function network(names: Record<string, string[] | (() => string[])> = {}): Netwo
   }
 }
 
-async function get(path: string, names?: Parameters<typeof network>[0], signal = AbortSignal.timeout(5000)) {
-  const url = path.startsWith('/') ? `https://files.example${path}` : path
-  const request = {
-    url,
-    field: 'file_url',
-    maxBytes: 50_000,
-    tooLarge: 'VALIDATION.body.too_large',
-    signal,
-  } as const
+const enough = () => AbortSignal.timeout(20_000)
+const requestOf = (url: string, changes: Partial<FetchRequest> = {}): FetchRequest => ({
+  url,
+  field: 'file_url',
+  maxBytes: 50_000,
+  tooLarge: 'VALIDATION.body.too_large',
+  limits: { minBytesPerSecond: 1000, graceSeconds: 2 },
+  deadline: enough(),
+  signal: enough(),
+  ...changes,
+})
+
+async function get(
+  path: string,
+  names?: Parameters<typeof network>[0],
+  changes?: Partial<FetchRequest>,
+  between: () => Promise<void> = async () => {},
+) {
+  const request = requestOf(path.startsWith('/') ? `https://files.example${path}` : path, changes)
   let text = ''
-  for await (const bytes of fetchFile(request, network(names))) text += Buffer.from(bytes).toString()
+  for await (const bytes of fetchFile(request, network(names))) {
+    text += Buffer.from(bytes).toString()
+    await between()
+  }
   return text
 }
+const impatient = { limits: { minBytesPerSecond: 1000, graceSeconds: 0.25 } }
+const tooSlow = (limit: string) => ({ code: 'DEPENDENCY.timeout', details: { reason: 'too_slow', limit } })
 const redirect = (to: string) => `/to?to=${encodeURIComponent(to)}`
 const privateRange = { code: 'VALIDATION.url.private_range' }
 
@@ -102,10 +137,47 @@ describe('a file', () => {
     })
   })
 
-  test('of a host that says nothing is given up when the time is spent', async () => {
-    await expect(get('/silent', {}, AbortSignal.timeout(200))).rejects.toMatchObject({
-      code: 'DEPENDENCY.bad_gateway',
-    })
+  test('with a head of more than 16 KB cannot be had', async () => {
+    await expect(get('/huge-head')).rejects.toMatchObject({ details: { reason: 'connection' } })
+  })
+})
+
+describe('a host is too slow', () => {
+  test('when it sends a byte at a time', async () => {
+    await expect(get('/byte-by-byte', {}, impatient)).rejects.toMatchObject(tooSlow('rate'))
+  })
+
+  test('when it sends its head a byte at a time', async () => {
+    await expect(get('/head-byte-by-byte')).rejects.toMatchObject(tooSlow('head'))
+  }, 30_000)
+
+  test('when it says nothing until the deadline', async () => {
+    const changes = { deadline: AbortSignal.timeout(200) }
+    await expect(get('/silent', {}, changes)).rejects.toMatchObject(tooSlow('deadline'))
+  })
+
+  test('when it sends fast, but without an end until the deadline', async () => {
+    const changes = { deadline: AbortSignal.timeout(200), maxBytes: Number.MAX_SAFE_INTEGER }
+    await expect(get('/large', {}, changes)).rejects.toMatchObject(tooSlow('deadline'))
+  })
+
+  test('is said by HostFailure alone', async () => {
+    await expect(get('/byte-by-byte', {}, impatient)).rejects.toBeInstanceOf(HostFailure)
+  })
+
+  test('is not said of one that pauses for less than the grace', async () => {
+    const limits = { minBytesPerSecond: 1, graceSeconds: 1 }
+    expect(await get('/in-pieces', {}, { limits })).toHaveLength(200)
+  })
+
+  test('is not said when the service itself is slow to store the bytes', async () => {
+    const slow = () => new Promise<void>((done) => setTimeout(done, 300))
+    expect(await get('/file.csv', {}, impatient, slow)).toContain('email')
+  })
+
+  test('is not said when the time of the service is spent', async () => {
+    const failed = get('/silent', {}, { signal: AbortSignal.timeout(200) })
+    await expect(failed).rejects.not.toBeInstanceOf(HostFailure)
   })
 })
 
@@ -131,6 +203,7 @@ describe('a private address is never reached', () => {
     'https://[::1]/',
     'https://[::ffff:169.254.169.254]/',
     'https://inner.example/',
+    'https://localhost/',
   ])('by a redirect to %s', async (to) => {
     const names = { 'inner.example': ['192.168.0.1'] }
     await expect(get(redirect(to), names)).rejects.toMatchObject(privateRange)
@@ -149,13 +222,7 @@ describe('a private address is never reached', () => {
 
   test('by the network that is deployed: it takes public addresses alone', async () => {
     expect(internet.mayReach('127.0.0.1')).toBe(false)
-    const request = {
-      url: `https://localhost:${port}/`,
-      field: 'file_url',
-      maxBytes: 1,
-      tooLarge: 'VALIDATION.body.too_large',
-      signal: AbortSignal.timeout(5000),
-    } as const
+    const request = requestOf(`https://localhost:${port}/`)
     await expect(fetchFile(request, internet).next()).rejects.toMatchObject(privateRange)
   })
 })

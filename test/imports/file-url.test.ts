@@ -1,36 +1,14 @@
-import { Readable } from 'node:stream'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import type { Network } from '#shared/platform/fetch/fetch-file.ts'
+import { fail } from '#shared/platform/errors/failure.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { serving } from './file-network.ts'
 import { editor, type ImportService, startImports } from './import-service.ts'
 
 let service: ImportService
 beforeAll(async () => {
   service = await startImports()
 })
-
-/** A network of one file, which may be another each time. */
-function serving(files: (Buffer | 'broken')[], addresses = ['93.184.216.34']): Network {
-  let asked = 0
-  return {
-    resolve: async () => addresses,
-    mayReach: (address) => address === '93.184.216.34',
-    request: () => {
-      const file = files[Math.min(asked++, files.length - 1)] ?? 'broken'
-      const answer = Object.assign(Readable.from(file === 'broken' ? [] : [file]), {
-        statusCode: file === 'broken' ? 503 : 200,
-        headers: {},
-        complete: true,
-      })
-      const listeners: Record<string, (value: unknown) => void> = {}
-      return {
-        on: (event: string, listener: (value: unknown) => void) => {
-          listeners[event] = listener
-        },
-        end: () => listeners.response?.(answer),
-      } as never
-    },
-  }
-}
 
 const begin = async (tenant: string) => {
   const answer = await service.call({
@@ -66,7 +44,7 @@ describe('a file by its address', () => {
 
   test('whose name resolves to a private address fails the operation with that code', async () => {
     const id = await begin('inner')
-    await service.run('inner', id, { network: serving([file], ['10.0.0.1']) })
+    await service.run('inner', id, { network: serving([file], { addresses: ['10.0.0.1'] }) })
     const { state, error } = (await service.read('inner', id)).json
     expect([state, error.code, error.details]).toEqual([
       'failed',
@@ -75,7 +53,7 @@ describe('a file by its address', () => {
     ])
   })
 
-  test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv'])(
+  test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv', 'https://localhost/'])(
     '%s is refused at once, and nothing begins',
     async (file_url) => {
       const as = { ...editor, tenant: 'literal' }
@@ -118,5 +96,66 @@ describe('a file by its address', () => {
     expect((await service.read('waiting', id)).json.result.counts.total).toBe(2)
     const again = await service.upload('waiting', file)
     expect([again.json.operation_id, again.headers['Idempotency-Status']]).toEqual([id, 'replayed'])
+  })
+})
+
+describe('a host that is too slow', () => {
+  const limits = { deadlineSeconds: 60, graceSeconds: 1, minBytesPerSecond: 1000 }
+  let impatient: ImportService
+  beforeAll(async () => {
+    impatient = await startImports({ settings: { ...localSettings, 'imports.fetch': limits } })
+  })
+
+  /** Runs an import from a host that sends nothing after the head. @returns the steps that were invoked */
+  async function runSlow(tenant: string, onRequest = () => {}) {
+    const as = { ...editor, tenant }
+    const body = { file_url: 'https://files.example/slow.csv' }
+    const { json } = await impatient.call({ method: 'POST', path: '/imports', as, body })
+    const steps: string[] = []
+    await impatient.run(tenant, json.operation_id, {
+      network: serving(['silent'], { onRequest }),
+      around: (step, _input, work) => {
+        steps.push(step)
+        return work()
+      },
+    })
+    return { steps, operation: (await impatient.read(tenant, json.operation_id)).json }
+  }
+
+  test('fails the operation with DEPENDENCY.timeout', async () => {
+    const { operation } = await runSlow('slow')
+    expect([operation.state, operation.error.code, operation.error.details]).toEqual([
+      'failed',
+      'DEPENDENCY.timeout',
+      { reason: 'too_slow', limit: 'rate' },
+    ])
+  })
+
+  test('is asked once', async () => {
+    let requests = 0
+    await runSlow('once', () => {
+      requests += 1
+    })
+    expect(requests).toBe(1)
+  })
+
+  test('does not make the workflow retry the step', async () => {
+    expect((await runSlow('no-retry')).steps).toEqual(['prepare'])
+  })
+
+  test('fails the operation even if the time of the step is spent', async () => {
+    const { table } = impatient.steps
+    const spent = new Proxy(table, {
+      get: () => async () => {
+        throw fail('DEPENDENCY.timeout')
+      },
+    })
+    let current: Table = table
+    const swapping = new Proxy(table, { get: (_, name) => Reflect.get(current, name) })
+    Object.assign(impatient.steps, { table: swapping })
+    const { operation } = await runSlow('spent', () => {
+      current = spent
+    }).finally(() => Object.assign(impatient.steps, { table }))
+    expect(operation.state).toBe('failed')
   })
 })

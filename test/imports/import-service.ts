@@ -41,6 +41,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
   const steps: StepContext = {
     settings,
     table,
+    tableToEnd: () => table,
     files: runtime.openFiles(undefined as never),
     clock: { ...runtime.clock, sleep: async () => {} },
     signal: AbortSignal.timeout(600_000),

@@ -83,6 +83,30 @@ describe('a file_url', () => {
   })
 
   test.each([
+    'https://localhost/',
+    'https://localhost:8443/file.csv',
+    'https://LOCALHOST/',
+    'https://localhost./',
+    'https://localhost../',
+    'https://ｌｏｃａｌｈｏｓｔ/',
+    'https://%6cocalhost/',
+    'https://files.localhost/',
+    'https://localhost.localdomain/',
+    'https://ip6-loopback/',
+    'https://intranet/',
+    'https://printer.local/',
+    'https://metadata.google.internal/',
+    'https://router.home.arpa/',
+  ])('that names a local host, %s, is refused', (url) => {
+    expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
+  })
+
+  test.each(['https://localhost.example.com/', 'https://mylocalhost.com/', 'https://internal.example.org/'])(
+    'that only contains such a word, %s, is taken',
+    (url) => expect(attempt(url)).toBe(new URL(url).hostname),
+  )
+
+  test.each([
     ['http://example.com/file.csv', 'https_url'],
     ['ftp://example.com/file.csv', 'https_url'],
     ['file:///etc/passwd', 'https_url'],

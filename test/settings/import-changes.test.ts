@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
+import { serving } from '#test/imports/file-network.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 
@@ -7,6 +8,7 @@ import { localSettings, otherSettings, profile } from '#test/support/settings.ts
 
 const file = 'email\na@example.com\nb@\nc@\nd@\n'
 const chosen = [
+  'imports.fetch',
   'imports.maxBytes',
   'imports.result',
   'limits.tooLarge',
@@ -57,6 +59,18 @@ describe('a deployment decides', () => {
       expect([result.counts.failed, result.rejects.length]).toEqual([4, shown])
       expect(result.rejects_url).toContain(`seconds=${seconds}`)
     }
+  })
+
+  test('imports.fetch: how slow the host of a file may be', async () => {
+    const slow = { file: Buffer.from(file), afterMilliseconds: 1500 }
+    const stateAt = async (service: ImportService) => {
+      const as = { tenant: 'slow-host', role: 'Editor' }
+      const body = { file_url: 'https://files.example/customers.csv' }
+      const { json } = await service.call({ method: 'POST', path: '/imports', as, body })
+      await service.run('slow-host', json.operation_id, { network: serving([slow]) })
+      return (await service.read('slow-host', json.operation_id)).json.state
+    }
+    expect([await stateAt(local), await stateAt(taking)]).toEqual(['succeeded', 'failed'])
   })
 
   test('operations.cancel: how a cancellation is called and answered', async () => {

@@ -20,6 +20,14 @@ export const internet: Network = {
   request: httpsRequest,
 }
 
+/** How slow the host of a file may be. */
+export interface FetchLimits {
+  /** The least average rate at which the host sends the file. */
+  minBytesPerSecond: number
+  /** How long the host may be slower than that. */
+  graceSeconds: number
+}
+
 export interface FetchRequest {
   url: string
   /** The field of the request that named it, for what is told of it. */
@@ -27,22 +35,39 @@ export interface FetchRequest {
   maxBytes: number
   /** The code of a file that is larger; answered as 413. */
   tooLarge: ErrorCode
-  /** Of the whole fetch. */
+  limits: FetchLimits
+  /** Aborts when the host has had its time. */
+  deadline: AbortSignal
+  /** Aborts when the service's own time is spent. */
   signal: AbortSignal
 }
 
+/** A failure of the host of a file: the service itself has nothing to try again. */
+export class HostFailure extends Failure {}
+
 const mostRedirects = 5
-/** Without a byte for so long, a server counts as gone. */
+/** Without a byte for so long, a connection counts as lost. */
 const silenceMilliseconds = 10_000
+/** How long a host may take for the head of a response, with name lookup and handshakes. */
+const headMilliseconds = 10_000
 
 /**
- * Fetches a file by https as its bytes come. Each name on the way is resolved once, every address of it must be
- * public, and the connection goes to one of the addresses that were checked: what the name stands for later does not
- * matter.
- * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), DEPENDENCY.bad_gateway when it cannot
- * be had, and the code for a file that is larger than allowed
+ * Fetches a file by https and yields its bytes as they arrive. Each host name on the way is resolved once, all its
+ * addresses must be public, and the connection goes to one of them. A later change of the name has no effect.
+ * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), the code for a file that is larger than
+ * allowed, HostFailure with DEPENDENCY.timeout for a host that is too slow and DEPENDENCY.bad_gateway for one that fails
  */
 export async function* fetchFile(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
+  try {
+    yield* fetchBytes(request, network)
+  } catch (thrown) {
+    if (request.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })
+    if (request.deadline.aborted) throw tooSlow('deadline')
+    throw thrown instanceof Failure ? thrown : unreachable('interrupted', thrown)
+  }
+}
+
+async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
   const { field, maxBytes: max, tooLarge: code } = request
   const answer = await follow(request, network)
   const tooLarge = (actual: number) =>
@@ -51,26 +76,47 @@ export async function* fetchFile(request: FetchRequest, network: Network): Async
     const announced = Number(answer.headers['content-length'] ?? 0)
     if (announced > max) throw tooLarge(announced)
     let bytes = 0
-    for await (const chunk of answer) {
+    let waited = 0
+    const chunks = answer[Symbol.asyncIterator]()
+    for (;;) {
+      // Only the time that is spent waiting for the host counts.
+      const asked = performance.now()
+      const { done, value: chunk } = await within(
+        patience(bytes, request.limits) - waited,
+        'rate',
+        chunks.next(),
+      )
+      if (done) break
+      waited += performance.now() - asked
       bytes += chunk.length
       if (bytes > max) throw tooLarge(bytes)
       yield chunk
     }
     if (!answer.complete) throw unreachable('incomplete')
-  } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : unreachable('interrupted', thrown)
   } finally {
     answer.destroy()
   }
 }
 
-async function follow(
-  { url: first, field, signal }: FetchRequest,
-  network: Network,
-): Promise<IncomingMessage> {
+/** How many milliseconds a host may have taken for the bytes so far. */
+function patience(bytes: number, { minBytesPerSecond, graceSeconds }: FetchLimits): number {
+  return 1000 * Math.max(graceSeconds, bytes / minBytesPerSecond)
+}
+
+/** @throws HostFailure when the work takes longer than this */
+async function within<T>(milliseconds: number, limit: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooSlow(limit)), Math.max(0, milliseconds))
+  })
+  return Promise.race([work, overdue]).finally(() => clearTimeout(timer))
+}
+
+async function follow(request: FetchRequest, network: Network): Promise<IncomingMessage> {
+  const { url: first, field } = request
   let url = fileUrl(first, field)
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    const answer = await ask(url, await checkedAddress(url, field, network), signal, network)
+    const answer = await headOf(url, request, network)
     const { statusCode = 0, headers } = answer
     if (statusCode === 200 && (headers['content-encoding'] ?? 'identity') === 'identity') return answer
     answer.destroy()
@@ -81,6 +127,24 @@ async function follow(
     url = fileUrl(new URL(headers.location, url).href, field)
   }
   throw unreachable('redirects')
+}
+
+/** The response at a URL. @throws HostFailure when its head takes too long, in one byte at a time or not at all */
+async function headOf(
+  url: URL,
+  { field, signal, deadline }: FetchRequest,
+  network: Network,
+): Promise<IncomingMessage> {
+  const given = new AbortController()
+  const asking = checkedAddress(url, field, network).then((address) =>
+    ask(url, address, AbortSignal.any([signal, deadline, given.signal]), network),
+  )
+  try {
+    return await within(headMilliseconds, 'head', asking)
+  } catch (thrown) {
+    given.abort()
+    throw thrown
+  }
 }
 
 /** @throws VALIDATION.url.private_range if any of a name's addresses is not public */
@@ -120,7 +184,12 @@ function ask(url: URL, address: string, signal: AbortSignal, network: Network): 
   })
 }
 
-/** The host of the file is to blame, and may do better later. */
-function unreachable(reason: string, cause?: unknown): Failure {
-  return fail('DEPENDENCY.bad_gateway', { details: { reason }, cause })
+/** The host failed, and may do better later. */
+function unreachable(reason: string, cause?: unknown): HostFailure {
+  return new HostFailure('DEPENDENCY.bad_gateway', { details: { reason }, cause })
+}
+
+/** @param limit the limit that the host exceeded */
+function tooSlow(limit: string): HostFailure {
+  return new HostFailure('DEPENDENCY.timeout', { details: { reason: 'too_slow', limit } })
 }

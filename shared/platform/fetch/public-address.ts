@@ -17,6 +17,14 @@ export function isPublicAddress(text: string): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).match(routed)
 }
 
+/** Names of this machine and of private networks: RFC 6761, RFC 6762, RFC 8375 and ICANN's `internal`. */
+const localName = /^[^.]*$|(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/
+
+/** Whether the host of a URL is a name that never belongs to a public host; a name without a dot is one. */
+function isLocalName(url: URL): boolean {
+  return localName.test(url.hostname.replace(/\.+$/, ''))
+}
+
 /** The address that stands in a URL in place of a name, in its plain notation. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -24,9 +32,9 @@ export function literalAddress(url: URL): string | undefined {
 }
 
 /**
- * The address of a file that may be fetched. Numbers in whatever notation are addresses: the URL standard reads
- * decimal, octal and hexadecimal ones alike, and a dot at their end.
- * @throws VALIDATION.url.private_range for an address that is not public, VALIDATION.field.format
+ * Parses the URL of a file that may be fetched. The URL standard reads a numeric host in any notation as an address:
+ * decimal, octal or hexadecimal, with or without a final dot.
+ * @throws VALIDATION.url.private_range for a local name or an address that is not public, VALIDATION.field.format
  */
 export function fileUrl(text: string, field: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -35,7 +43,7 @@ export function fileUrl(text: string, field: string): URL {
     throw failField('VALIDATION.field.format', field, { reason: 'credentials' })
   }
   const address = literalAddress(url)
-  if (address !== undefined && !isPublicAddress(address)) throw privateRange(field)
+  if (address === undefined ? isLocalName(url) : !isPublicAddress(address)) throw privateRange(field)
   return url
 }
 

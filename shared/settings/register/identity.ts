@@ -108,6 +108,17 @@ export const imports = {
     precedent: 'Lambda, API Gateway',
     schema: v.strictObject({ inline: count, fileUrl: count }),
   }),
+  'imports.fetch': setting({
+    open: 'how long a download by file_url may take, and the lowest average rate after the first seconds',
+    contract: 'POST /imports',
+    feature: 'imports',
+    precedent: 'minimum data rates of Kestrel and Apache mod_reqtimeout',
+    schema: v.strictObject({
+      deadlineSeconds: v.pipe(count, v.maxValue(600)),
+      graceSeconds: v.pipe(count, v.maxValue(60)),
+      minBytesPerSecond: count,
+    }),
+  }),
   'imports.result': setting({
     open: 'result and error of an operation: how many rejects it shows, and for how many seconds the link to all of them lives',
     contract: 'Operation',
