@@ -4,7 +4,7 @@ import { stageNamed } from '#lib/stage.ts'
 import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { developmentKeySet } from './development-issuer.ts'
-import { localAddresses } from './local-addresses.ts'
+import { localValues } from './local-values.ts'
 
 export const localProfile = join(import.meta.dirname, '../shared/settings/profiles/local.json')
 
@@ -18,7 +18,7 @@ export async function loadSettings(file: string, stage: string): Promise<Setting
   const profile = await parseFile(file)
   return stage === 'local'
     ? readProfile(await withDevelopmentKeys(profile), file)
-    : readProfile(profile, file, localAddresses(profile, stageNamed(stage)))
+    : readProfile(profile, file, localValues(profile, stageNamed(stage)))
 }
 
 async function parseFile(file: string): Promise<unknown> {

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import {
   AdminCreateUserCommand,
@@ -18,9 +19,9 @@ import { needed, run } from './command.ts'
 import { type DeployedStack, deployedStack, openTable, outputOf, stackUsage } from './deployment.ts'
 import { auditOfOperator } from './operator.ts'
 
-const usage = `usage: npm run -s user -- --email E --tenant T --role R --password P [--stack NAME]
-Makes a user, or changes the role or the password of one that is there, and prints who it is. A role is in the audit
-before it counts.
+const usage = `usage: npm run -s user -- --email E --tenant T --role R --password-stdin [--stack NAME]
+Creates a user, or changes the role or the password of an existing one, and prints who it is. A role is in the audit
+before it counts. --password-stdin reads the password from standard input; --password P is for the local run only.
 ${stackUsage}`
 
 /** Where users and the audit are kept. */
@@ -122,12 +123,38 @@ function storeOf(stack: DeployedStack): UserStore {
   return { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
 }
 
+/**
+ * The password that the options name, if they name one. Other users of the machine see the arguments of a command, and
+ * the shell keeps them in its history.
+ * @throws Error for a password among the arguments of a command on a deployed stack
+ */
+export async function passwordOf(
+  options: {
+    password?: string | undefined
+    'password-stdin'?: boolean | undefined
+    stack?: string | undefined
+  },
+  input: AsyncIterable<Buffer | string>,
+): Promise<string | undefined> {
+  if (options.password !== undefined && options.stack !== undefined) {
+    throw new Error('a password on the command line is visible to others: use --password-stdin')
+  }
+  if (!options['password-stdin']) return options.password
+  const password = (await text(input)).replace(/\r?\n$/, '')
+  if (password === '') throw new Error('standard input holds no password')
+  return password
+}
+
 async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const options = { email: text, tenant: text, role: text, password: text, stack: text }
-  const { stack, email, ...asked } = parseArgs({ options }).values
+  const string = { type: 'string' } as const
+  const flag = { type: 'boolean' } as const
+  const named = { email: string, tenant: string, role: string, password: string, stack: string }
+  const { values } = parseArgs({ options: { ...named, 'password-stdin': flag } })
+  const { email, tenant, role, stack } = values
+  const password = await passwordOf(values, process.stdin)
   const store = storeOf(await deployedStack(stack))
-  console.log(JSON.stringify(await changeUser({ email: needed(email, 'email'), ...asked }, store)))
+  const request = { email: needed(email, 'email'), tenant, role, password }
+  console.log(JSON.stringify(await changeUser(request, store)))
 }
 
 if (import.meta.main) await run(usage, main)

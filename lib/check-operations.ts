@@ -4,6 +4,7 @@ import { takesSession } from '#shared/platform/http/route.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
+import { ratesBelowThrottles } from './web-acl-rates.ts'
 
 /** The operations that a profile names, by the setting that names them. */
 function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {
@@ -55,6 +56,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
     ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
+    ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
   ]
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`

@@ -27,7 +27,7 @@ import type { Stage } from './stage.ts'
 import { stepFunctions } from './step-functions.ts'
 import { userPool } from './user-pool.ts'
 import { Watch } from './watch.ts'
-import { webAcl } from './web-acl.ts'
+import { userPoolWebAcl, webAcl } from './web-acl.ts'
 import { workQueues } from './work-queues.ts'
 
 export interface CommerceStackProps {
@@ -64,7 +64,10 @@ export class CommerceStack extends Stack {
     const preflight = invokedBy(preflightHandler, stage)
     const api = restApi(this, { stage, settings, endpoints, preflight, key, domain })
 
-    if (stage.filtersRequests) webAcl(this, api, stage, key)
+    if (stage.filtersRequests) {
+      webAcl(this, api, { stage, settings, key })
+      userPoolWebAcl(this, users.pool, { stage, settings, key })
+    }
 
     const working = stepFunctions(this, { stage, codes, resources, steps })
     const machine = importMachine(this, { stage, key, files, steps: working })
@@ -97,6 +100,7 @@ export class CommerceStack extends Stack {
     new CfnOutput(this, 'UserPoolClientId', { value: users.client.userPoolClientId })
     const keyScopes = new Set(routes.flatMap(({ route }) => apiKeyScopes(route, settings) ?? []))
     new CfnOutput(this, 'ApiKeyScopes', { value: [...keyScopes].sort().join(' ') })
+    new CfnOutput(this, 'PaymentsSecretArn', { value: partners.payments.secretArn })
     new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
     if (watch) new CfnOutput(this, 'AlarmsTopicArn', { value: watch.topic.topicArn })
   }

@@ -28,6 +28,7 @@ function servicesThatStore(stack: Stack, { name }: Stage): PolicyStatement[] {
   const logs = [
     `commerce-${name}-*`,
     `aws-waf-logs-commerce-${name}`,
+    `aws-waf-logs-commerce-${name}-users`,
     `API-Gateway-Execution-Logs_*/${name}`,
   ].map((group) => arn('logs', `log-group:${group}`))
   const bus = arn('events', `event-bus/commerce-${name}`)

@@ -1,46 +1,104 @@
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
+import type { UserPool } from 'aws-cdk-lib/aws-cognito'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
 import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
 import type { Construct } from 'constructs'
+import { envelope, fail } from '#shared/platform/errors/failure.ts'
+import { securityHeaders } from '#shared/platform/http/headers.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
+import { type RateRule, rateRules } from './web-acl-rates.ts'
+
+interface WebAclProps {
+  stage: Stage
+  settings: Settings
+  key: Key | undefined
+}
 
 /**
- * What stands before the gateway: the managed rules of AWS, and a CAPTCHA for addresses that log in, or ask for new
- * passwords, far more often than a person does. What it blocks the gateway answers, in the envelope (WAF_FILTERED in
- * gateway-responses.ts).
+ * The web ACL in front of the gateway: the managed rules of AWS, and rate rules for logins, password resets and
+ * one-time codes. Its rates lie above the service's own throttles, so the service answers 429 first.
  */
-export function webAcl(scope: Construct, api: RestApi, stage: Stage, key?: Key): void {
+export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void {
+  const limits = props.settings['limits.webAcl']
+  const { tokenDomains, immunitySeconds } = limits.captcha
   const acl = new CfnWebACL(scope, 'WebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
     visibilityConfig: visible('WebAcl'),
     dataProtectionConfig: withoutSecrets(),
+    // A page is served under another host than the API; without this list its tokens would not be accepted.
+    tokenDomains,
+    captchaConfig: { immunityTimeProperty: { immunityTime: immunitySeconds } },
+    customResponseBodies: {
+      TooManyRequests: { contentType: 'APPLICATION_JSON', content: tooManyRequestsBody },
+    },
     rules: [
       managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList'),
       managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet'),
-      managed('CommonRules', 'AWSManagedRulesCommonRuleSet', ownCare),
-      captchaAbove('Logins', '/login', { limit: 50, evaluationWindowSec: 300 }),
-      captchaAbove('PasswordResets', '/password/reset', { limit: 50, evaluationWindowSec: 600 }),
+      managed('CommonRules', 'AWSManagedRulesCommonRuleSet', countedOnly),
+      ...rateRules.map((rule) => rateRule(rule, limits)),
     ].map((rule, priority) => ({ ...rule, priority })),
   })
   new CfnWebACLAssociation(scope, 'WebAclOfStage', {
     resourceArn: api.deploymentStage.stageArn,
     webAclArn: acl.attrArn,
   })
-  logRefusals(scope, acl, { stage, key })
+  logRefusals(scope, acl, { ...props, id: 'WebAcl', suffix: '' })
 }
 
 /**
- * Rules of the common set that only count: bodies are checked against their schemas and never shown as HTML, so a
- * name or a password may hold anything; their size is limited by route; and programs need not name themselves.
+ * The web ACL of the user pool, whose public operations anybody can call without the service. It limits requests per
+ * address; Cognito answers what it blocks with a ForbiddenException.
  */
-const ownCare = [
+export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclProps): void {
+  const { requests, windowSeconds } = props.settings['limits.webAcl'].userPool
+  const acl = new CfnWebACL(scope, 'UsersWebAcl', {
+    scope: 'REGIONAL',
+    defaultAction: { allow: {} },
+    visibilityConfig: visible('UsersWebAcl'),
+    rules: [
+      {
+        name: 'Requests',
+        priority: 0,
+        action: { block: {} },
+        statement: {
+          rateBasedStatement: {
+            limit: requests,
+            evaluationWindowSec: windowSeconds,
+            aggregateKeyType: 'IP',
+          },
+        },
+        visibilityConfig: visible('UsersRequests'),
+      },
+    ],
+  })
+  new CfnWebACLAssociation(scope, 'WebAclOfUsers', {
+    resourceArn: pool.userPoolArn,
+    webAclArn: acl.attrArn,
+  })
+  logRefusals(scope, acl, { ...props, id: 'UsersWebAcl', suffix: '-users' })
+}
+
+/**
+ * Rules of the common set that only count. Query arguments and bodies are checked against their schemas, are never
+ * rendered as HTML and open no file or address, so a search or a name may hold any text. The size of a body is limited
+ * by route. The longest permitted list query is longer than the 2,048 bytes of AWS; the gateway takes 10,240 bytes for
+ * request line and headers. Programs need not send a User-Agent.
+ */
+const countedOnly = [
+  'SizeRestrictions_QUERYSTRING',
   'SizeRestrictions_BODY',
+  'CrossSiteScripting_QUERYARGUMENTS',
   'CrossSiteScripting_BODY',
+  'GenericLFI_QUERYARGUMENTS',
   'GenericLFI_BODY',
+  'GenericRFI_QUERYARGUMENTS',
   'GenericRFI_BODY',
+  'RestrictedExtensions_QUERYARGUMENTS',
+  'EC2MetaDataSSRF_QUERYARGUMENTS',
   'EC2MetaDataSSRF_BODY',
   'NoUserAgent_HEADER',
 ]
@@ -59,26 +117,37 @@ function managed(name: string, ruleSet: string, counted: readonly string[] = [])
   }
 }
 
-/** Counts by address alone, so that many e-mails tried from one address are noticed, too. */
-function captchaAbove(
-  name: string,
-  path: string,
-  rate: { limit: number; evaluationWindowSec: number },
-): Rule {
+/** A rate by source address, for POST alone: a preflight is no attempt. */
+function rateRule({ name, path, limit, captcha }: RateRule, limits: Settings['limits.webAcl']): Rule {
+  const { requests, windowSeconds } = limits[limit]
+  const matching = (
+    positionalConstraint: string,
+    searchString: string,
+    fieldToMatch: object,
+    type: string,
+  ) => ({
+    byteMatchStatement: {
+      positionalConstraint,
+      searchString,
+      fieldToMatch,
+      textTransformations: [{ priority: 0, type }],
+    },
+  })
   return {
     name,
-    action: { captcha: {} },
+    action: captcha ? { captcha: {} } : tooManyRequests(limits.retryAfterSeconds),
     statement: {
       rateBasedStatement: {
-        ...rate,
+        limit: requests,
+        evaluationWindowSec: windowSeconds,
         aggregateKeyType: 'IP',
         scopeDownStatement: {
-          byteMatchStatement: {
-            // The gateway's own address has the stage before the path, and it forgives a slash after it.
-            positionalConstraint: 'CONTAINS',
-            searchString: path,
-            fieldToMatch: { uriPath: {} },
-            textTransformations: [{ priority: 0, type: 'URL_DECODE' }],
+          andStatement: {
+            statements: [
+              matching('EXACTLY', 'POST', { method: {} }, 'NONE'),
+              // The gateway's own address has the stage in front of the path, and tolerates a trailing slash.
+              matching('CONTAINS', path, { uriPath: {} }, 'URL_DECODE'),
+            ],
           },
         },
       },
@@ -87,12 +156,36 @@ function captchaAbove(
   }
 }
 
+/** WAF sends constant texts: it knows neither the caller's correlation id nor the gateway's request id. */
+const correlationId = 'web-acl'
+const tooManyRequestsBody = JSON.stringify(envelope(fail('RATE_LIMIT.exceeded'), correlationId))
+
+/**
+ * Blocks with 429 in the error envelope. A custom response of WAF takes precedence over the gateway's WAF_FILTERED
+ * response, which has one status, 403, for all rules.
+ */
+function tooManyRequests(retryAfterSeconds: number): CfnWebACL.RuleActionProperty {
+  const headers = {
+    ...securityHeaders,
+    'Cache-Control': 'no-store',
+    Vary: 'Origin',
+    'X-Correlation-Id': correlationId,
+    'Retry-After': String(retryAfterSeconds),
+  }
+  const responseHeaders = Object.entries(headers).map(([name, value]) => ({ name, value }))
+  return {
+    block: {
+      customResponse: { responseCode: 429, customResponseBodyKey: 'TooManyRequests', responseHeaders },
+    },
+  }
+}
+
 /** Samples would show requests with their headers. */
 function visible(metricName: string): CfnWebACL.VisibilityConfigProperty {
   return { metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false }
 }
 
-/** Holds for everything that is told of a request, its logs and whatever else looks at them. */
+/** Replaces credentials, queries and bodies in everything that WAF records about a request. */
 function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
   const headers = ['authorization', 'cookie', 'x-csrf-token', 'x-api-key', 'x-token-nonce', 'idempotency-key']
   const fields = [
@@ -103,17 +196,17 @@ function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
   return { dataProtections: fields.map((field) => ({ field, action: 'SUBSTITUTION' })) }
 }
 
-/** What was refused, and by which rule; whoever reads it sees no address. */
+/** Logs blocked requests and CAPTCHAs with the rule that matched. Addresses are masked. */
 function logRefusals(
   scope: Construct,
   acl: CfnWebACL,
-  { stage, key }: { stage: Stage; key: Key | undefined },
+  { stage, key, id, suffix }: WebAclProps & { id: string; suffix: string },
 ): void {
-  const log = serviceLog(scope, 'WebAclLog', {
+  const log = serviceLog(scope, `${id}Log`, {
     stage,
     key,
-    // Such a log has to be called so.
-    logGroupName: `aws-waf-logs-commerce-${stage.name}`,
+    // WAF accepts no log group without this prefix.
+    logGroupName: `aws-waf-logs-commerce-${stage.name}${suffix}`,
     dataProtectionPolicy: new DataProtectionPolicy({
       identifiers: [DataIdentifier.IPADDRESS, DataIdentifier.EMAILADDRESS],
     }),
@@ -123,7 +216,7 @@ function logRefusals(
     Requirement: 'MEETS_ANY',
     Conditions: [{ ActionCondition: { Action } }],
   })
-  new CfnLoggingConfiguration(scope, 'WebAclLogging', {
+  new CfnLoggingConfiguration(scope, `${id}Logging`, {
     resourceArn: acl.attrArn,
     logDestinationConfigs: [log.logGroupArn],
     loggingFilter: { DefaultBehavior: 'DROP', Filters: ['BLOCK', 'CAPTCHA'].map(keep) },

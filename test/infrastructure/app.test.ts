@@ -96,14 +96,25 @@ describe('what has to be put right is told in one message, without a stack trace
   })
 
   test.each([
-    ['prod', ['auth.issuers', 'cors.allowedOrigins', 'refunds.provider', 'auth.issuers']],
-    ['dev', ['auth.issuers', 'refunds.provider', 'auth.issuers']],
-  ])('the addresses and the key of this machine on the stage %s', async (stage, named) => {
+    [
+      'prod',
+      [
+        'auth.issuers',
+        'cors.allowedOrigins',
+        'limits.webAcl',
+        'refunds.provider',
+        'otp.mail',
+        'auth.issuers',
+      ],
+    ],
+    ['dev', ['auth.issuers', 'limits.webAcl', 'refunds.provider', 'otp.mail', 'auth.issuers']],
+  ])('the addresses and the key of this machine, and examples, on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')
     const { code, output } = await runApp({ stage, settings })
     expect(code).toBe(1)
     expect([...output.matchAll(/^ {2}([\w.]+)/gm)].map(([, key]) => key)).toEqual(named)
     expect(output).toContain(`http://127.0.0.1:4577 is on this machine; stage ${stage} is not.`)
+    expect(output).toContain(`no-reply@example.com is an example; stage ${stage} needs an address of yours.`)
     expect(output).toMatch(/auth\.issuers at 0\.keys: .* or, on the local stage, 'development'/)
     expect(output).not.toMatch(/^\s+at /m)
   })

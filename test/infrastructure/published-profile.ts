@@ -1,16 +1,21 @@
 import { readFile } from 'node:fs/promises'
 import { localProfile } from '#bin/settings-file.ts'
 
-/** The local profile with addresses that the world can reach, as a stage on AWS has them. */
+/** The local profile with public addresses, as a stage on AWS needs them. */
 export async function publishedProfile(): Promise<Record<string, unknown>> {
   const profile = JSON.parse(await readFile(localProfile, 'utf8'))
-  const issuer = 'https://issuer.example'
+  const issuer = 'https://issuer.acme.cloud'
   const keys = { jwks_uri: `${issuer}/.well-known/jwks.json` }
   return {
     ...profile,
     'auth.issuers': profile['auth.issuers'].map((one: object) => ({ ...one, issuer, keys })),
-    'cors.allowedOrigins': ['https://shop.example'],
+    'cors.allowedOrigins': ['https://shop.acme.cloud'],
     'otp.deliveredOn': 'delivery',
+    'limits.webAcl': {
+      ...profile['limits.webAcl'],
+      captcha: { ...profile['limits.webAcl'].captcha, tokenDomains: ['shop.acme.cloud'] },
+    },
+    'otp.mail': { ...profile['otp.mail'], from: 'no-reply@mail.acme.cloud' },
     'refunds.provider': { ...profile['refunds.provider'], endpoint: 'https://api.stripe.com' },
   }
 }

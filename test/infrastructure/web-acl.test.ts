@@ -1,14 +1,23 @@
 import { describe, expect, test } from '@jest/globals'
-import { hasResource, type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+import {
+  hasResource,
+  type Resource,
+  referenceOf,
+  resourceNamed,
+  resourcesOf,
+  synthesise,
+} from './synthesis.ts'
 
-const { template } = await synthesise('prod')
-const [[aclId, acl]] = resourcesOf(template, 'AWS::WAFv2::WebACL') as [[string, Resource]]
+const [{ template }, local] = await Promise.all([synthesise('prod'), synthesise('local')])
+const [[aclId, acl]] = resourcesOf(template, 'AWS::WAFv2::WebACL').filter(([id]) =>
+  id.startsWith('WebAcl'),
+) as [[string, Resource]]
 const rules = acl.Properties.Rules as Resource['Properties'][]
 const ruleNamed = (name: string) => rules.find((rule) => rule.Name === name)
 
 describe('the web ACL', () => {
   test('stands before the stage of the gateway', () => {
-    const [[, association]] = resourcesOf(template, 'AWS::WAFv2::WebACLAssociation') as [[string, Resource]]
+    const association = resourceNamed(template, 'AWS::WAFv2::WebACLAssociation', 'WebAclOfStage')
     expect(referenceOf(association.Properties.WebACLArn)).toBe(aclId)
     const [[stageId]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
     expect(JSON.stringify(association.Properties.ResourceArn)).toContain(stageId)
@@ -40,22 +49,72 @@ describe('the web ACL', () => {
   })
 
   test.each([
-    ['Logins', '/login', 50, 300],
-    ['PasswordResets', '/password/reset', 50, 600],
-  ])(
-    '%s from one address are asked for a CAPTCHA above the limit of the contract',
-    (name, path, limit, seconds) => {
-      const rule = ruleNamed(name)
-      expect(rule?.Action).toEqual({ Captcha: {} })
-      const { ScopeDownStatement: at, ...rate } = rule?.Statement.RateBasedStatement ?? {}
-      expect(rate).toEqual({ AggregateKeyType: 'IP', Limit: limit, EvaluationWindowSec: seconds })
-      expect(at.ByteMatchStatement).toMatchObject({
+    ['Logins', '/login', 300, 300],
+    ['PasswordResets', '/password/reset', 300, 600],
+    ['OneTimeCodes', '/otp/', 300, 300],
+  ])('%s are limited by source address', (name, path, limit, seconds) => {
+    const { ScopeDownStatement: at, ...rate } = ruleNamed(name)?.Statement.RateBasedStatement ?? {}
+    expect(rate).toEqual({ AggregateKeyType: 'IP', Limit: limit, EvaluationWindowSec: seconds })
+    expect(at.AndStatement.Statements).toContainEqual({
+      ByteMatchStatement: {
         SearchString: path,
         PositionalConstraint: 'CONTAINS',
         FieldToMatch: { UriPath: {} },
+        TextTransformations: [{ Priority: 0, Type: 'URL_DECODE' }],
+      },
+    })
+  })
+
+  test.each(['Logins', 'PasswordResets', 'OneTimeCodes'])('%s count POST alone, no preflight', (name) => {
+    const { ScopeDownStatement: at } = ruleNamed(name)?.Statement.RateBasedStatement ?? {}
+    expect(at.AndStatement.Statements).toContainEqual({
+      ByteMatchStatement: {
+        SearchString: 'POST',
+        PositionalConstraint: 'EXACTLY',
+        FieldToMatch: { Method: {} },
+        TextTransformations: [{ Priority: 0, Type: 'NONE' }],
+      },
+    })
+  })
+
+  test('too many logins are asked for a CAPTCHA', () => {
+    expect(ruleNamed('Logins')?.Action).toEqual({ Captcha: {} })
+  })
+
+  test('tokens of a CAPTCHA are accepted from the hosts of the pages', () => {
+    expect(acl.Properties).toMatchObject({
+      TokenDomains: ['shop.acme.cloud'],
+      CaptchaConfig: { ImmunityTimeProperty: { ImmunityTime: 300 } },
+    })
+  })
+
+  describe.each(['PasswordResets', 'OneTimeCodes'])('too many %s are blocked', (name) => {
+    const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
+    const headers = Object.fromEntries(
+      response.ResponseHeaders.map(({ Name, Value }: Record<string, string>) => [Name, Value]),
+    )
+
+    test('with 429 in the error envelope', () => {
+      const body = acl.Properties.CustomResponseBodies[response.CustomResponseBodyKey]
+      expect(response.ResponseCode).toBe(429)
+      expect(body.ContentType).toBe('APPLICATION_JSON')
+      expect(JSON.parse(body.Content).error).toMatchObject({
+        code: 'RATE_LIMIT.exceeded',
+        http: 429,
+        retryable: true,
+        correlation_id: headers['X-Correlation-Id'],
       })
-    },
-  )
+    })
+
+    test('with Retry-After and the security headers', () => {
+      expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
+    })
+
+    test('with no more headers than WAF takes, and no Content-Type', () => {
+      expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
+      expect(Object.keys(headers)).not.toContain('Content-Type')
+    })
+  })
 
   test('every rule has a place of its own', () => {
     expect(rules.map(({ Priority }) => Priority)).toEqual(rules.map((_, index) => index))
@@ -83,7 +142,7 @@ describe('what it tells of requests', () => {
   })
 
   test('is a log of refusals alone, in which addresses are masked', () => {
-    const [[, logging]] = resourcesOf(template, 'AWS::WAFv2::LoggingConfiguration') as [[string, Resource]]
+    const logging = resourceNamed(template, 'AWS::WAFv2::LoggingConfiguration', 'WebAclLogging')
     const { DefaultBehavior, Filters } = logging.Properties.LoggingFilter
     expect([DefaultBehavior, Filters.map(({ Behavior }: { Behavior: string }) => Behavior)]).toEqual([
       'DROP',
@@ -97,8 +156,36 @@ describe('what it tells of requests', () => {
   })
 })
 
-test('the local stage, whose engine refuses it, has none', async () => {
-  const local = await synthesise('local')
+describe('the web ACL of the user pool', () => {
+  const users = resourceNamed(template, 'AWS::WAFv2::WebACL', 'UsersWebAcl')
+
+  test('is attached to the pool', () => {
+    const association = resourceNamed(template, 'AWS::WAFv2::WebACLAssociation', 'WebAclOfUsers')
+    const [[poolId]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[string, Resource]]
+    expect(association.Properties.ResourceArn).toEqual({ 'Fn::GetAtt': [poolId, 'Arn'] })
+    expect(referenceOf(association.Properties.WebACLArn)).toMatch(/^UsersWebAcl/)
+  })
+
+  test('blocks an address above its rate', () => {
+    expect(users.Properties.Rules).toMatchObject([
+      {
+        Action: { Block: {} },
+        Statement: {
+          RateBasedStatement: { AggregateKeyType: 'IP', Limit: 1000, EvaluationWindowSec: 300 },
+        },
+      },
+    ])
+  })
+
+  test('logs what it blocks to a group that the key of the stage admits', () => {
+    const { Properties: log } = resourceNamed(template, 'AWS::Logs::LogGroup', 'UsersWebAclLog')
+    expect(log.LogGroupName).toBe('aws-waf-logs-commerce-prod-users')
+    const [[, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
+    expect(JSON.stringify(key.Properties.KeyPolicy)).toContain(`log-group:${log.LogGroupName}"`)
+  })
+})
+
+test('the local stage, whose engine refuses it, has none', () => {
   for (const type of ['WebACL', 'WebACLAssociation', 'LoggingConfiguration']) {
     expect(resourcesOf(local.template, `AWS::WAFv2::${type}`)).toHaveLength(0)
   }

@@ -3,17 +3,23 @@ import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { resourcesOf, synthesise, type Template } from '#test/infrastructure/synthesis.ts'
+import {
+  type Resource,
+  resourceNamed,
+  resourcesOf,
+  synthesise,
+  type Template,
+} from '#test/infrastructure/synthesis.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** The template of a stage with the settings of this test, synthesized once for each profile. */
 async function templateOf(settings: Settings) {
-  const changed = ['limits.gateway', 'events.maxAttempts'] as const
+  const changed = ['limits.gateway', 'limits.webAcl', 'events.maxAttempts'] as const
   const changes = Object.fromEntries(changed.map((key) => [key, settings[key]]))
   return (await synthesise('prod', { changes })).template
 }
 
-const [local, other] = [await templateOf(localSettings), await templateOf(otherSettings)]
+const [local, other] = await Promise.all([templateOf(localSettings), templateOf(otherSettings)])
 
 /** What the gateway lets through, by method and path. */
 function throttlesOf(template: Template): Record<string, unknown> {
@@ -21,7 +27,7 @@ function throttlesOf(template: Template): Record<string, unknown> {
   const all: Record<string, unknown>[] = stage?.[1].Properties.MethodSettings
   return Object.fromEntries(
     all.map(({ HttpMethod, ResourcePath, ThrottlingRateLimit, ThrottlingBurstLimit, ...rest }) => {
-      // A method that is throttled apart keeps none of what the others are told.
+      // A method with a throttle of its own keeps none of the other options.
       expect(rest).toEqual({ MetricsEnabled: true, LoggingLevel: 'ERROR', DataTraceEnabled: false })
       return [`${HttpMethod} ${ResourcePath}`, [ThrottlingRateLimit, ThrottlingBurstLimit]]
     }),
@@ -67,6 +73,48 @@ test('events.maxAttempts limits the attempts of both functions that read the str
     [29, 29],
     [6, 6],
   ])
+})
+
+describe('limits.webAcl', () => {
+  const ratesOf = (template: Template, start: string) => {
+    const rules: Resource['Properties'][] = resourceNamed(template, 'AWS::WAFv2::WebACL', start).Properties
+      .Rules
+    return rules.flatMap(({ Statement: { RateBasedStatement: rate } }) =>
+      rate ? [[rate.Limit, rate.EvaluationWindowSec]] : [],
+    )
+  }
+
+  test('limits logins, password resets and one-time codes by address', () => {
+    const rates = [local, other].map((template) => ratesOf(template, 'WebAcl'))
+    expect(rates).toEqual([
+      [
+        [300, 300],
+        [300, 600],
+        [300, 300],
+      ],
+      [
+        [600, 600],
+        [500, 300],
+        [400, 120],
+      ],
+    ])
+  })
+
+  test('limits the requests to the user pool', () => {
+    const rates = [local, other].map((template) => ratesOf(template, 'UsersWebAcl'))
+    expect(rates).toEqual([[[1000, 300]], [[200, 60]]])
+  })
+
+  test('decides the Retry-After of blocked requests, and the domains and the life of CAPTCHA tokens', () => {
+    const { Rules, TokenDomains, CaptchaConfig } = resourceNamed(
+      other,
+      'AWS::WAFv2::WebACL',
+      'WebAcl',
+    ).Properties
+    expect(JSON.stringify(Rules)).toContain('{"Name":"Retry-After","Value":"120"}')
+    expect(TokenDomains).toEqual(['shop.example.com', 'admin.example.com'])
+    expect(CaptchaConfig.ImmunityTimeProperty.ImmunityTime).toBe(600)
+  })
 })
 
 function throttling(...operations: string[]): Settings {

@@ -7,6 +7,11 @@ const validationCode = v.picklist(
   'a VALIDATION code of the catalogue',
 )
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
+/** WAF counts in these windows, and not less than ten requests. */
+const webAclRate = v.strictObject({
+  requests: v.pipe(count, v.minValue(10), v.maxValue(2_000_000_000)),
+  windowSeconds: v.picklist([60, 120, 300, 600]),
+})
 /** It begins at midnight in UTC. */
 const day = v.pipe(
   v.string(),
@@ -86,6 +91,26 @@ export const requests = {
       burst: count,
       byOperation: v.record(v.string(), v.strictObject({ requestsPerSecond: count, burst: count })),
       retryAfterSeconds: count,
+    }),
+  }),
+  'limits.webAcl': setting({
+    open: 'requests that the web ACL lets through per source address, and where CAPTCHA tokens come from',
+    contract: 'Limits',
+    feature: 'platform',
+    precedent: 'AWS WAF',
+    schema: v.strictObject({
+      logins: webAclRate,
+      passwordResets: webAclRate,
+      oneTimeCodes: webAclRate,
+      userPool: webAclRate,
+      retryAfterSeconds: count,
+      captcha: v.strictObject({
+        tokenDomains: v.pipe(
+          v.array(v.pipe(v.string(), v.regex(/^(localhost|([a-z0-9-]+\.)+[a-z][a-z0-9-]+)$/, 'a host name'))),
+          v.minLength(1),
+        ),
+        immunitySeconds: v.pipe(count, v.minValue(60), v.maxValue(259_200)),
+      }),
     }),
   }),
   'limits.other': setting({

@@ -1,0 +1,39 @@
+import type { RouteEntry } from '#functions/routes.ts'
+import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+/** A rate that the web ACL allows each source address for the paths that contain `path`. */
+export interface RateRule {
+  name: string
+  path: string
+  limit: 'logins' | 'passwordResets' | 'oneTimeCodes'
+  /** Asks for a CAPTCHA instead of blocking: a browser that solves it goes on. */
+  captcha: boolean
+}
+
+export const rateRules: readonly RateRule[] = [
+  { name: 'Logins', path: '/login', limit: 'logins', captcha: true },
+  { name: 'PasswordResets', path: '/password/reset', limit: 'passwordResets', captcha: false },
+  { name: 'OneTimeCodes', path: '/otp/', limit: 'oneTimeCodes', captcha: false },
+]
+
+/**
+ * Finds rates of the web ACL that are not above the service's own throttle of the same route. The service has to refuse
+ * first: it knows the caller, and its 429 says when to try again.
+ * @returns a sentence for each
+ */
+export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return rateRules.flatMap(({ path, limit }) =>
+    routes.flatMap(({ route }) => {
+      const throttle = route.throttle?.(settings)
+      if (!throttle || !gatewayPathOf(route, settings).startsWith(path)) return []
+      const { requests, windowSeconds } = settings['limits.webAcl'][limit]
+      const allowed = (throttle.limit / throttle.windowSeconds) * windowSeconds
+      return requests > allowed
+        ? []
+        : [
+            `${limit} allows ${requests} requests in ${windowSeconds} s, but ${route.operation} itself allows ${allowed}: choose more`,
+          ]
+    }),
+  )
+}

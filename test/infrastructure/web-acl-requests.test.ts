@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { routes } from '#functions/routes.ts'
+import { ratesBelowThrottles } from '#lib/web-acl-rates.ts'
+import { exampleOf } from '#test/support/examples.ts'
+import {
+  startIdentityProvider,
+  useIdentityProvider,
+} from '#test/support/identity-provider/identity-provider.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { commonRules, type InspectedRequest } from './managed-rules.ts'
+import { type Resource, resourceNamed, synthesise } from './synthesis.ts'
+
+const { template } = await synthesise('prod')
+const rules = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl').Properties
+  .Rules as Resource['Properties'][]
+const common = rules.find(({ Name }) => Name === 'CommonRules')?.Statement.ManagedRuleGroupStatement
+const counted = new Set(common.RuleActionOverrides.map(({ Name }: { Name: string }) => Name))
+
+/** The rules of AWS that would block a request, those that only count left out. */
+function blockedBy(request: Partial<InspectedRequest>): string[] {
+  const complete = { method: 'GET', path: '/v1/orders', query: '', headers: {}, body: '', ...request }
+  return commonRules.flatMap(({ name, matches }) => (matches(complete) && !counted.has(name) ? [name] : []))
+}
+
+const provider = await startIdentityProvider()
+useIdentityProvider(provider)
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+afterAll(() => provider.stop())
+
+test.each(routes)('the example of $route.operation passes', async ({ route }) => {
+  const { path, headers, body } = await exampleOf(route, service, 'acme')
+  const [pathname = '', query = ''] = path.split('?')
+  const text = typeof body === 'string' ? body : JSON.stringify(body ?? '')
+  expect(blockedBy({ method: route.method, path: pathname, query, headers, body: text })).toEqual([])
+})
+
+describe('a list query passes', () => {
+  test('that asks for as many ids as a filter takes, with a cursor', async () => {
+    const ids = Array.from({ length: 50 }, () => crypto.randomUUID()).join(',')
+    const parameters = { 'id.in': ids, cursor: 'x'.repeat(1024), page_size: '100' }
+    const query = String(new URLSearchParams(parameters))
+    expect(query.length).toBeGreaterThan(2048)
+    expect(blockedBy({ query })).toEqual([])
+  })
+
+  test.each(['../etc/passwd', 'http://10.0.0.1/a', 'error.log', '<script>', '169.254.169.254'])(
+    'that searches for %s',
+    async (q) => {
+      const query = String(new URLSearchParams({ q }))
+      const { status } = await service.call({ path: `/v1/orders?${query}`, as: { role: 'Viewer' } })
+      expect(status).toBe(200)
+      expect(blockedBy({ query })).toEqual([])
+    },
+  )
+})
+
+test('what no documented request holds is still blocked', () => {
+  expect(blockedBy({ path: '/v1/../etc/passwd' })).toEqual(['GenericLFI_URIPATH'])
+})
+
+describe('limits.webAcl', () => {
+  test.each([localSettings, otherSettings])('lies above the throttles of the service', (settings) => {
+    expect(ratesBelowThrottles(settings, routes)).toEqual([])
+  })
+
+  test('below a throttle of the service is refused', () => {
+    const logins = { requests: 50, windowSeconds: 300 } as const
+    const settings = { ...localSettings, 'limits.webAcl': { ...localSettings['limits.webAcl'], logins } }
+    expect(ratesBelowThrottles(settings, routes)).toEqual([
+      expect.stringMatching(/^logins allows 50 requests in 300 s, but login\.sign-in itself allows \d+/),
+    ])
+  })
+})
