@@ -1,11 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import {
-  type AlarmDefinition,
-  alarmDefinitions,
-  type Measure,
-  type Threshold,
-} from '#lib/alarm-definitions.ts'
+import { alarmDefinitions, apiFailing } from '#lib/alarm-definitions.ts'
+import { type AlarmDefinition, type Measure, periodSeconds, type Threshold } from '#lib/alarm-types.ts'
 import { graphOf } from '#lib/graph-titles.ts'
 import { run } from './command.ts'
 
@@ -14,21 +10,22 @@ Writes what to do about each alarm as Markdown, to a file or to the terminal.`
 
 const opening = `# Runbook
 
-Made from the alarms themselves by \`npm run runbook\`. An alarm of CloudWatch is found here by what its name
-has between the stack's name and the word Alarm. STACK stands for the name of the stack, T for a tenant. The queries are for
-CloudWatch Logs Insights, on the log group whose name begins as told, after the stack's name and a hyphen.
+Generated from the alarms by \`npm run runbook\`. The heading of a section is the name of its alarm without the name of
+the stack. A name contains the severity: \`page\` means now, \`ticket\` means the next working day. STACK stands for the
+name of the stack, T for a tenant. The queries are for CloudWatch Logs Insights, on the log group whose name begins as
+shown, after the stack's name and a hyphen. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
 
 A correlation id leads from a line of the log to the audit record and the events of the same request. No log holds
 anything of a person, nor the id of what was worked on: the audit has the latter.
 `
 
-/** The page: a section for each alarm that tells people, in the order in which they are made. */
+/** The page: a section for each alarm that notifies people, in the order of their definitions. */
 export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {
   return [opening, ...definitions.map(section)].join('\n')
 }
 
 function section(definition: AlarmDefinition): string {
-  const { id, breaks, act, queries, commands } = definition
+  const { id, severity, breaks, act, queries, commands } = definition
   const look = [
     ...queries.map(
       ({ group, query }) => `Log \`${group}…\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
@@ -36,7 +33,7 @@ function section(definition: AlarmDefinition): string {
     ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
   ]
   return [
-    `## ${id}Alarm\n`,
+    `## ${severity}-${id}\n`,
     `**What breaks:** ${breaks}\n`,
     `**When:** ${conditionOf(definition)}\n`,
     `**How to look:** ${graphsOf(definition)} of the dashboard, and:\n\n${look.join('\n')}`,
@@ -54,15 +51,19 @@ function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\`\n`
 }
 
-function conditionOf({ threshold, windows }: AlarmDefinition): string {
-  if (threshold) return `${inWords(threshold)}.`
-  const parts = windows.map((window) => `${inWords(window)} (\`${window.id}Alarm\`, which is silent)`)
+function conditionOf({ id, severity, threshold, windows }: AlarmDefinition): string {
+  if (threshold && (severity === 'ticket' || id === apiFailing.id)) return `${inWords(threshold)}.`
+  const parts = (windows ?? [{ ...threshold, id }]).map(
+    (window) => `${inWords(window)} (\`silent-${window.id}\`)`,
+  )
   return `${parts.join(', and ')}.`
 }
 
-function inWords({ measure, above, periods }: Threshold): string {
-  const often = periods === 1 ? '' : `, ${periods} times five minutes on end`
-  return `${subjectOf(measure)} above ${above}${often}`
+function inWords({ measure, above, below, periods }: Threshold): string {
+  const minutes = (periods * periodSeconds(measure)) / 60
+  const often = periods === 1 ? '' : `, for ${minutes} minutes`
+  const limit = below === undefined ? `above ${above}` : `below ${below} or missing`
+  return `${subjectOf(measure)} ${limit}${often}`
 }
 
 function subjectOf(measure: Measure): string {
@@ -73,6 +74,22 @@ function subjectOf(measure: Measure): string {
       return `the p${measure.percentile} of ${measure.route.operation} in milliseconds`
     case 'failures in a hundred requests':
       return `failures of ${measure.route.operation} in a hundred requests of ${measure.minutes} minutes, from ${measure.fewest} on,`
+    case 'tail':
+      return `the p99 of ${measure.route.operation} divided by its p95`
+    case 'failures in a hundred requests of the API':
+      return `failures of all routes in a hundred requests of five minutes, from ${measure.fewest} on,`
+    case 'completed runs':
+      return `runs of ${measure.name} that ended without an error, in five minutes,`
+    case 'age of the oldest message':
+      return `the age of the oldest message in the queue ${measure.queue}, in seconds,`
+    case 'throttled requests of the table':
+    case 'throttled calls of functions':
+      return `${measure.of} in five minutes`
+    case 'completed backups':
+      return 'backups of the table that completed in an hour'
+    case 'rate of bounces':
+    case 'rate of complaints':
+      return `the ${measure.of} of the account’s mails, from 0 to 1,`
     case 'errors of the function':
       return `errors of the function ${measure.name} in five minutes`
     case 'runs that ended badly':

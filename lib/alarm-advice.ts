@@ -40,21 +40,21 @@ export function adviceOnRoute(entry: RouteEntry) {
   const commands = commandsOn(route)
   const advice = (act: string): Advice => ({ act, queries, commands })
   return {
-    failing: advice(`See by which error code it fails. ${mendingOf(route)}`),
+    failing: advice(`See by which error code it fails. ${remedyOf(route)}`),
     slow: {
       act: 'See in the traces whether the table, a service it calls or cold starts take the time.',
       queries: [{ group, query: slowest }],
       commands: [],
     },
     burning: {
-      Fast: advice(`Act now: see by which error code it fails. ${mendingOf(route)}`),
-      Slow: advice(`Act today, before more goes out: see which error code grew. ${mendingOf(route)}`),
+      Fast: advice(`Act now: see by which error code it fails. ${remedyOf(route)}`),
+      Slow: advice(`Act today, before more goes out: see which error code grew. ${remedyOf(route)}`),
     },
   }
 }
 
-/** What a failing route calls for, by what it works with. */
-function mendingOf({ uses }: Route): string {
+/** What to do about a failing route, by what it uses. */
+function remedyOf({ uses }: Route): string {
   if (uses.includes('secret.payments')) {
     return `Ask the payment provider for its status; pay nothing back by hand, as pending refunds are finished by themselves. ${lastDeployment}`
   }
@@ -70,13 +70,26 @@ function commandsOn({ uses, auth }: Route): string[] {
   ]
 }
 
-/** On the alarms of a function that nobody calls: when it fails, and when it gave something up. */
-export function adviceOnConsumer({ name, source }: Subscription): { failing: Advice; givenUp: Advice } {
+/** On the alarm of an outage of the whole API. */
+export const adviceOnApi: Advice = {
+  act: `See on the dashboard which routes fail and with which error codes. Read the AWS Health Dashboard for DynamoDB, Lambda and API Gateway. ${lastDeployment}`,
+  queries: [],
+  commands: ['aws health describe-events --filter eventStatusCodes=open'],
+}
+
+/** On the alarms of a function without a route: when it fails, gives something up, or does not run. */
+export function adviceOnConsumer({ name, source }: Subscription) {
   const failing = logAdvice(name, `See what it fails with and mend that. ${afterMending(source)}`)
+  const notRunning = logAdvice(
+    name,
+    'See whether its schedule exists and is enabled, and what its function fails with.',
+    ['aws scheduler list-schedules'],
+  )
   if (typeof source === 'object' && 'queue' in source) {
     const commands = [`npm run -s redrive -- --queue ${source.queue} --stack STACK`]
     return {
       failing: { ...failing, commands },
+      notRunning,
       givenUp: logAdvice(
         name,
         'Mend what it failed with, then redrive the queue: what comes twice is handled once.',
@@ -87,7 +100,7 @@ export function adviceOnConsumer({ name, source }: Subscription): { failing: Adv
   const act =
     'Mend what it failed with, then redrive the stream, best within a day: it lets the function handle again what it gave up, and what the stream has forgotten by then is made up for from the table. What comes twice counts once.'
   const commands = [`npm run -s redrive -- --stream ${name} --stack STACK`]
-  return { failing, givenUp: logAdvice(name, act, commands) }
+  return { failing, notRunning, givenUp: logAdvice(name, act, commands) }
 }
 
 function afterMending(source: Subscription['source']): string {

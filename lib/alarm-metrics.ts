@@ -1,17 +1,22 @@
 import { Duration } from 'aws-cdk-lib'
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
+import type { IBackupVault } from 'aws-cdk-lib/aws-backup'
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
+import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import { gatewayPathOf, type Route } from '#shared/platform/http/route.ts'
 import { ageMetric, type Work } from '#shared/platform/logging/embedded-metric.ts'
+import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Measure } from './alarm-definitions.ts'
+import { type Measure, periodSeconds } from './alarm-types.ts'
 import { methodsOf } from './endpoint-functions.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
+import { tailRequests } from './route-alarms.ts'
 import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
+import type { WorkQueues } from './work-queues.ts'
 
 /** What is watched: the gateway, and the functions and queues by the operation, subscription or step they serve. */
 export interface Watched {
@@ -20,6 +25,10 @@ export interface Watched {
   api: RestApi
   functions: ReadonlyMap<string, IFunction>
   deadLetters: ReadonlyMap<string, Queue>
+  queues: WorkQueues
+  table: Table
+  /** On a stage with backups of the table. */
+  backupVault?: IBackupVault | undefined
   /** The workflow of imports. */
   machine: StateMachine
 }
@@ -33,8 +42,38 @@ export function metricOf(measure: Measure, watched: Watched): IMetric {
       return failedRequests(measure.route, watched)
     case 'latency':
       return latency(measure.route, measure.percentile, watched)
+    case 'tail':
+      return tail(measure.route, watched)
     case 'failures in a hundred requests':
-      return failureShare(measure, watched)
+      return failureShare(
+        methodsOf(measure.route).map((method) => gatewayDimensions(watched, measure.route, method)),
+        measure,
+      )
+    case 'failures in a hundred requests of the API':
+      return failureShare([apiDimensions(watched)], measure)
+    case 'completed runs':
+      return completedRuns(measure.name, watched)
+    case 'age of the oldest message':
+      return watched.queues[measure.queue].queue.metricApproximateAgeOfOldestMessage({
+        statistic: Stats.MAXIMUM,
+        period,
+      })
+    case 'throttled requests of the table':
+      return throttledRequests(watched.table)
+    case 'throttled calls of functions':
+      // Without a dimension it counts all functions of the account, which share one quota.
+      return new Metric({
+        namespace: 'AWS/Lambda',
+        metricName: 'Throttles',
+        statistic: Stats.SUM,
+        period,
+      })
+    case 'completed backups':
+      return completedBackups(watched)
+    case 'rate of bounces':
+      return reputation('Reputation.BounceRate')
+    case 'rate of complaints':
+      return reputation('Reputation.ComplaintRate')
     case 'errors of the function':
       return named(watched.functions, measure.name).metricErrors({ period })
     case 'messages in the dead-letter queue':
@@ -59,19 +98,22 @@ function named<T>(all: ReadonlyMap<string, T>, name: string): T {
 
 /** How long a route takes at the gateway, for one of its methods: HEAD is rare, and as fast as GET. */
 export function latency(route: Route, percentile: number, watched: Watched): Metric {
-  return gatewayMetric(watched, route, 'Latency', route.method, Stats.percentile(percentile))
+  const dimensions = gatewayDimensions(watched, route, route.method)
+  return gatewayMetric('Latency', dimensions, Stats.percentile(percentile))
 }
 
 /** Answers with 5xx, over all methods of the route. */
 export function serverErrors(route: Route, watched: Watched): IMetric {
-  const sums = methodsOf(route).map((method) => gatewayMetric(watched, route, '5XXError', method, Stats.SUM))
-  const prefix = `${metricIdOf(route)}Answer`
+  const sums = methodsOf(route).map((method) =>
+    gatewayMetric('5XXError', gatewayDimensions(watched, route, method), Stats.SUM),
+  )
+  const prefix = `${metricId(route.operation)}Answer`
   const usingMetrics = Object.fromEntries(sums.map((metric, index) => [`${prefix}${index}`, metric]))
   return new MathExpression({ expression: sumOf(prefix, sums.length), usingMetrics, period, label: '5XX' })
 }
 
-/** What the ids of its metrics begin with: those of one graph are all different, and begin with a small letter. */
-function metricIdOf({ operation }: Route): string {
+/** The prefix of metric ids, which are unique in a graph and begin with a small letter. */
+function metricId(operation: string): string {
   const name = pascalCase(operation)
   return name.charAt(0).toLowerCase() + name.slice(1)
 }
@@ -81,7 +123,10 @@ function metricIdOf({ operation }: Route): string {
  * did not come to answer at all.
  */
 function failedRequests(route: Route, watched: Watched): IMetric {
-  const [unanswered, answered] = [`${metricIdOf(route)}Unanswered`, `${metricIdOf(route)}Answered`]
+  const [unanswered, answered] = [
+    `${metricId(route.operation)}Unanswered`,
+    `${metricId(route.operation)}Answered`,
+  ]
   const usingMetrics = {
     [unanswered]: named(watched.functions, route.operation).metricErrors({ period }),
     [answered]: serverErrors(route, watched),
@@ -90,29 +135,92 @@ function failedRequests(route: Route, watched: Watched): IMetric {
   return new MathExpression({ expression, usingMetrics, period, label: 'failed requests' })
 }
 
+/** The percentage of requests with 5xx, over one or several sets of dimensions. */
 function failureShare(
-  { route, minutes, fewest }: Measure & { of: 'failures in a hundred requests' },
-  watched: Watched,
+  dimensions: readonly Record<string, string>[],
+  measure: Measure & { fewest: number },
 ): IMetric {
-  const methods = methodsOf(route)
   const usingMetrics = Object.fromEntries(
-    methods.flatMap((method, index) => [
-      [`e${index}`, gatewayMetric(watched, route, '5XXError', method, Stats.SUM)],
-      [`r${index}`, gatewayMetric(watched, route, 'Count', method, Stats.SAMPLE_COUNT)],
+    dimensions.flatMap((dimensionsMap, index) => [
+      [`e${index}`, gatewayMetric('5XXError', dimensionsMap, Stats.SUM)],
+      [`r${index}`, gatewayMetric('Count', dimensionsMap, Stats.SAMPLE_COUNT)],
     ]),
   )
-  const failures = sumOf('e', methods.length)
-  const requests = sumOf('r', methods.length)
+  const failures = sumOf('e', dimensions.length)
+  const requests = sumOf('r', dimensions.length)
+  const seconds = periodSeconds(measure)
   return new MathExpression({
-    expression: `IF((${failures}) >= ${fewest}, 100 * (${failures}) / (${requests}), 0)`,
+    expression: `IF(${failures} >= ${measure.fewest}, 100 * ${failures} / ${requests}, 0)`,
     usingMetrics,
-    period: Duration.minutes(minutes),
-    label: `failures in a hundred requests of ${minutes} minutes`,
+    period: Duration.seconds(seconds),
+    label: `failures in a hundred requests of ${seconds / 60} minutes`,
   })
 }
 
+/** The p99 divided by the p95, where there are enough requests to tell them apart. */
+export function tail(route: Route, watched: Watched): MathExpression {
+  const id = metricId(route.operation)
+  const [p99, p95, count] = [`${id}P99`, `${id}P95`, `${id}Count`]
+  const usingMetrics = {
+    [p99]: latency(route, 99, watched),
+    [p95]: latency(route, 95, watched),
+    [count]: gatewayMetric('Count', gatewayDimensions(watched, route, route.method), Stats.SAMPLE_COUNT),
+  }
+  const expression = `IF(${count} >= ${tailRequests}, ${p99} / ${p95}, 0)`
+  return new MathExpression({ expression, usingMetrics, label: 'p99 over p95', period })
+}
+
+function completedRuns(name: string, { functions }: Watched): IMetric {
+  const handler = named(functions, name)
+  const [runs, errors] = [`${metricId(name)}Runs`, `${metricId(name)}Errors`]
+  const usingMetrics = {
+    [runs]: handler.metricInvocations({ period }),
+    [errors]: handler.metricErrors({ period }),
+  }
+  const expression = `FILL(${runs}, 0) - FILL(${errors}, 0)`
+  return new MathExpression({ expression, usingMetrics, period, label: 'completed runs' })
+}
+
+/** Reads and writes of the table, and of its index, which throttles on its own. */
+function throttledRequests({ tableName: TableName }: Table): IMetric {
+  const throttled = (metricName: string, more: Record<string, string>) =>
+    new Metric({
+      namespace: 'AWS/DynamoDB',
+      metricName,
+      dimensionsMap: { TableName, ...more },
+      statistic: Stats.SUM,
+      period,
+    })
+  const ofIndex = { GlobalSecondaryIndexName: byIdIndex }
+  const usingMetrics = {
+    t0: throttled('ReadThrottleEvents', {}),
+    t1: throttled('WriteThrottleEvents', {}),
+    t2: throttled('ReadThrottleEvents', ofIndex),
+    t3: throttled('WriteThrottleEvents', ofIndex),
+  }
+  return new MathExpression({ expression: sumOf('t', 4), usingMetrics, period, label: 'throttled requests' })
+}
+
+/** https://docs.aws.amazon.com/aws-backup/latest/devguide/cloudwatch.html */
+function completedBackups({ backupVault }: Watched): Metric {
+  if (!backupVault) throw new Error('the stage has no backups')
+  return new Metric({
+    namespace: 'AWS/Backup',
+    metricName: 'NumberOfBackupJobsCompleted',
+    dimensionsMap: { BackupVaultName: backupVault.backupVaultName },
+    statistic: Stats.SUM,
+    period: Duration.hours(1),
+  })
+}
+
+/** https://docs.aws.amazon.com/ses/latest/dg/reputationdashboard-cloudwatch-alarm.html */
+function reputation(metricName: string): Metric {
+  return new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.AVERAGE, period: Duration.hours(1) })
+}
+
+/** SUM leaves out metrics without data, such as those of HEAD; + would have no result then. */
 function sumOf(prefix: string, count: number): string {
-  return Array.from({ length: count }, (_, index) => `FILL(${prefix}${index}, 0)`).join(' + ')
+  return `SUM([${Array.from({ length: count }, (_, index) => `${prefix}${index}`).join(', ')}])`
 }
 
 /** Runs that ended otherwise than by their last step: that step says itself what went wrong. */
@@ -135,14 +243,14 @@ function unfinishedAge(work: Work, stage: Stage): Metric {
   })
 }
 
-function gatewayMetric(
-  { api, stage, settings }: Watched,
-  route: Route,
-  metricName: string,
-  method: string,
-  statistic: string,
-): Metric {
-  const Resource = gatewayPathOf(route, settings)
-  const dimensionsMap = { ApiName: api.restApiName, Stage: stage.name, Method: method, Resource }
+function gatewayMetric(metricName: string, dimensionsMap: Record<string, string>, statistic: string): Metric {
   return new Metric({ namespace: 'AWS/ApiGateway', metricName, dimensionsMap, statistic, period })
+}
+
+function apiDimensions({ api, stage }: Watched): Record<string, string> {
+  return { ApiName: api.restApiName, Stage: stage.name }
+}
+
+function gatewayDimensions(watched: Watched, route: Route, method: string): Record<string, string> {
+  return { ...apiDimensions(watched), Method: method, Resource: gatewayPathOf(route, watched.settings) }
 }

@@ -1,3 +1,4 @@
+import { Duration } from 'aws-cdk-lib'
 import {
   Alarm,
   AlarmRule,
@@ -7,60 +8,101 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
-import type { Key } from 'aws-cdk-lib/aws-kms'
-import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
-import { type AlarmDefinition, alarmDefinitions, type Threshold } from './alarm-definitions.ts'
+import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
 import { metricOf, type Watched } from './alarm-metrics.ts'
+import { type AlarmTopics, type AlarmTopicsProps, alarmTopics } from './alarm-topics.ts'
+import { type AlarmDefinition, alarmName, type Severity, type Threshold, type Window } from './alarm-types.ts'
 
-export interface AlarmsProps extends Watched {
-  key: Key | undefined
-}
+export type AlarmsProps = Watched & AlarmTopicsProps
 
-/** Alarms in the words of those who lose something, on a topic to which whoever runs the stage subscribes. */
-export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): Topic {
-  const topic = new Topic(scope, 'Alarms', {
-    displayName: `commerce-${watched.stage.name} alarms`,
-    enforceSSL: true,
-    ...(key && { masterKey: key }),
-  })
-  const action = new SnsAction(topic)
-  for (const definition of alarmDefinitions) {
+/**
+ * Alarms that say what users lose. Each severity has a topic, which hears of the alarm and of its end. A page is a
+ * composite alarm that stays quiet while the whole API fails: one outage raises one page.
+ */
+export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): AlarmTopics {
+  const topics = alarmTopics(scope, { key, stage: watched.stage })
+  const notify = (severity: Severity, alarm: Alarm | CompositeAlarm) => {
+    const action = new SnsAction(topics[severity])
+    alarm.addAlarmAction(action)
+    alarm.addOkAction(action)
+  }
+  const metricAlarm = (window: Window, audience: Severity | 'silent', alarmDescription: string) => {
+    const name = alarmName(watched.stage.name, audience, window.id)
+    return alarm(scope, { id: `${window.id}Alarm`, alarmName: name, alarmDescription }, window, watched)
+  }
+  const outage = metricAlarm(
+    { ...apiFailing.threshold, id: apiFailing.id },
+    'page',
+    descriptionOf(apiFailing),
+  )
+  notify('page', outage)
+  for (const definition of raisedOn(watched).filter(({ id }) => id !== apiFailing.id)) {
+    const { id, severity, threshold, windows } = definition
     const alarmDescription = descriptionOf(definition)
-    const { id, threshold, windows } = definition
-    if (threshold) {
-      alarm(scope, id, alarmDescription, threshold, watched).addAlarmAction(action)
+    if (severity === 'ticket' && threshold) {
+      notify('ticket', metricAlarm({ ...threshold, id }, 'ticket', alarmDescription))
       continue
     }
-    const silent = windows.map((window) => {
-      const part = `A part of ${id}Alarm, which tells people.`
-      return AlarmRule.fromAlarm(alarm(scope, window.id, part, window, watched), AlarmState.ALARM)
+    const parts = windows ?? [{ ...threshold, id }]
+    const silent = parts.map((part) => {
+      const made = metricAlarm(part, 'silent', `Part of ${id}, which notifies people.`)
+      return AlarmRule.fromAlarm(made, AlarmState.ALARM)
     })
-    const alarmRule = AlarmRule.allOf(...silent)
-    new CompositeAlarm(scope, `${id}Alarm`, { alarmDescription, alarmRule }).addAlarmAction(action)
+    const composite = new CompositeAlarm(scope, windows ? `${id}Alarm` : `${id}Page`, {
+      compositeAlarmName: alarmName(watched.stage.name, severity, id),
+      alarmDescription,
+      alarmRule: AlarmRule.allOf(...silent),
+      ...(severity === 'page' && {
+        actionsSuppressor: outage,
+        actionsSuppressorWaitPeriod: Duration.minutes(2),
+        actionsSuppressorExtensionPeriod: Duration.minutes(5),
+      }),
+    })
+    notify(severity, composite)
   }
-  return topic
+  return topics
 }
 
-/** What an alarm says: what people lose, and what to do. */
+/** What an alarm says: what users lose, and what to do. */
 export function descriptionOf({ breaks, act }: AlarmDefinition): string {
   return `${breaks} ${act}`
 }
 
+/** The alarms of a stage: one without backups has no alarm on them. */
+function raisedOn({ backupVault }: Watched): AlarmDefinition[] {
+  return alarmDefinitions.filter(
+    ({ threshold }) => backupVault || threshold?.measure.of !== 'completed backups',
+  )
+}
+
+interface NamedAlarm {
+  id: string
+  alarmName: string
+  alarmDescription: string
+}
+
 function alarm(
   scope: Construct,
-  id: string,
-  alarmDescription: string,
-  { measure, above, periods }: Threshold,
+  { id, ...named }: NamedAlarm,
+  { measure, above, below, periods }: Threshold,
   watched: Watched,
 ): Alarm {
-  return new Alarm(scope, `${id}Alarm`, {
-    alarmDescription,
+  return new Alarm(scope, id, {
+    ...named,
     metric: metricOf(measure, watched),
-    threshold: above,
-    comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
     evaluationPeriods: periods,
-    // A function that nobody calls is not in alarm.
-    treatMissingData: TreatMissingData.NOT_BREACHING,
+    ...(below === undefined
+      ? {
+          threshold: above,
+          comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+          // A function that nobody calls is not in alarm.
+          treatMissingData: TreatMissingData.NOT_BREACHING,
+        }
+      : {
+          threshold: below,
+          comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+          treatMissingData: TreatMissingData.BREACHING,
+        }),
   })
 }

@@ -9,8 +9,9 @@ import type { Construct } from 'constructs'
 /**
  * A copy of the table each night, kept for 35 days in a vault that outlives the stack: point-in-time recovery is lost
  * with the table, and these are not.
+ * @returns the vault
  */
-export function backups(scope: Construct, table: Table, key?: Key): void {
+export function backups(scope: Construct, table: Table, key?: Key): BackupVault {
   const vault = new BackupVault(scope, 'BackupVault', {
     removalPolicy: RemovalPolicy.RETAIN,
     ...(key && { encryptionKey: key }),
@@ -39,4 +40,5 @@ export function backups(scope: Construct, table: Table, key?: Key): void {
     role: role.withoutPolicyUpdates(),
     disableDefaultBackupPolicy: true,
   })
+  return vault
 }

@@ -48,7 +48,7 @@ export class CommerceStack extends Stack {
     })
     const key = ownKey(this, stage)
     const table = dataTable(this, stage, key)
-    if (stage.keepsData) backups(this, table, key)
+    const backupVault = stage.keepsData ? backups(this, table, key) : undefined
     const secret = deploymentSecret(this, stage, key)
     const partners = partnerSecrets(this, stage, key)
     const bus = eventBus(this, stage, settings, key)
@@ -86,8 +86,10 @@ export class CommerceStack extends Stack {
       ),
     )
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
-    const watch = stage.raisesAlarms ? new Watch(this, { ...watched, key, table, queues }) : undefined
-    gradualDeployments(this, { stage, endpoints, preflightHandler: preflight, watch })
+    const watch = stage.raisesAlarms
+      ? new Watch(this, { ...watched, key, table, queues, backupVault })
+      : undefined
+    gradualDeployments(this, stage, [...endpoints.map(({ invoked }) => invoked), preflight])
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: domain ? `https://${domain.host}/` : api.url })
@@ -102,6 +104,9 @@ export class CommerceStack extends Stack {
     new CfnOutput(this, 'ApiKeyScopes', { value: [...keyScopes].sort().join(' ') })
     new CfnOutput(this, 'PaymentsSecretArn', { value: partners.payments.secretArn })
     new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
-    if (watch) new CfnOutput(this, 'AlarmsTopicArn', { value: watch.topic.topicArn })
+    if (watch) {
+      new CfnOutput(this, 'PagesTopicArn', { value: watch.topics.page.topicArn })
+      new CfnOutput(this, 'TicketsTopicArn', { value: watch.topics.ticket.topicArn })
+    }
   }
 }

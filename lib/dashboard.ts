@@ -8,39 +8,45 @@ import {
   Stats,
   TextWidget,
 } from 'aws-cdk-lib/aws-cloudwatch'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Route } from '#shared/platform/http/route.ts'
 import { errorMetric } from '#shared/platform/logging/embedded-metric.ts'
-import { alarmDefinitions, type Measure } from './alarm-definitions.ts'
-import { latency, metricOf, serverErrors, type Watched } from './alarm-metrics.ts'
+import { alarmDefinitions } from './alarm-definitions.ts'
+import { latency, metricOf, serverErrors, tail, type Watched } from './alarm-metrics.ts'
+import type { Measure } from './alarm-types.ts'
 import { failureGraph, latencyGraph, sharedGraphs } from './graph-titles.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
+import { tailRatio } from './route-alarms.ts'
 import type { WorkQueues } from './work-queues.ts'
-
-export interface DashboardProps extends Watched {
-  table: Table
-  queues: WorkQueues
-}
 
 const period = Duration.minutes(5)
 const half = { width: 12, height: 6 }
 
 /** One page of a stage: its routes against their budgets, its errors by code, and what waits, is late or was given up. */
-export function dashboard(scope: Construct, props: DashboardProps): void {
+export function dashboard(scope: Construct, props: Watched): void {
   const { stage } = props
   const board = new Dashboard(scope, 'Dashboard', { dashboardName: `commerce-${stage.name}` })
   board.addWidgets(
     graph('Errors by code', [errorsByCode(props)]),
-    graph('DynamoDB: throttled requests', throttles(props.table)),
+    graph(sharedGraphs.api, watched('failures in a hundred requests of the API', props)),
   )
   for (const { route } of routes.filter(({ route: one }) => one.latency)) {
     board.addWidgets(latencies(route, props), failures(route, props))
   }
   board.addWidgets(
-    graph(sharedGraphs.failures, watched('failed requests', props, withoutLatency)),
+    graph(
+      sharedGraphs.failures,
+      routesWithoutLatency.map((route) => labeled(serverErrors(route, props), route)),
+    ),
+    graph(
+      sharedGraphs.tails,
+      routesWithoutLatency.map((route) => labeled(tail(route, props), route)),
+    ),
+  )
+  board.addWidgets(
     graph(sharedGraphs.errors, watched('errors of the function', props)),
+    graph(sharedGraphs.schedules, watched('completed runs', props)),
   )
   board.addWidgets(
     graph(sharedGraphs.deadLetters, watched('messages in the dead-letter queue', props)),
@@ -50,7 +56,17 @@ export function dashboard(scope: Construct, props: DashboardProps): void {
     graph(sharedGraphs.queues, queueAges(props.queues)),
     graph(sharedGraphs.imports, imports(props)),
   )
-  board.addWidgets(graph(sharedGraphs.unfinished, watched('age of the oldest unfinished', props)))
+  board.addWidgets(
+    graph(sharedGraphs.unfinished, watched('age of the oldest unfinished', props)),
+    graph(sharedGraphs.throttles, [
+      ...watched('throttled requests of the table', props),
+      ...watched('throttled calls of functions', props),
+    ]),
+  )
+  board.addWidgets(
+    graph(sharedGraphs.mail, [...watched('rate of bounces', props), ...watched('rate of complaints', props)]),
+    ...(props.backupVault ? [graph(sharedGraphs.backups, watched('completed backups', props))] : []),
+  )
   board.addWidgets(
     new TextWidget({
       markdown: '`npm run -s runbook` says what to do about each alarm.',
@@ -60,23 +76,20 @@ export function dashboard(scope: Construct, props: DashboardProps): void {
   )
 }
 
-const withoutLatency = (measure: Measure) => 'route' in measure && !measure.route.latency
+const routesWithoutLatency = routes.map(({ route }) => route).filter(({ latency }) => !latency)
 
-/** What alarms go by, a line each, labelled with what it is measured of. */
-function watched(
-  kind: Measure['of'],
-  props: Watched,
-  shown: (measure: Measure) => boolean = () => true,
-): IMetric[] {
+/** What alarms measure, a line each, labeled with what it is measured of. */
+function watched(kind: Measure['of'], props: Watched): IMetric[] {
   const measures = alarmDefinitions.flatMap(({ threshold }) => (threshold ? [threshold.measure] : []))
   return measures
-    .filter((measure) => measure.of === kind && shown(measure))
-    .map((measure) => relabelled(metricOf(measure, props), subjectOf(measure)))
+    .filter((measure) => measure.of === kind)
+    .map((measure) => relabeled(metricOf(measure, props), subjectOf(measure)))
 }
 
 function subjectOf(measure: Measure): string {
   if ('route' in measure) return measure.route.operation
   if ('work' in measure) return measure.work
+  if ('queue' in measure) return measure.queue
   return 'name' in measure ? measure.name : measure.of
 }
 
@@ -106,13 +119,11 @@ function latencies(route: Route, watched: Watched): GraphWidget {
 }
 
 function failures(route: Route, watched: Watched): GraphWidget {
-  const usingMetrics = { p95: latency(route, 95, watched), p99: latency(route, 99, watched) }
-  const tail = new MathExpression({ expression: 'p99 / p95', usingMetrics, label: 'p99 over p95', period })
   return new GraphWidget({
     title: failureGraph(route),
     left: [serverErrors(route, watched)],
-    right: [tail],
-    rightAnnotations: [{ value: 2.5, label: 'above this, the tail is in trouble' }],
+    right: [tail(route, watched)],
+    rightAnnotations: [{ value: tailRatio, label: 'above this, the tail is in trouble' }],
     leftYAxis: { min: 0 },
     ...half,
   })
@@ -132,21 +143,11 @@ function imports({ machine }: Watched): IMetric[] {
   ]
 }
 
-/** Of the table itself, whose metrics tell reads and writes apart. */
-function throttles({ tableName: TableName }: Table): IMetric[] {
-  return ['ReadThrottleEvents', 'WriteThrottleEvents'].map(
-    (metricName) =>
-      new Metric({
-        namespace: 'AWS/DynamoDB',
-        metricName,
-        dimensionsMap: { TableName },
-        statistic: Stats.SUM,
-        period,
-      }),
-  )
+function labeled(metric: IMetric, { operation }: Route): IMetric {
+  return relabeled(metric, operation)
 }
 
-function relabelled(metric: IMetric, label: string): IMetric {
+function relabeled(metric: IMetric, label: string): IMetric {
   if (metric instanceof Metric) return metric.with({ label })
   return metric instanceof MathExpression ? metric.with({ label }) : metric
 }

@@ -1,5 +1,12 @@
-import { Validations } from 'aws-cdk-lib'
-import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch'
+import { Duration, Fn, Validations } from 'aws-cdk-lib'
+import {
+  Alarm,
+  ComparisonOperator,
+  MathExpression,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch'
 import {
   type ILambdaDeploymentConfig,
   LambdaApplication,
@@ -9,9 +16,8 @@ import {
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Alias, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import type { Endpoint } from './endpoint-functions.ts'
-import { preflight } from './function-entries.ts'
-import { pascalCase } from './service-function.ts'
+import { failureMetric } from '#shared/platform/logging/embedded-metric.ts'
+import { metricsNamespace } from './metrics-namespace.ts'
 import type { Rollout, Stage } from './stage.ts'
 
 /** A new version takes a tenth of the requests for five minutes, and the rest if nothing failed meanwhile. */
@@ -20,46 +26,72 @@ const configs: Record<Rollout, ILambdaDeploymentConfig> = {
   at_once: LambdaDeploymentConfig.ALL_AT_ONCE,
 }
 
-export interface GradualDeploymentsProps {
-  stage: Stage
-  endpoints: readonly Endpoint[]
-  preflightHandler: IFunction
-  /** Where the alarms are. */
-  watch: Construct | undefined
-}
-
 /**
- * One deployment group for each function behind the gateway: its new version goes back by itself, and the stack with
- * it, when one of its routes is failing. Comes after the alarms, as it goes by them.
+ * One deployment group for each alias. A new version that fails goes back by itself, and the stack with it. A group
+ * watches its new version alone: an outage or a failing old version never blocks the deployment that fixes it.
  */
-export function gradualDeployments(scope: Construct, props: GradualDeploymentsProps): void {
-  const { stage, endpoints, preflightHandler, watch } = props
+export function gradualDeployments(scope: Construct, stage: Stage, invoked: readonly IFunction[]): void {
   const { rollout } = stage
   if (!rollout) return
-  if (!watch) throw new Error('a new version cannot go back without alarms')
-  const place = new Construct(scope, 'Deployments')
+  const deployments = new Construct(scope, 'Deployments')
   const shared = {
-    application: new LambdaApplication(place, 'Application'),
-    role: deployer(place),
+    application: new LambdaApplication(deployments, 'Application'),
+    role: deployer(deployments),
     deploymentConfig: configs[rollout],
   }
-  const byFunction = Map.groupBy(
-    [
-      ...endpoints.map(({ route, invoked }) => ({ name: route.operation, invoked })),
-      { name: preflight.name, invoked: preflightHandler },
-    ],
-    ({ invoked }) => invoked,
-  )
-  for (const [invoked, named] of byFunction) {
-    if (!(invoked instanceof Alias)) throw new Error('there is no alias to move')
-    const alarms = named.map(({ name }) => watch.node.findChild(`${pascalCase(name)}FailingAlarm`) as Alarm)
-    new LambdaDeploymentGroup(place, idOf(invoked), { ...shared, alias: invoked, alarms })
+  for (const alias of new Set(invoked)) {
+    if (!(alias instanceof Alias)) throw new Error('there is no alias to move')
+    const alarms = [newVersionAlarm(deployments, alias, stage)]
+    new LambdaDeploymentGroup(deployments, idOf(alias), { ...shared, alias, alarms })
   }
 }
 
 /** A group is called as the function whose alias it moves. */
 function idOf({ node }: Alias): string {
   return node.scope?.node.id ?? node.id
+}
+
+/**
+ * Failures of one version. The alarm's name contains the version, so a deployment replaces the alarm: a new one is not
+ * in alarm, whatever the version before did.
+ */
+function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
+  const { lambda, version } = alias.version
+  const period = Duration.minutes(5)
+  const errors = new Metric({
+    namespace: 'AWS/Lambda',
+    metricName: 'Errors',
+    dimensionsMap: {
+      FunctionName: lambda.functionName,
+      Resource: `${lambda.functionName}:${alias.aliasName}`,
+      ExecutedVersion: version,
+    },
+    statistic: Stats.SUM,
+    period,
+  })
+  // What it answers with 5xx, or reports of a batch, is no error to Lambda.
+  const failures = new Metric({
+    namespace: metricsNamespace(stage),
+    metricName: failureMetric.name,
+    dimensionsMap: { function_name: lambda.functionName, function_version: version },
+    statistic: Stats.SUM,
+    period,
+  })
+  return new Alarm(scope, `${idOf(alias)}NewVersion`, {
+    alarmName: Fn.join('-', [`commerce-${stage.name}-deployment-${idOf(alias)}`, version]),
+    alarmDescription: 'The deployed version fails. It notifies nobody: CodeDeploy goes back by it.',
+    metric: new MathExpression({
+      // SUM leaves out a metric without data.
+      expression: 'SUM([errors, failures])',
+      usingMetrics: { errors, failures },
+      period,
+      label: 'failures of the version',
+    }),
+    threshold: 2,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    evaluationPeriods: 1,
+    treatMissingData: TreatMissingData.NOT_BREACHING,
+  })
 }
 
 /** One role for all groups, which each of them would make for itself otherwise. */

@@ -22,7 +22,8 @@ export function ownKey(scope: Construct, stage: Stage): Key | undefined {
 }
 
 /** Told by names, as the resources themselves refer to the key. */
-function servicesThatStore(stack: Stack, { name }: Stage): PolicyStatement[] {
+function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
+  const { name } = stage
   const arn = (service: string, rest: string) =>
     `arn:${stack.partition}:${service}:${stack.region}:${stack.account}:${rest}`
   const logs = [
@@ -36,10 +37,12 @@ function servicesThatStore(stack: Stack, { name }: Stage): PolicyStatement[] {
     allowed('KeepLogs', `logs.${stack.region}.amazonaws.com`, storing, {
       ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logs },
     }),
-    allowed('TellAlarms', 'cloudwatch.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey*'], {
-      StringEquals: { 'aws:SourceAccount': stack.account },
-      ArnLike: { 'aws:SourceArn': arn('cloudwatch', `alarm:commerce-${name}-*`) },
-    }),
+    allowed(
+      'TellAlarms',
+      'cloudwatch.amazonaws.com',
+      ['kms:Decrypt', 'kms:GenerateDataKey*'],
+      alarmsOf(stack, stage),
+    ),
     // CDK lets the bus use the key, but not what archives its events: it would name the bus, which names the key.
     allowed(
       'ArchiveEvents',
@@ -51,6 +54,14 @@ function servicesThatStore(stack: Stack, { name }: Stage): PolicyStatement[] {
       StringEquals: { 'aws:SourceAccount': stack.account },
     }),
   ]
+}
+
+/** Limits a grant to CloudWatch to the alarms of the stage, which are all named (`alarmName`). */
+export function alarmsOf({ partition, region, account }: Stack, { name }: Stage) {
+  return {
+    StringEquals: { 'aws:SourceAccount': account },
+    ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:commerce-${name}-*` },
+  }
 }
 
 const storing = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey']

@@ -43,7 +43,7 @@ test('what waits, is late, was given up or throttled is shown', () => {
   expect(titled('Dead letters').properties.metrics).toHaveLength(Object.keys(taskQueues).length + 2)
   expect(titled('Streams').properties.metrics).toHaveLength(2)
   expect(metrics('Imports')).toMatch(/ExecutionTime.*ExecutionsTimedOut/)
-  expect(metrics('DynamoDB')).toMatch(/ReadThrottleEvents.*WriteThrottleEvents/)
+  expect(metrics('Throttled')).toMatch(/ReadThrottleEvents.*WriteThrottleEvents/)
 })
 
 test.each(alarmDefinitions)(
@@ -51,11 +51,15 @@ test.each(alarmDefinitions)(
   (definition) => {
     for (const { measure } of definition.windows ?? [definition.threshold]) {
       const { metrics } = titled(graphOf(measure)).properties
-      const label = 'name' in measure ? measure.name : 'work' in measure && measure.work
+      const label =
+        ('name' in measure && measure.name) ||
+        ('work' in measure && measure.work) ||
+        ('queue' in measure && measure.queue)
       if (label) expect(JSON.stringify(metrics)).toContain(`"label":"${label}"`)
       if (!('route' in measure) || measure.of === 'latency') continue
       const Resource = gatewayPathOf(measure.route, settings)
-      expect(metrics).toContainEqual(expect.arrayContaining(['5XXError', Resource]))
+      const metric = measure.of === 'tail' ? 'Latency' : '5XXError'
+      expect(metrics).toContainEqual(expect.arrayContaining([metric, Resource]))
     }
   },
 )

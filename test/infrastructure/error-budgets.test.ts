@@ -6,22 +6,24 @@ import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')
 const local = await synthesise('local')
-const budgeted = routes.map(({ route }) => route).filter(({ errorBudgetPercent }) => errorBudgetPercent)
+/** All but the route to which machines send webhooks. */
+const budgeted = routes
+  .map(({ route }) => route)
+  .filter(({ auth }) => auth !== 'signature')
+  .map((route) => ({ ...route, budget: route.operation === 'refunds.create' ? 0.05 : 0.1 }))
 
-test('refunds may fail in 0.05 % of requests, the other interactive routes in 0.1 %', () => {
-  const budgets = budgeted.map(({ operation, errorBudgetPercent }) => [operation, errorBudgetPercent])
-  expect(Object.fromEntries(budgets)).toEqual({
-    'orders.create': 0.1,
-    'orders.read': 0.1,
-    'orders.list': 0.1,
-    'refunds.create': 0.05,
-    'discount.verify': 0.1,
-    'otp.verify': 0.1,
-  })
+test.each(routes)('$route.operation has its tail watched', ({ route }) => {
+  const id = `${pascalCase(route.operation)}TailAlarm`
+  const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', id)
+  expect(alarm).toMatchObject({ Threshold: 2.5, ComparisonOperator: 'GreaterThanThreshold' })
+  const [ratio, ...metrics] = alarm.Metrics
+  const stats = metrics.map(({ Id, MetricStat }: { Id: string; MetricStat: Stat }) => [Id, MetricStat.Stat])
+  const named = Object.fromEntries(stats.map(([id, stat]: string[]) => [stat, id]))
+  expect(ratio.Expression).toBe(`IF(${named.SampleCount} >= 100, ${named.p99} / ${named.p95}, 0)`)
 })
 
 describe.each(budgeted)('the error budget of $operation', (route) => {
-  const { operation, errorBudgetPercent: budget = 0 } = route
+  const { operation, budget } = route
 
   test.each([
     ['Fast', 14.4, 3600, 300],
@@ -30,6 +32,7 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
     const id = `${pascalCase(operation)}Burns${name}`
     const { Properties: told } = resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Alarm`)
     expect(told.AlarmActions).toHaveLength(1)
+    expect(told.OKActions).toEqual(told.AlarmActions)
     const parts = JSON.stringify(told.AlarmRule)
     expect(parts).toContain(' AND ')
     for (const [window, seconds, fewest] of [
@@ -43,7 +46,7 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
       expect(alarm).toMatchObject({ ComparisonOperator: 'GreaterThanThreshold', EvaluationPeriods: 1 })
       expect(alarm.Threshold).toBeCloseTo(times * budget, 6)
       const [share, ...counts] = alarm.Metrics
-      expect(share.Expression).toMatch(new RegExp(`^IF\\(\\(.*\\) >= ${fewest}, 100 \\* `))
+      expect(share.Expression).toMatch(new RegExp(`^IF\\(SUM\\(.*\\) >= ${fewest}, 100 \\* `))
       for (const { MetricStat } of counts) {
         expect(MetricStat.Period).toBe(seconds)
         expect(MetricStat.Metric.Dimensions).toContainEqual({
@@ -57,8 +60,12 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
       expect([...names].sort()).toEqual(['5XXError', 'Count'])
     }
   })
+})
 
-  test('has its p95 watched beside its p99', () => {
+describe.each(budgeted.filter(({ latency }) => latency))('the latency budget of $operation', (route) => {
+  const { operation } = route
+
+  test('has its p95 watched as well as its p99', () => {
     const id = pascalCase(operation)
     const often = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}OftenSlowAlarm`).Properties
     expect(often).toMatchObject({ ExtendedStatistic: 'p95', Threshold: route.latency?.p95 })
@@ -68,6 +75,7 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
 })
 
 interface Stat {
+  Stat: string
   Metric: { MetricName: string }
 }
 
@@ -77,7 +85,7 @@ test('no window belongs to two alarms, and the local stage, whose engine refuses
   )
   const windows = resourcesOf(watch, 'AWS::CloudWatch::Alarm').filter(([id]) => /Burns/.test(id))
   for (const [id] of windows) expect(rules.filter((rule) => rule.includes(id))).toHaveLength(1)
-  expect(windows).toHaveLength(2 * rules.length)
+  expect(windows).toHaveLength(4 * budgeted.length)
   expect(resourcesOf(local.template, 'AWS::CloudWatch::CompositeAlarm')).toHaveLength(0)
   expect(resourcesOf(local.template, 'AWS::CloudWatch::Alarm')).toHaveLength(0)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { Stack } from 'aws-cdk-lib'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { functionOf, routes } from '#functions/routes.ts'
+import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { preflight } from '#lib/function-entries.ts'
 import { mailEvents } from '#lib/mail-events.ts'
@@ -68,42 +68,40 @@ describe('the relay', () => {
 
 describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
-  const functions = [
-    ...routes.map((entry) => ({
-      name: entry.route.operation,
-      breaks: entry.route.breaks,
-      answeredBy: functionOf(entry).name,
-    })),
-    ...[...subscriptions, preflight].map(({ name, breaks }) => ({ name, breaks, answeredBy: name })),
-  ]
+  const functions = [...subscriptions, preflight].map(({ name, breaks }) => ({ name, breaks }))
 
-  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks, answeredBy }) => {
-    const { Properties: alarm } = resourceNamed(
-      watch,
-      'AWS::CloudWatch::Alarm',
-      `${pascalCase(name)}FailingAlarm`,
+  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks }) => {
+    const id = `${pascalCase(name)}Failing`
+    const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`)
+    const [page] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').filter(([one]) =>
+      one.startsWith(`${id}Page`),
     )
-    expect(alarm.AlarmDescription).toMatch(/\. [A-Z].*\.$/)
-    expect(alarm.AlarmDescription.startsWith(breaks)).toBe(true)
+    const { AlarmDescription: text } = page?.[1].Properties ?? alarm
+    expect(text).toMatch(/\. [A-Z].*\.$/)
+    expect(text.startsWith(breaks)).toBe(true)
     const metrics = JSON.stringify(alarm)
     expect(metrics).toContain('"MetricName":"Errors"')
     expect(metrics).toMatch(
       new RegExp(
-        `"FunctionName","Value":\\{"Ref":"referencetocommerceprod${pascalCase(answeredBy)}[0-9A-F]{8}Ref"`,
+        `"FunctionName","Value":\\{"Ref":"referencetocommerceprod${pascalCase(name)}[0-9A-F]{8}Ref"`,
       ),
     )
   })
 
-  test.each(routes)('$route.operation that answers 5xx without throwing counts as failed', ({ route }) => {
-    const { Properties: alarm } = resourceNamed(
-      watch,
-      'AWS::CloudWatch::Alarm',
-      `${pascalCase(route.operation)}FailingAlarm`,
-    )
-    const metrics = JSON.stringify(alarm.Metrics)
-    expect(metrics).toContain('"MetricName":"5XXError"')
-    expect(metrics).toContain(`{"Name":"Resource","Value":"${gatewayPathOf(route, settings)}"}`)
-    expect(metrics).toContain(`{"Name":"Method","Value":"${route.method}"}`)
+  test.each(routes)('when $route.operation answers 5xx, one says: $route.breaks', ({ route }) => {
+    const id = pascalCase(route.operation)
+    const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
+      [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),
+    ) as [string, Resource]
+    expect(page.AlarmDescription.startsWith(route.breaks)).toBe(true)
+    const parts = alarms.filter(([part]) => JSON.stringify(page.AlarmRule).includes(`"${part}"`))
+    expect(parts.length).toBeGreaterThan(0)
+    for (const [, { Properties: alarm }] of parts) {
+      const metrics = JSON.stringify(alarm.Metrics)
+      expect(metrics).toContain('"MetricName":"5XXError"')
+      expect(metrics).toContain(`{"Name":"Resource","Value":"${gatewayPathOf(route, settings)}"}`)
+      expect(metrics).toContain(`{"Name":"Method","Value":"${route.method}"}`)
+    }
   })
 
   test.each(routes.filter(({ route }) => route.latency))(
@@ -124,17 +122,6 @@ describe('alarms', () => {
         true,
       )
     }
-  })
-
-  test('every one goes to the topic but the windows of error budgets, which an alarm of their own tells', () => {
-    const [[topicId]] = resourcesOf(watch, 'AWS::SNS::Topic') as [[string, Resource]]
-    const composite = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm')
-    const silent = [...alarms, ...composite].filter(
-      ([, { Properties }]) => referenceOf(Properties.AlarmActions?.[0] ?? {}) !== topicId,
-    )
-    const rules = JSON.stringify(composite.map(([, { Properties }]) => Properties.AlarmRule))
-    expect(silent.filter(([id]) => !rules.includes(`["${id}","Arn"]`))).toEqual([])
-    expect(silent).toHaveLength(2 * composite.length)
   })
 })
 

@@ -7,7 +7,7 @@ import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } fr
 jest.setTimeout(120_000)
 
 const prod = await synthesise('prod')
-const { template, watch } = prod
+const { template } = prod
 const resources = template.Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
 const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
 const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
@@ -40,27 +40,31 @@ function groupOf(name: string): Resource {
   return group
 }
 
-/** The alarm that a group goes by, which the stack within the stack tells it. */
-function alarmOf({ Name: name }: { Name: { 'Fn::GetAtt': [stack: string, output: string] } }): string {
-  const output = name['Fn::GetAtt'][1].replace('Outputs.', '')
-  return referenceOf(watch.Outputs?.[output]?.Value)
-}
-
 describe('a deployment', () => {
-  const bySharing = Map.groupBy(routes, (entry) => functionOf(entry).name)
-
-  test.each([...bySharing])('of %s goes back when one of its routes is failing', (name, entries) => {
+  test.each(behindGateway)('of %s goes back when its new version fails', (name) => {
     const { Properties: group } = groupOf(name)
     expect(group.AutoRollbackConfiguration).toEqual({
       Enabled: true,
       Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
     })
-    const watched = group.AlarmConfiguration.Alarms.map(alarmOf)
-    const expected = entries.map(({ route }) => {
-      return expect.stringMatching(new RegExp(`^${pascalCase(route.operation)}FailingAlarm[0-9A-F]{8}$`))
-    })
     expect(group.AlarmConfiguration.Enabled).toBe(true)
-    expect(watched).toEqual(expected)
+    const [{ Name: alarmName }] = group.AlarmConfiguration.Alarms
+    const { Properties: alarm } = resources[referenceOf(alarmName)] as Resource
+    const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
+    const version = alias?.[1].Properties.FunctionVersion
+    for (const { Id, MetricStat } of alarm.Metrics.slice(1)) {
+      const dimension = Id === 'errors' ? 'ExecutedVersion' : 'function_version'
+      expect(MetricStat.Metric.Dimensions).toContainEqual({ Name: dimension, Value: version })
+    }
+    expect(alarm.Metrics.map(({ Id }: { Id: string }) => Id).slice(1)).toEqual(['errors', 'failures'])
+  })
+
+  test.each(behindGateway)('of %s is not blocked by the alarm of the version before', (name) => {
+    const { Properties: group } = groupOf(name)
+    expect(group.AlarmConfiguration.Alarms).toHaveLength(1)
+    const { Properties: alarm } = resources[referenceOf(group.AlarmConfiguration.Alarms[0].Name)] as Resource
+    const [, version] = alarm.AlarmName['Fn::Join'][1]
+    expect(version['Fn::GetAtt']).toEqual([expect.stringMatching(/CurrentVersion/), 'Version'])
   })
 
   test.each([

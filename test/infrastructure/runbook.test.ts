@@ -21,26 +21,30 @@ const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMa
   resourcesOf(watch, type),
 )
 const nameOf = ([id]: [string, Resource]) => id.replace(/[0-9A-F]{8}$/, '')
+const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
+  Properties.AlarmName.replace(/^commerce-prod-/, '')
 const telling = all.filter(([, { Properties }]) => Properties.AlarmActions)
 const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
 
 describe('the runbook', () => {
   test('has a section for each alarm that tells people, and no other', () => {
-    expect([...sections.keys()].sort()).toEqual(telling.map(nameOf).sort())
+    expect([...sections.keys()].sort()).toEqual(telling.map(alarmNameOf).sort())
     expect(sections.size).toBe(page.match(/^## /gm)?.length)
   })
 
   test('names each silent alarm in the section of the one that it is a part of', () => {
     for (const alarm of silent) {
-      const owner = nameOf(alarm).replace(/(Long|Short)Alarm$/, 'Alarm')
-      expect(sections.get(owner)).toContain(`\`${nameOf(alarm)}\``)
+      const [owner = ''] = telling.flatMap((one) =>
+        JSON.stringify(one[1].Properties.AlarmRule)?.includes(`"${alarm[0]}"`) ? [alarmNameOf(one)] : [],
+      )
+      expect(sections.get(owner)).toContain(`\`${alarmNameOf(alarm)}\``)
     }
     expect(silent.length).toBeGreaterThan(0)
   })
 
   test('says what breaks, how to look and what to do, as the alarm itself does', () => {
     for (const alarm of telling) {
-      const text = sections.get(nameOf(alarm)) ?? ''
+      const text = sections.get(alarmNameOf(alarm)) ?? ''
       const [, breaks = '?'] = /\*\*What breaks:\*\* (.*)\n/.exec(text) ?? []
       const [, act = '?'] = /\*\*What to do:\*\* (.*)\n/.exec(text) ?? []
       expect(alarm[1].Properties.AlarmDescription).toBe(`${breaks} ${act}`)
@@ -67,7 +71,7 @@ describe('the runbook', () => {
     const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
     expect(streamed.length).toBeGreaterThan(0)
     for (const { name } of streamed) {
-      const section = sections.get(`${pascalCase(name)}DeadLettersPresentAlarm`) ?? ''
+      const section = sections.get(`ticket-${pascalCase(name)}DeadLettersPresent`) ?? ''
       expect(section).toContain(`npm run -s redrive -- --stream ${name} --stack STACK`)
       const { Outputs: outputs = {} } = template
       expect(outputs[streamFunctionOutput(name)]?.Value.Ref).toMatch(new RegExp(`^${pascalCase(name)}`))

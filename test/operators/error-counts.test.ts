@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/logging/log.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
@@ -8,7 +8,8 @@ beforeAll(async () => {
   service = await startService()
 })
 afterEach(() => {
-  delete process.env.METRICS_NAMESPACE
+  for (const name of ['METRICS_NAMESPACE', 'AWS_LAMBDA_FUNCTION_NAME', 'AWS_LAMBDA_FUNCTION_VERSION'])
+    delete process.env[name]
 })
 
 /** A line as CloudWatch gets it. */
@@ -83,6 +84,52 @@ test('a fault of the service counts as what its caller was told', () => {
   expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
   expect(problemsOf(told as Line)).toEqual([])
   expect(JSON.stringify(told)).not.toContain('quoted')
+})
+
+describe('in a function of Lambda', () => {
+  beforeEach(() => {
+    process.env.METRICS_NAMESPACE = namespace
+    process.env.AWS_LAMBDA_FUNCTION_NAME = 'orders'
+    process.env.AWS_LAMBDA_FUNCTION_VERSION = '7'
+  })
+  const version = { function_name: 'orders', function_version: '7', failures: 1 }
+  const dimensions = ['function_name', 'function_version']
+  const correlation = { id: 'c' }
+  const answered = (status: number, failure?: object) =>
+    written([
+      { operation: 'o', status, failure, correlation, durationMilliseconds: 1 } as unknown as RequestLine,
+    ])[0] as Line
+
+  test('a 5xx counts as a failure of the version and as an error of its code', () => {
+    const line = answered(504, { code: 'DEPENDENCY.timeout', http: 504 })
+    expect(line).toMatchObject({ ...version, error_code: 'DEPENDENCY.timeout', errors: 1 })
+    expect(line._aws.CloudWatchMetrics).toMatchObject([
+      { Dimensions: [['error_code']] },
+      { Dimensions: [dimensions] },
+    ])
+    expect(problemsOf(line)).toEqual([])
+  })
+
+  test('a 4xx is no failure of the version', () => {
+    const line = answered(404, { code: 'NOT_FOUND.order', http: 404 })
+    expect(line).not.toHaveProperty('failures')
+    expect(line._aws.CloudWatchMetrics).toHaveLength(1)
+  })
+
+  test.each([
+    ['tasks', (log: Log) => log.worked({ code: 'TASKS_HANDLED' as never, done: 2, failed: 1 })],
+    ['events', (log: Log) => log.relayed({ code: 'EVENTS_RELAYED' as never, published: 2, failed: 1 })],
+  ])('%s of a batch that fail count as failures of the version', (_what, write) => {
+    const [line = {}] = writtenBy(write)
+    expect(line).toMatchObject(version)
+    expect(line._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [dimensions] }])
+    expect(problemsOf(line)).toEqual([])
+  })
+
+  test('a batch without failures counts nothing', () => {
+    const [line] = writtenBy((log) => log.worked({ code: 'TASKS_HANDLED' as never, done: 2, failed: 0 }))
+    expect(line).not.toHaveProperty('_aws')
+  })
 })
 
 test('how long the oldest has been under way is a metric by kind of work', () => {

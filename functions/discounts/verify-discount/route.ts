@@ -19,7 +19,6 @@ export const route = defineRoute({
   access: 'read',
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
-  errorBudgetPercent: 0.1,
   payloadHeaders: (settings) => [settings['discount.cart'].header],
   body: () => v.strictObject({ code: CodeText }),
   example: () => ({ code: 'SUMMER-10' }),

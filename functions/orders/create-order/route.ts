@@ -13,7 +13,6 @@ export const route = defineRoute({
   idempotency: 'required',
   payloadKilobytes: 32,
   latency: { p95: 400, p99: 1000 },
-  errorBudgetPercent: 0.1,
   body: NewOrder,
   example: (settings) => ({
     cart_id: 'cart-1',

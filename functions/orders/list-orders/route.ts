@@ -16,7 +16,6 @@ export const route = defineRoute({
   idempotency: 'none',
   payloadKilobytes: 64,
   latency: { p95: 300, p99: 800 },
-  errorBudgetPercent: 0.1,
   listing: orderListing,
   reply: {
     status: () => 200,

@@ -13,7 +13,6 @@ export const route = defineRoute({
   idempotency: 'none',
   payloadKilobytes: 24,
   latency: { p95: 200, p99: 600 },
-  errorBudgetPercent: 0.1,
   reply: { status: () => 200, schema: OrderView, etag: true },
   errors: ['NOT_FOUND.order', 'GONE.order'],
   openPoints: ['orders.fields', 'orders.statuses', 'orders.gone', 'auth.crossTenantStatus'],

@@ -18,7 +18,6 @@ export const route = defineRoute({
   throttle: otpThrottle,
   payloadKilobytes: 16,
   latency: { p95: 300, p99: 800 },
-  errorBudgetPercent: 0.1,
   body: () => v.strictObject({ email: Email, code: v.pipe(v.string(), v.trim(), characters(1, 64)) }),
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => v.strictObject({ session_id: v.string() }) },

@@ -74,7 +74,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   replyBytes?: (settings: Settings) => number
   /** Latency budget in milliseconds (contract, 'Limits'). */
   latency?: { p95: number; p99: number }
-  /** How many requests in a hundred may fail (contract, 'Limits'): its alarms go by how fast that is used up. */
+  /** The percentage of requests that may fail, where it differs from that of other routes (lib/route-alarms.ts). */
   errorBudgetPercent?: number
   /** A body to begin with, as it is sent: shown in the API description, where it can be tried. */
   example?: (settings: Settings, type: BodyType) => unknown

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import { type ErrorCode, messageId } from '../errors/catalogue.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
-import { errorCount, unfinishedAge, type Work } from './embedded-metric.ts'
+import { errorCount, failureCount, type MetricSource, unfinishedAge, type Work } from './embedded-metric.ts'
 
 /** What happened, by a code that searches and metrics can rely on. */
 export type LogCode =
@@ -60,9 +60,12 @@ export interface Log {
   unfinished(work: Work, seconds: number): void
 }
 
-/** Where METRICS_NAMESPACE names a namespace, each error counts there under its code, and the age of unfinished work. */
+/**
+ * Where METRICS_NAMESPACE names a namespace, it counts there each error by its code, failures by the function's version,
+ * and the age of unfinished work.
+ */
 export function powertoolsLog(service: string): Log {
-  const namespace = process.env.METRICS_NAMESPACE
+  const source = metricSource()
   const logger = new Logger({ serviceName: service })
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
@@ -75,7 +78,8 @@ export function powertoolsLog(service: string): Log {
         correlation_id: correlation.id,
         ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),
         ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
-        ...(failure && namespace && errorCount(namespace, failure.code, systemClock.now())),
+        ...(source && failed && failureCount(source(), 1, failure?.code)),
+        ...(source && failure && !failed && errorCount(source(), failure.code)),
         ...(failed && { fault: describeFault(failure?.cause) }),
       }
       if (failed) logger.error('request', record)
@@ -86,25 +90,44 @@ export function powertoolsLog(service: string): Log {
       const record = { code, operation, ...told }
       if (fault === undefined) logger.info('notice', record)
       else {
-        const count = namespace ? errorCount(namespace, error, systemClock.now()) : {}
-        logger.error('notice', { ...record, ...count, fault: describeFault(fault) })
+        logger.error('notice', {
+          ...record,
+          ...(source && errorCount(source(), error)),
+          fault: describeFault(fault),
+        })
       }
     },
     relayed({ code, published, failed, fault }) {
       const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
-      if (failed > 0) logger.error('relay', record)
+      if (failed > 0) logger.error('relay', { ...record, ...(source && failureCount(source(), failed)) })
       else logger.info('relay', record)
     },
     worked({ code, done, failed, fault }) {
       const record = { code, done, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
-      if (failed > 0) logger.error('work', record)
+      if (failed > 0) logger.error('work', { ...record, ...(source && failureCount(source(), failed)) })
       else logger.info('work', record)
     },
     unfinished(work, seconds) {
-      const age = namespace ? unfinishedAge(namespace, work, seconds, systemClock.now()) : {}
-      logger.info('unfinished', { code: 'WORK_UNFINISHED', work, oldest_unfinished_seconds: seconds, ...age })
+      logger.info('unfinished', {
+        code: 'WORK_UNFINISHED',
+        work,
+        oldest_unfinished_seconds: seconds,
+        ...(source && unfinishedAge(source(), work, seconds)),
+      })
     },
   }
+}
+
+/** Lambda names the function and its version in the environment. */
+function metricSource(): (() => MetricSource) | undefined {
+  const { METRICS_NAMESPACE, AWS_LAMBDA_FUNCTION_NAME, AWS_LAMBDA_FUNCTION_VERSION } = process.env
+  if (!METRICS_NAMESPACE) return undefined
+  const version = AWS_LAMBDA_FUNCTION_NAME &&
+    AWS_LAMBDA_FUNCTION_VERSION && {
+      function_name: AWS_LAMBDA_FUNCTION_NAME,
+      function_version: AWS_LAMBDA_FUNCTION_VERSION,
+    }
+  return () => ({ namespace: METRICS_NAMESPACE, version: version || undefined, at: systemClock.now() })
 }
 
 /** The kind of a fault and where it arose. Its message is left out: it may quote what a caller sent. */

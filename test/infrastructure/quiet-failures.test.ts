@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals'
+import { subscriptions } from '#functions/subscriptions.ts'
+import { pascalCase } from '#lib/service-function.ts'
+import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
+import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+
+const { watch, settings } = await synthesise('prod')
+const dev = await synthesise('dev')
+const alarmOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`).Properties
+const pageOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Page`).Properties
+
+const scheduled = subscriptions.filter(({ source }) => source === 'every.minute')
+
+test.each(scheduled)('$name that is not invoked, or always fails, pages', ({ name }) => {
+  const alarm = alarmOf(`${pascalCase(name)}NotRunning`)
+  expect(alarm).toMatchObject({
+    ComparisonOperator: 'LessThanThreshold',
+    Threshold: 1,
+    EvaluationPeriods: 2,
+    TreatMissingData: 'breaching',
+  })
+  expect(alarm.Metrics[0].Expression).toMatch(/^FILL\(\w+Runs, 0\) - FILL\(\w+Errors, 0\)$/)
+  expect(pageOf(`${pascalCase(name)}NotRunning`).AlarmActions).toHaveLength(1)
+})
+
+const queued = subscriptions.flatMap(({ name, source }) =>
+  typeof source === 'object' && 'queue' in source ? [{ name, queue: source.queue }] : [],
+)
+
+describe.each(queued)('messages that wait for $name', ({ name, queue }) => {
+  const alarm = alarmOf(`${pascalCase(name)}Late`)
+
+  test('page by the age of the oldest', () => {
+    expect(alarm).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Statistic: 'Maximum' })
+    const [{ Value: value }] = alarm.Dimensions
+    expect(value.Ref).toMatch(new RegExp(`^referencetocommerceprod${pascalCase(queue)}[0-9A-F]{8}QueueName$`))
+    expect(pageOf(`${pascalCase(name)}Late`).AlarmActions).toHaveLength(1)
+  })
+
+  test('do not page while one is tried again', () => {
+    const attempts = taskQueues[queue].attempts(settings)
+    const pauses = Array.from({ length: attempts - 1 }, (_, n) => pauseBefore(n + 2, { jitter: () => 1 }))
+    expect(alarm.Threshold).toBeGreaterThan(pauses.reduce((sum, pause) => sum + pause, 0))
+  })
+})
+
+test('throttles of the table, its index and the functions of the account raise tickets', () => {
+  const metrics = JSON.stringify(alarmOf('TableThrottled').Metrics)
+  for (const name of ['ReadThrottleEvents', 'WriteThrottleEvents'])
+    expect(metrics.match(new RegExp(name, 'g'))).toHaveLength(2)
+  expect(metrics.match(/"GlobalSecondaryIndexName"/g)).toHaveLength(2)
+  expect(alarmOf('FunctionsThrottled')).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles' })
+})
+
+describe('a backup that fails or does not start raises a ticket', () => {
+  test('as none completed for 30 hours', () => {
+    expect(alarmOf('BackupMissing')).toMatchObject({
+      Namespace: 'AWS/Backup',
+      MetricName: 'NumberOfBackupJobsCompleted',
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 1,
+      Period: 3600,
+      EvaluationPeriods: 30,
+      TreatMissingData: 'breaching',
+    })
+  })
+
+  test('in the vault of the stage', () => {
+    const [{ Name: dimension, Value: value }] = alarmOf('BackupMissing').Dimensions
+    expect(dimension).toBe('BackupVaultName')
+    expect(value.Ref).toMatch(/^referencetocommerceprodBackupVault/)
+  })
+
+  test('not on a stage without backups', () => {
+    expect(
+      resourcesOf(dev.watch, 'AWS::CloudWatch::Alarm').filter(([id]) => id.startsWith('Backup')),
+    ).toEqual([])
+  })
+})
+
+test.each([
+  ['MailBounces', 'Reputation.BounceRate', 0.05],
+  ['MailComplaints', 'Reputation.ComplaintRate', 0.001],
+])('%s raises a ticket at the rate at which SES reviews an account', (id, metric, rate) => {
+  expect(alarmOf(id)).toMatchObject({ Namespace: 'AWS/SES', MetricName: metric, Threshold: rate })
+  expect(alarmOf(id).AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
+})
