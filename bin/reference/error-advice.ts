@@ -84,6 +84,11 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
     'The password is one for a single use: choose a new one at the identity provider, or reset it.',
   'POLICY.legal_hold': 'It is kept for legal reasons and cannot be changed.',
   'POLICY.export.row_limit': 'There are more rows than one export may hold: export less by filters.',
+  'POLICY.code.inactive':
+    'The code is a draft, is archived, or has a type without a price rule. Only the event promo.rejected says so.',
+  'POLICY.code.expired': 'The code has expired. Only the event promo.rejected says so.',
+  'POLICY.code.currency':
+    'The code takes off an amount in another currency than that of the cart. Only the event promo.rejected says so.',
   'POLICY.refund.exceeds_charge': 'More would be paid back than is left of the charge.',
   'POLICY.refund.declined': 'The payment provider refuses the refund for good.',
   'POLICY.refund.repeated': 'The charge was refunded before, and is refunded once only.',
@@ -92,7 +97,8 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'CONFLICT.soft_deleted': 'The code is deleted: restore it first.',
   'CONFLICT.not_deleted': 'The code is not deleted, so there is nothing to restore.',
   'CONFLICT.code.exists': 'The tenant has this code already, perhaps deleted.',
-  'CONFLICT.code.not_combinable': 'The code cannot be used together with a gift card.',
+  'CONFLICT.code.not_combinable':
+    'The code cannot be combined with the gift card on the cart, or the cart holds as many codes as it may.',
   'CONFLICT.idempotency.payload_mismatch':
     'The key was used for another request: make a new key for a new intention.',
   'CONFLICT.idempotency.in_progress':
@@ -103,10 +109,11 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'NOT_FOUND.code': 'There is no such code for this caller.',
   'NOT_FOUND.charge': 'The payment provider knows no such charge of this tenant.',
   'NOT_FOUND.refund': 'There is no such refund for this caller.',
-  'NOT_FOUND.cart': 'No cart of this id was told to the service yet.',
+  'NOT_FOUND.cart': 'The service has not received an amount of this cart yet.',
   'NOT_FOUND.operation': 'There is no such operation for this caller, or no longer.',
   'NOT_FOUND.route': 'There is no such path or method.',
   'GONE.order': 'The order was erased.',
+  'GONE.code': 'The code is deleted. Only the event promo.rejected says so.',
   'GONE.version': 'This version of the operation has ended: see the changelog for what takes its place.',
   'RATE_LIMIT.exceeded': 'Wait as long as Retry-After says.',
   'DEPENDENCY.bad_gateway': 'Send it again after a pause.',

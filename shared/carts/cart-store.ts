@@ -12,7 +12,7 @@ export async function findCart(table: Table, tenant: string, cartId: string): Pr
   return (await table.get(cartKey(tenant, cartId))) as Cart | undefined
 }
 
-/** A cart anew, if it still is what was read. */
+/** Replaces a cart if it still is what was read. */
 export function changedCart(before: Cart | undefined, after: Cart): Write {
   const item: Item = { ...cartKey(after.tenant_id, after.cart_id), ...after }
   return before
@@ -20,15 +20,10 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
     : create(item, 'TRANSIENT.error')
 }
 
-/** What is on a cart; of one kind, where others must not crowd it out of what one request reads. */
-export async function linesOf(
-  table: Table,
-  tenant: string,
-  cartId: string,
-  kind?: CartLine['kind'],
-): Promise<CartLine[]> {
-  const prefix = `${prefixOf(cartId)}${kind === undefined ? '' : `${kind}#`}`
-  const range = { low: prefix, high: `${prefix}~`, descending: false, limit: mostLines }
+/** The lines of a cart. Descending, so that gift cards come before the discount lines of release 0.1.0. */
+export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
+  const prefix = prefixOf(cartId)
+  const range = { low: prefix, high: `${prefix}~`, descending: true, limit: mostLines }
   const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
   return items as unknown as CartLine[]
 }

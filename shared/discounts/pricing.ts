@@ -1,8 +1,8 @@
 import Big from 'big.js'
 import type { Settings } from '../settings/register.ts'
 
-type Pricing = Settings['codes.types'][string]
-export interface Priced {
+export type Pricing = Settings['codes.types'][string]
+interface Priced {
   /** In minor units. */
   amount_minor: number
   currency: string
@@ -16,9 +16,15 @@ const roundings = {
 
 /**
  * What a code takes off a cart, in minor units of the cart's currency.
- * @returns undefined where it takes nothing off this cart, being in another currency
+ * @param taken what other codes take off the same cart
+ * @returns undefined where the code is in another currency than the cart
  */
-export function amountOff(pricing: Pricing, cart: Priced, settings: Settings): number | undefined {
+export function amountOff(
+  pricing: Pricing,
+  cart: Priced,
+  taken: number,
+  settings: Settings,
+): number | undefined {
   const { rounding, cappedAtCart } = settings['discount.amount']
   if (pricing.kind === 'fixed' && pricing.currency !== cart.currency) return undefined
   const exact =
@@ -26,5 +32,5 @@ export function amountOff(pricing: Pricing, cart: Priced, settings: Settings): n
       ? new Big(pricing.value)
       : new Big(cart.amount_minor).times(pricing.value).div(100)
   const whole = exact.round(0, roundings[rounding]).toNumber()
-  return cappedAtCart ? Math.min(whole, cart.amount_minor) : whole
+  return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - taken)) : whole
 }

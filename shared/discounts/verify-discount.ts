@@ -1,89 +1,130 @@
-import type { Cart } from '../carts/cart.ts'
-import { findCart, lineItem, linesOf } from '../carts/cart-store.ts'
+import { type Cart, type CartLine, discountsOf, isPriced, sumOf } from '../carts/cart.ts'
+import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
+import type { Caller } from '../platform/auth/caller.ts'
+import { Denial } from '../platform/auth/denial.ts'
+import { reachOf } from '../platform/auth/matrix.ts'
 import { timestamp } from '../platform/clock.ts'
+import type { ErrorCode } from '../platform/errors/catalogue.ts'
 import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import { ok, type Reply, refusal } from '../platform/http/reply.ts'
 import { keyOf } from '../platform/table/keys.ts'
-import { create, put, type Write } from '../platform/table/writes.ts'
+import { create, type Write } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
-import { amountOff } from './pricing.ts'
-import { type Promo, promoApplied, promoRejected } from './promo-events.ts'
+import { amountOff, type Pricing } from './pricing.ts'
+import { promoApplied, promoRejected } from './promo-events.ts'
 
-/** Who asks for what. */
+/** A request to verify a code. */
 export interface Verification {
   tenant: string
+  caller: Caller | undefined
   /** The code's text in its stored form. */
   text: string
   cartId: string | undefined
   correlationId: string
 }
 
-/** How long the note of a verification is kept, in seconds: it only carries its event. */
+/** How long the item that carries the event of a verification is kept, in seconds. */
 const keptSeconds = 24 * 3600
 
 /**
- * Decides whether a code applies, to a cart where one is named (contract, 'POST /discount/verify'). A code that is
- * unknown, expired, archived or deleted is answered alike, after the same reads.
- * @throws NOT_FOUND.cart
+ * Decides whether a code applies. With a cart, the code becomes one of the cart's discounts. Without a cart, the code
+ * alone is checked and nothing is applied. A code that is unknown, expired, archived or deleted gets the same response,
+ * after the same reads.
+ * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
 export async function verifyDiscount(asked: Verification, context: Context): Promise<Reply> {
-  const { table, settings, now, newId } = context
-  const { tenant, text, cartId, correlationId } = asked
-  const [code, cart, giftcards] = await Promise.all([
+  const { table, settings, now } = context
+  const { tenant, text, cartId } = asked
+  const [code, cart, lines] = await Promise.all([
     findByText(table, tenant, text),
     cartId === undefined ? undefined : findCart(table, tenant, cartId),
-    cartId === undefined ? [] : linesOf(table, tenant, cartId, 'giftcard'),
+    cartId === undefined ? [] : linesOf(table, tenant, cartId),
   ])
-  if (cartId !== undefined && !cart) throw fail('NOT_FOUND.cart')
-  const promo: Promo = {
-    id: newId(),
-    tenant_id: tenant,
-    cart_id: cartId ?? null,
-    code: text,
-    correlation_id: correlationId,
-  }
-  const note = noteOf(promo, now())
-  const pricing = usable(code, now()) ? settings['codes.types'][code.type] : undefined
-  if (!pricing) return rejected(promo, note, settings)
-  if (!pricing.combinable_with_gift_card && giftcards.length > 0) {
-    const failure = fail('CONFLICT.code.not_combinable')
-    return refusal(failure, { writes: [note], events: promoRejected({ ...promo, error_code: failure.code }) })
-  }
-  const amount = cart ? amountOff(pricing, cart, settings) : 0
-  if (amount === undefined) return rejected(promo, note, settings)
-  const { rule_id } = pricing
+  const pricing = pricingOf(code, now(), settings)
+  if (cartId !== undefined) return verifyOnCart(asked, { pricing, cart, lines }, context)
+  return typeof pricing === 'string' ? rejected(asked, pricing, context) : ok({ applied: true, amount: 0 })
+}
+
+/** The pricing rule of a code, or the reason why the code cannot be used. */
+function pricingOf(code: Code | undefined, now: number, settings: Settings): Pricing | ErrorCode {
+  if (!code) return 'NOT_FOUND.code'
+  if (code.state === 'soft_deleted') return 'GONE.code'
+  if (code.state !== 'active') return 'POLICY.code.inactive'
+  if (Date.parse(code.expiry_at) < now) return 'POLICY.code.expired'
+  return settings['codes.types'][code.type] ?? 'POLICY.code.inactive'
+}
+
+interface Found {
+  pricing: Pricing | ErrorCode
+  cart: Cart | undefined
+  lines: readonly CartLine[]
+}
+
+function verifyOnCart(asked: Verification, found: Found, context: Context): Reply {
+  const { settings } = context
+  const { pricing, cart, lines } = found
+  if (!isPriced(cart)) throw fail('NOT_FOUND.cart')
+  checkMayApply(asked.caller, cart, settings)
+  if (typeof pricing === 'string') return rejected(asked, pricing, context)
+  const known = discountsOf(cart, lines)
+  const others = known.filter(({ code }) => code !== asked.text)
+  const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
+  const isFull = others.length >= settings['discount.combination'].maxCodes
+  if (isFull || (hasGiftCard && !pricing.combinable_with_gift_card)) return notCombinable(asked, context)
+  const amount = amountOff(pricing, cart, sumOf(others), settings)
+  if (amount === undefined) return rejected(asked, 'POLICY.code.currency', context)
+  const discount = { code: asked.text, amount_minor: amount }
+  const discounts =
+    others.length === known.length
+      ? [...known, discount]
+      : known.map((one) => (one.code === asked.text ? discount : one))
+  const { note, promo } = announcement(asked, context)
   return ok(
     { applied: true, amount },
     {
-      writes: [note, ...discountLine(cart, text, amount, now())],
-      events: promoApplied({ ...promo, amount, rule_id }),
+      // The cart holds all discounts under one version, so that codes applied at once cannot exceed it together.
+      writes: [note, changedCart(cart, { ...cart, discounts, version: cart.version + 1 })],
+      events: promoApplied({ ...promo, cart_id: cart.cart_id, amount, rule_id: pricing.rule_id }),
+      refused: async (existing) =>
+        verifyOnCart(asked, { ...found, cart: existing as Cart | undefined }, context),
     },
   )
 }
 
-function usable(code: Code | undefined, now: number): code is Code {
-  return code !== undefined && code.state === 'active' && Date.parse(code.expiry_at) >= now
+/** @throws AUTHZ.role.denied by the setting discount.mayApply */
+function checkMayApply(caller: Caller | undefined, cart: Cart, settings: Settings): void {
+  const policy = settings['discount.mayApply']
+  const isOwner = cart.owner === undefined || cart.owner.subject === caller?.sub
+  if (policy === 'readers' || (policy === 'owner' && isOwner)) return
+  if (reachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
+  throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 
-/** The one answer for whatever a code lacks: who guesses learns nothing of which codes there are. */
-function rejected(promo: Promo, note: Write, settings: Settings): Reply {
-  const effects = { writes: [note], events: promoRejected({ ...promo, error_code: 'CODE.invalid' }) }
-  if (settings['discount.rejection'].status === 404) return refusal(fail('NOT_FOUND.code'), effects)
+function notCombinable(asked: Verification, context: Context): Reply {
+  const failure = fail('CONFLICT.code.not_combinable')
+  return refusal(failure, rejection(asked, failure.code, context))
+}
+
+/** One response for every reason, so that a caller who guesses learns nothing about which codes exist. */
+function rejected(asked: Verification, reason: ErrorCode, context: Context): Reply {
+  const effects = rejection(asked, reason, context)
+  if (context.settings['discount.rejection'].status === 404) return refusal(fail('NOT_FOUND.code'), effects)
   return ok({ applied: false, amount: 0 }, effects)
 }
 
-/** What carries the event of a verification. */
-function noteOf(promo: { id: string; tenant_id: string }, now: number): Write {
-  const key = keyOf(promo.tenant_id, 'verification', promo.id)
-  return create({ ...key, at: timestamp(now), expires_at: Math.floor(now / 1000) + keptSeconds })
+function rejection(asked: Verification, reason: ErrorCode, context: Context) {
+  const { note, promo } = announcement(asked, context)
+  const events = promoRejected({ ...promo, cart_id: asked.cartId ?? null, error_code: reason })
+  return { writes: [note], events }
 }
 
-/** One line for a code on a cart, however often it is verified. */
-function discountLine(cart: Cart | undefined, text: string, amount: number, now: number): Write[] {
-  if (!cart) return []
-  const line = { cart_id: cart.cart_id, kind: 'discount' as const, name: text, amount_minor: amount }
-  return [put(lineItem(cart.tenant_id, { ...line, occurred_at: timestamp(now) }))]
+/** What the event of a verification says, and the item that carries the event. */
+function announcement({ tenant, text, correlationId }: Verification, { now, newId }: Context) {
+  const id = newId()
+  const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + keptSeconds]
+  const note: Write = create({ ...keyOf(tenant, 'verification', id), at, expires_at })
+  return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlationId } }
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Cart } from '../carts/cart.ts'
+import { type Cart, cutTo, type Moment } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
 import type { Effects } from '../platform/http/reply.ts'
@@ -8,11 +8,12 @@ import type { Item } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { create, replace } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
-import { type Handler, received } from './handler.ts'
+import { type Handler, type Handling, received } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const CartState = v.object({ amount_minor: amount, currency: v.pipe(v.string(), v.regex(/^[A-Z]{3}$/)) })
+const CartAmount = v.object({ amount_minor: amount, currency: v.pipe(v.string(), v.regex(/^[A-Z]{3}$/)) })
+const Owner = v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))
 const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
 
 /** The cart is data.cart_id where that is given, else data.id. */
@@ -25,7 +26,8 @@ const aboutCart = {
 export const CartUpdated = defineEvent({
   type: 'cart.updated',
   version: 1,
-  summary: 'A cart changed. Its amount and currency as they are now; without both, the known ones are kept.',
+  summary:
+    'A cart changed. What it does not state of amount with currency and of the owner is kept as it is known.',
   data: (settings) => v.pipe(cartData(settings), openPoint('discount.cartFields')),
 })
 
@@ -43,25 +45,42 @@ export const TaxRecalculated = defineEvent({
   data: () => v.looseObject(aboutCart),
 })
 
-/** The cart as it was at occurred_at, unless something later is known of it. */
-export const cartUpdated: Handler = async (event, { table, settings, tenant }) => {
-  const cartId = cartIdOf(event)
-  const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
-  const [amount_minor, currency] = [valueAt(event, amountPath), valueAt(event, currencyPath)]
-  // An event that only says that the cart changed leaves the known amount as it is.
-  if (amount_minor === undefined && currency === undefined) return {}
-  const state = v.parse(CartState, { amount_minor, currency })
-  const known = await findCart(table, tenant, cartId)
-  if (known && !isBefore(known, event)) return {}
+/** Amount and owner each follow the latest event that states them, in whatever order events arrive. */
+export const cartUpdated: Handler = async (event, handling) => {
+  const { table, settings, tenant } = handling
+  const paths = settings['discount.cartFields']
+  const [amount_minor, currency] = [valueAt(event, paths.amount), valueAt(event, paths.currency)]
+  const isAmountStated = amount_minor !== undefined || currency !== undefined
+  const stated = isAmountStated ? v.parse(CartAmount, { amount_minor, currency }) : undefined
+  const subject = v.parse(Owner, valueAt(event, paths.owner))
+  if (!stated && !subject) return {}
+  const cart_id = cartIdOf(event)
+  const known = await findCart(table, tenant, cart_id)
+  const moment = momentOf(event)
+  const isNewAmount = stated && !isStale(event, known, handling)
+  const isNewOwner = subject && !isStale(event, known?.owner, handling)
+  if (!isNewAmount && !isNewOwner) return {}
   const after: Cart = {
     ...known,
-    cart_id: cartId,
+    ...(isNewAmount && { ...stated, ...moment, ...discountsOn(stated, known, settings) }),
+    ...(isNewOwner && { owner: { subject, ...moment } }),
+    cart_id,
     tenant_id: tenant,
-    ...state,
-    ...momentOf(event),
     version: (known?.version ?? 0) + 1,
   }
   return { writes: [changedCart(known, after)] }
+}
+
+/** Discounts never exceed a cart whose amount falls. Those of another currency say nothing about its amount. */
+function discountsOn(
+  { amount_minor, currency }: v.InferOutput<typeof CartAmount>,
+  known: Cart | undefined,
+  settings: Settings,
+): Pick<Cart, 'discounts'> {
+  if (!known?.discounts) return {}
+  if (known.currency !== currency) return { discounts: [] }
+  const limit = settings['discount.amount'].cappedAtCart ? amount_minor : Number.POSITIVE_INFINITY
+  return { discounts: cutTo(limit, known.discounts) }
 }
 
 /** One line for a gift card on a cart, however often it is told: the first event of it counts, whenever it comes. */
@@ -73,10 +92,11 @@ export const giftcardApplied: Handler = async (event, { table, tenant }) => {
 }
 
 /** When the tax of a cart was last calculated: a line of its own, as it may be told before the cart is. */
-export const taxRecalculated: Handler = async (event, { table, tenant }) => {
+export const taxRecalculated: Handler = async (event, handling) => {
+  const { table, tenant } = handling
   const cart_id = cartIdOf(event)
   const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...momentOf(event) }
-  return toldLine(lineItem(tenant, line), table, (known) => isBefore(known, event))
+  return toldLine(lineItem(tenant, line), table, (known) => !isStale(event, known, handling))
 }
 
 /** A line as an event tells it, new or in the place of what an event told before. */
@@ -87,8 +107,6 @@ async function toldLine(line: Item, table: Table, supersedes: (known: Moment) =>
   return supersedes(known) ? { writes: [replace(line, known, 'TRANSIENT.error')] } : {}
 }
 
-type Moment = Pick<WebhookEvent, 'occurred_at' | 'event_id'>
-
 function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
   return { occurred_at, event_id }
 }
@@ -97,6 +115,17 @@ function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
 function isBefore(one: Moment, other: Moment): boolean {
   if (one.occurred_at !== other.occurred_at) return one.occurred_at < other.occurred_at
   return one.event_id < other.event_id
+}
+
+/**
+ * Whether something later is known already. A moment beyond the tolerance was stored before there was a tolerance: it
+ * would make every event stale, so it does not count.
+ */
+function isStale(event: Moment, known: Partial<Moment> | undefined, { now, settings }: Handling): boolean {
+  const { occurred_at, event_id } = known ?? {}
+  if (occurred_at === undefined || event_id === undefined) return false
+  const latest = now + settings['webhooks.futureSeconds'] * 1000
+  return Date.parse(occurred_at) <= latest && !isBefore({ occurred_at, event_id }, event)
 }
 
 function cartIdOf({ data }: WebhookEvent): string {
@@ -111,14 +140,15 @@ function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amo
   }, event)
 }
 
-/** The data of cart.updated. Amount and currency are optional, at the paths that the settings name. */
+/** The data of cart.updated. All but the ids is optional, at the paths that the settings name. */
 function cartData(settings: Settings) {
-  const { amount: amountPath, currency: currencyPath } = settings['discount.cartFields']
-  const { amount_minor, currency } = CartState.entries
+  const paths = settings['discount.cartFields']
+  const { amount_minor, currency } = CartAmount.entries
   return v.intersect([
     v.looseObject(aboutCart),
-    schemaAt(amountPath, amount_minor),
-    schemaAt(currencyPath, currency),
+    schemaAt(paths.amount, amount_minor),
+    schemaAt(paths.currency, currency),
+    schemaAt(paths.owner, Owner),
   ])
 }
 

@@ -1,45 +1,27 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { lineItem, linesOf } from '#shared/carts/cart-store.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { findCart, lineItem } from '#shared/carts/cart-store.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { type DiscountCalls, discountCalls } from './discount-calls.ts'
 
 let service: Service
+let calls: DiscountCalls
 beforeAll(async () => {
-  const limits = { 'discount.verify': { limit: 10, windowSeconds: 60, per: 'principal' } }
-  service = await startService({
-    settings: profile('shared/settings/profiles/local.json', { 'limits.other': limits }),
-  })
+  const changes = {
+    'limits.other': { 'discount.verify': { limit: 10, windowSeconds: 60, per: 'principal' } },
+    'discount.combination': { maxCodes: 100 },
+  }
+  service = await startService({ settings: profile('shared/settings/profiles/local.json', changes) })
+  calls = discountCalls(service)
 })
 
 const scope = 'codes:read codes:write'
-let keys = 0
-const makeCode = async (tenant: string, code: string, type: string, more = {}) => {
-  const body = { code, type, name: code, expiry_at: '2099-01-01T00:00:00Z', ...more }
-  const headers = { 'Idempotency-Key': `code-${keys++}` }
-  return service.call({ method: 'POST', path: '/codes', as: { tenant, role: 'Admin', scope }, headers, body })
-}
-const verify = (tenant: string, code: string, headers: Record<string, string> = {}, sub = `user-${keys++}`) =>
-  service.call({
-    method: 'POST',
-    path: '/discount/verify',
-    as: { tenant, role: 'Viewer', sub },
-    headers: { 'Idempotency-Key': `verify-${keys++}`, ...headers },
-    body: { code },
-  })
-const tell = async (type: string, data: Record<string, unknown> & { id: string }) => {
-  const event = eventOf(type, data)
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
-}
-const cart = (tenant_id: string, id: string, amount_minor: number, currency = 'EUR') =>
-  tell('cart.updated', { id, tenant_id, amount_minor, currency })
-const eventsOf = async (tenant: string) =>
-  (await service.items(tenant, 'verification')).flatMap(publishedEvents)
+const makeCode: DiscountCalls['makeCode'] = (...args) => calls.makeCode(...args)
+const verify: DiscountCalls['verify'] = (...args) => calls.verify(...args)
+const tell: DiscountCalls['tell'] = (...args) => calls.tell(...args)
+const cart: DiscountCalls['cart'] = (...args) => calls.cart(...args)
+const eventsOf: DiscountCalls['eventsOf'] = (tenant) => calls.eventsOf(tenant)
 
 describe('a code on a cart', () => {
   test.each([
@@ -67,19 +49,18 @@ describe('a code on a cart', () => {
     await makeCode('lines', 'CODE', 'percent-25')
     await cart('lines', 'c1', 1000)
     const headers = { 'X-Cart-Id': 'c1', 'Idempotency-Key': 'same' }
-    const first = await verify('lines', 'CODE', headers, 'u')
-    const again = await verify('lines', 'CODE', headers, 'u')
+    const first = await verify('lines', 'CODE', headers, { sub: 'u' })
+    const again = await verify('lines', 'CODE', headers, { sub: 'u' })
     expect([again.body, again.headers['Idempotency-Status']]).toEqual([first.body, 'replayed'])
-    const other = await verify('lines', 'CODE', { ...headers, 'X-Cart-Id': 'c2' }, 'u')
+    const other = await verify('lines', 'CODE', { ...headers, 'X-Cart-Id': 'c2' }, { sub: 'u' })
     expect(other.json.error.code).toBe('CONFLICT.idempotency.payload_mismatch')
     await verify('lines', 'CODE', { 'X-Cart-Id': 'c1' })
-    const lines = await linesOf(service.table, 'lines', 'c1')
-    expect(lines.map(({ kind, name, amount_minor }) => [kind, name, amount_minor])).toEqual([
-      ['discount', 'CODE', 250],
+    expect((await findCart(service.table, 'lines', 'c1'))?.discounts).toEqual([
+      { code: 'CODE', amount_minor: 250 },
     ])
   })
 
-  test('that may not be combined is refused beside a gift card, however many discounts there are', async () => {
+  test('that may not be combined is refused beside a gift card, however many discount lines release 0.1.0 stored', async () => {
     await makeCode('crowded', 'ALONE', 'percent-10')
     await cart('crowded', 'c1', 1000)
     const occurred_at = '2026-01-01T00:00:00.000Z'
@@ -108,11 +89,28 @@ describe('a code on a cart', () => {
     ])
   })
 
-  test('without a cart is checked alone, and a cart that nobody told of is not found', async () => {
+  test('that the service knows nothing of is not found', async () => {
+    const { status, json } = await verify('cartless', 'CODE', { 'X-Cart-Id': 'nowhere' })
+    expect([status, json.error.code]).toEqual([404, 'NOT_FOUND.cart'])
+  })
+
+  test('whose amount the service has not received is not found', async () => {
+    await tell('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: 'unpriced', user_id: 'u' })
+    const { status, json } = await verify('unpriced', 'CODE', { 'X-Cart-Id': 'c1' }, { sub: 'u' })
+    expect([status, json.error.code]).toEqual([404, 'NOT_FOUND.cart'])
+  })
+})
+
+describe('a code without a cart', () => {
+  test('is checked alone, and takes nothing off', async () => {
     await makeCode('cartless', 'CODE', 'percent-10')
     expect((await verify('cartless', 'CODE')).json).toEqual({ applied: true, amount: 0 })
-    const lost = await verify('cartless', 'CODE', { 'X-Cart-Id': 'nowhere' })
-    expect([lost.status, lost.json.error.code]).toEqual([404, 'NOT_FOUND.cart'])
+  })
+
+  test('is not announced as applied', async () => {
+    await makeCode('unannounced', 'CODE', 'percent-10')
+    await verify('unannounced', 'CODE')
+    expect(await eventsOf('unannounced')).toEqual([])
   })
 })
 
@@ -126,7 +124,7 @@ test('a code that is unknown, deleted, another tenant’s or of another currency
   })
   await makeCode('neighbour', 'FOREIGN', 'percent-10')
   await makeCode(tenant, 'EUROS', 'fixed-500')
-  await cart(tenant, 'yen', 1000, 'JPY')
+  await cart(tenant, 'yen', 1000, { currency: 'JPY' })
   const answers = [
     await verify(tenant, 'UNKNOWN'),
     await verify(tenant, 'DELETED'),
@@ -136,9 +134,49 @@ test('a code that is unknown, deleted, another tenant’s or of another currency
   for (const { status, body } of answers)
     expect([status, body]).toEqual([200, '{"applied":false,"amount":0}'])
   const told = await eventsOf(tenant)
-  expect(told.map(({ type, data }) => `${type} ${data.error_code}`)).toEqual(
-    Array.from({ length: 4 }, () => 'promo.rejected CODE.invalid'),
-  )
+  expect(told.map(({ type, data }) => `${type} ${data.error_code}`)).toEqual([
+    'promo.rejected NOT_FOUND.code',
+    'promo.rejected GONE.code',
+    'promo.rejected NOT_FOUND.code',
+    'promo.rejected POLICY.code.currency',
+  ])
+})
+
+describe('a code that cannot be used', () => {
+  const unusable: [name: string, changes: object, reason: string][] = [
+    ['has expired', { expiry_at: '2020-01-01T00:00:00.000Z' }, 'POLICY.code.expired'],
+    ['is archived', { state: 'archived' }, 'POLICY.code.inactive'],
+    ['is a draft', { state: 'draft' }, 'POLICY.code.inactive'],
+    ['has a type without a price rule', { type: 'percent-99' }, 'POLICY.code.inactive'],
+  ]
+  const stored = async (tenant: string, changes: object) => {
+    const { json } = await makeCode(tenant, 'CODE', 'percent-10')
+    const item = await service.table.get(keyOf(tenant, 'code', json.id))
+    if (!item) throw new Error('the code was not stored')
+    await service.table.put({ item: { ...item, ...changes }, condition: 'none' })
+    await cart(tenant, 'c1', 1000)
+  }
+
+  test.each(unusable)('because it %s is answered like one that is unknown', async (name, changes) => {
+    const tenant = `unusable-${name.replaceAll(' ', '-')}`
+    await stored(tenant, changes)
+    for (const headers of [{}, { 'X-Cart-Id': 'c1' }]) {
+      const [unknown, known] = [await verify(tenant, 'OTHER', headers), await verify(tenant, 'CODE', headers)]
+      expect([known.status, known.body]).toEqual([unknown.status, unknown.body])
+    }
+  })
+
+  test.each(unusable)('because it %s is announced with its reason', async (name, changes, reason) => {
+    const tenant = `reasoned-${name.replaceAll(' ', '-')}`
+    await stored(tenant, changes)
+    await verify(tenant, 'CODE', { 'X-Cart-Id': 'c1' })
+    const [event] = await eventsOf(tenant)
+    expect([event?.type, event?.data.error_code, event?.data.cart_id]).toEqual([
+      'promo.rejected',
+      reason,
+      'c1',
+    ])
+  })
 })
 
 test.each([
@@ -159,13 +197,17 @@ test.each([
 
 test('promo.applied has one event id for one correlation id', async () => {
   await makeCode('correlated', 'CODE', 'percent-10')
-  for (let n = 0; n < 2; n += 1) await verify('correlated', 'CODE', { 'X-Correlation-Id': 'corr-7' })
+  await cart('correlated', 'c1', 1000)
+  const headers = { 'X-Correlation-Id': 'corr-7', 'X-Cart-Id': 'c1' }
+  for (let n = 0; n < 2; n += 1) await verify('correlated', 'CODE', headers)
   const ids = (await eventsOf('correlated')).map(({ event_id }) => event_id)
   expect([ids.length, new Set(ids).size]).toEqual([2, 1])
 })
 
 test('of fifty guesses at once ten are answered, and the others told when to come again', async () => {
-  const answers = await Promise.all(Array.from({ length: 50 }, () => verify('burst', 'CODE', {}, 'guesser')))
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => verify('burst', 'CODE', {}, { sub: 'guesser' })),
+  )
   const admitted = answers.filter(({ status }) => status === 200)
   const throttled = answers.filter(({ status }) => status === 429)
   // On a machine that is too busy for all of them, some are told to try again: never are more let in.

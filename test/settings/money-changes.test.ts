@@ -165,11 +165,11 @@ describe('webhooks', () => {
 })
 
 describe('discounts', () => {
-  const verify = (service: Service, text: string, basket?: string, sub?: string) =>
+  const verify = (service: Service, text: string, basket?: string, sub?: string, role = 'Editor') =>
     service.call({
       method: 'POST',
       path: '/discount/verify',
-      as: who(service, 'acme', 'Viewer', sub),
+      as: who(service, 'acme', role, sub),
       headers: {
         ...nonce,
         'Idempotency-Key': `v${made++}`,
@@ -184,14 +184,20 @@ describe('discounts', () => {
       amount_minor: minor,
       currency: 'EUR',
       total: { minor: minor + 1, currency: 'EUR' },
+      user_id: 'ada',
+      customer: { id: 'bob' },
     })
 
   test('discount.cart and discount.cartFields', async () => {
-    const amounts = await both(async (service) => {
+    const carts = await both(async (service) => {
       await told(service, cart(1000, 'basket'))
-      return (await findCart(service.table, 'acme', 'basket'))?.amount_minor
+      const found = await findCart(service.table, 'acme', 'basket')
+      return [found?.amount_minor, found?.owner?.subject]
     })
-    expect(amounts).toEqual([1000, 1001])
+    expect(carts).toEqual([
+      [1000, 'ada'],
+      [1001, 'bob'],
+    ])
     const [local, other] = services as [Service, Service]
     expect(code(await verify(local, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
     expect(code(await verify(other, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
@@ -218,13 +224,51 @@ describe('discounts', () => {
       // Three quarters of a minor unit are left over: rounded up by one deployment, down by the other.
       const minor = Math.round((1.75 * 100) / value)
       await told(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
-      await makeLive(service, type)
+      await makeLive(service, type, 'ROUNDED')
       const exact =
         (((await findCart(service.table, 'acme', `rounded-${type}`))?.amount_minor ?? 0) * value) / 100
       const { json } = await verify(service, 'ROUNDED', `rounded-${type}`)
       return json.amount - Math.trunc(exact)
     })
     expect(amounts).toEqual([1, 0])
+  })
+  test('discount.mayApply', async () => {
+    const applied = async (service: Service) => {
+      await told(
+        service,
+        eventOf('cart.updated', { ...cart(1000, 'shared').data, user_id: null, customer: null }),
+      )
+      return code(await verify(service, 'UNKNOWN', 'shared', undefined, 'Viewer'))
+    }
+    expect(await both(applied)).toEqual(['200', '403 AUTHZ.role.denied'])
+  })
+  test('discount.combination', async () => {
+    const second = async (service: Service) => {
+      const type = Object.entries(service.settings['codes.types']).find(
+        ([, { kind }]) => kind === 'percentage',
+      )
+      await told(service, cart(1000, 'stacked'))
+      for (const text of ['FIRST', 'SECOND']) await makeLive(service, type?.[0] ?? '', text)
+      await verify(service, 'FIRST', 'stacked')
+      return code(await verify(service, 'SECOND', 'stacked'))
+    }
+    expect(await both(second)).toEqual(['200', '409 CONFLICT.code.not_combinable'])
+  })
+  test('discount.amount lets the sum of several codes exceed the cart only where it says so', async () => {
+    const sumOn = async (cappedAtCart: boolean) => {
+      const [service] = services as [Service]
+      const amount = { ...service.settings['discount.amount'], cappedAtCart }
+      const settings = { ...service.settings, 'discount.amount': amount }
+      const other = await startService({ settings })
+      await told(other, cart(700, 'capped'))
+      for (const text of ['FIRST', 'SECOND']) await makeLive(other, 'fixed-500', text)
+      const [first, second] = [
+        await verify(other, 'FIRST', 'capped'),
+        await verify(other, 'SECOND', 'capped'),
+      ]
+      return first.json.amount + second.json.amount
+    }
+    expect([await sumOn(true), await sumOn(false)]).toEqual([700, 1000])
   })
   test('limits.other', async () =>
     expect(
@@ -237,13 +281,13 @@ describe('discounts', () => {
     ).toEqual([200, 429]))
 
   /** A code that is active, whatever the first state of the deployment is. */
-  async function makeLive(service: Service, type: string) {
+  async function makeLive(service: Service, type: string, text: string) {
     const { json, headers } = await service.call({
       method: 'POST',
       path: '/codes',
       as: who(service, 'acme', 'Admin'),
       headers: { ...nonce, 'Idempotency-Key': `c${made++}` },
-      body: { code: 'ROUNDED', type, name: 'Rounded', expiry_at: '2099-01-01T00:00:00Z' },
+      body: { code: text, type, name: text, expiry_at: '2099-01-01T00:00:00Z' },
     })
     if (json.state === 'active') return
     await service.call({

@@ -29,6 +29,14 @@ const kinds: Record<string, (telling: Telling, subjects: Subjects) => Data> = {
     tenant_id: tenant,
     amount_minor: amount,
     currency: 'EUR',
+    ...(amount % 2 === 1 && { user_id: `user-${amount}` }),
+  }),
+  // Only says that the cart changed, and perhaps whose it is.
+  'cart.updated without amount': ({ subject }, { cart, tenant }) => ({
+    id: cart,
+    cart_id: cart,
+    tenant_id: tenant,
+    ...(subject === 1 && { user_id: 'ada' }),
   }),
   'giftcard.applied': ({ amount, subject }, { cart, tenant }) => ({
     id: `told-${amount}`,
@@ -74,7 +82,10 @@ export function isPoison({ kind }: Telling): boolean {
 
 export function eventFor(telling: Telling, subjects: Subjects): WebhookEvent {
   const { kind, minute } = telling
-  const [type, data] = poisons[kind]?.(subjects) ?? [kind, kinds[kind]?.(telling, subjects) as Data]
+  const [type, data] = poisons[kind]?.(subjects) ?? [
+    kind.split(' ')[0] as string,
+    kinds[kind]?.(telling, subjects) as Data,
+  ]
   return { event_id: crypto.randomUUID(), type, occurred_at: `2026-01-01T00:0${minute}:00.000Z`, data }
 }
 

@@ -109,9 +109,15 @@ async function play(told: Telling[], schedule: Act[], order: number[]): Promise<
 }
 
 async function expectCart(sound: WebhookEvent[], { tenant, cart }: Subjects) {
-  const latest = sound.findLast(({ type }) => type === 'cart.updated')
+  const updates = sound.filter(({ type }) => type === 'cart.updated')
+  const latest = updates.findLast(({ data }) => data.amount_minor !== undefined)
+  const owned = updates.findLast(({ data }) => data.user_id !== undefined)
   const known = await findCart(service.table, tenant, cart)
   expect([known?.amount_minor, known?.occurred_at]).toEqual([latest?.data.amount_minor, latest?.occurred_at])
+  expect([known?.owner?.subject, known?.owner?.occurred_at]).toEqual([
+    owned?.data.user_id,
+    owned?.occurred_at,
+  ])
 
   const cards = new Map<unknown, unknown[]>()
   for (const { type, data, occurred_at } of sound.toReversed()) {

@@ -4,10 +4,11 @@ import { lambda } from '#shared/platform/http/lambda.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ body, scope, headers }, context) {
+  async perform({ body, scope, caller, headers }, context) {
     const { settings, committer } = context
     const asked = {
       tenant: scope.tenant,
+      caller,
       text: body.code,
       cartId: headers[settings['discount.cart'].header.toLowerCase()],
       correlationId: committer.correlation.id,

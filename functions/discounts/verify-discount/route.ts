@@ -14,7 +14,7 @@ export const route = defineRoute({
   path: '/discount/verify',
   summary: 'Verify a discount code',
   description:
-    'Tells whether a code applies and what it takes off, in minor units; with a cart named in the header, it is applied to that cart as one line, however often it is verified. A code that is unknown, expired or deleted is answered like any other that does not apply.',
+    'Tells whether a code applies and what it takes off, in minor units. With a cart named in the header, the code is applied to that cart once, however often it is verified, and all codes of a cart together take off no more than the settings allow. Without a cart, the code alone is checked: nothing is applied and the amount is 0. A code that is unknown, expired or deleted is answered like any other that does not apply.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'required',
@@ -32,6 +32,8 @@ export const route = defineRoute({
   openPoints: [
     'discount.cart',
     'discount.cartFields',
+    'discount.mayApply',
+    'discount.combination',
     'discount.rejection',
     'discount.amount',
     'codes.types',

@@ -16,8 +16,8 @@ export interface Committer {
   correlation: Correlation
 }
 
-/** How often a decision may be taken anew before the request counts as unlucky. */
-const mostDecisions = 4
+/** How often a request may decide: of several that change one item at once, all but one decide again each time. */
+const mostDecisions = 12
 
 /**
  * Commits the effects of a decision and, with a key, its idempotency record: all in one transaction.

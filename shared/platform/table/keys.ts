@@ -29,7 +29,7 @@ export const entities = {
   /** Mails by which users set new passwords, until they are sent. */
   password_reset: { shards: 1 },
   cart: { shards: 1 },
-  /** Gift cards and discounts of carts, by cart and what they are. */
+  /** Gift cards and taxes of carts, by cart and kind. */
   cart_line: { shards: 1 },
   /** Customers by a hash of their e-mail; many, and written in bulk. */
   customer: { shards: 8 },

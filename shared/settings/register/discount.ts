@@ -15,10 +15,25 @@ export const discount = {
     schema: v.strictObject({ header: v.pipe(v.string(), v.minLength(1)) }),
   }),
   'discount.cartFields': setting({
-    open: 'where the amount and currency of a cart stand in cart.updated',
+    open: 'the paths of amount, currency and owner of a cart in cart.updated; the owner is the subject of a caller',
     contract: 'Events',
     feature: 'discount',
-    schema: v.strictObject({ amount: inData, currency: inData }),
+    schema: v.strictObject({ amount: inData, currency: inData, owner: inData }),
+  }),
+  'discount.mayApply': setting({
+    open: 'who may apply a code to a cart: all who may read in its tenant (readers); of a cart with an owner, only the owner and who may update (owner); or only who may update (editors)',
+    contract: 'POST /discount/verify',
+    feature: 'discount',
+    schema: v.picklist(['readers', 'owner', 'editors']),
+  }),
+  'discount.combination': setting({
+    open: 'how many codes one cart may hold; with 1, no two can be combined',
+    contract: 'POST /discount/verify',
+    feature: 'discount',
+    precedent: 'Voucherify',
+    schema: v.strictObject({
+      maxCodes: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+    }),
   }),
   'discount.rejection': setting({
     open: 'the answer for an unknown, expired, archived or soft-deleted code',
@@ -28,7 +43,7 @@ export const discount = {
     schema: v.strictObject({ status: v.picklist([200, 404]) }),
   }),
   'discount.amount': setting({
-    open: 'the unit and rounding of an amount, and whether it may pass the cart',
+    open: 'the unit and rounding of an amount, and whether the sum of all codes on a cart may exceed the cart',
     contract: 'POST /discount/verify',
     feature: 'discount',
     schema: v.strictObject({
