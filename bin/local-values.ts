@@ -10,6 +10,9 @@ const example = new RegExp(
   'i',
 )
 
+/** Settings whose addresses carry credentials or money, so that plain http is for a developer's machine only. */
+const encrypted = ['auth.issuers', 'refunds.provider']
+
 /**
  * Finds values that make sense on a developer's machine only, in a profile for a stage on AWS.
  * @returns a line for each setting that holds some
@@ -21,12 +24,16 @@ export function localValues(profile: unknown, { name, callableFromLocalhost }: S
       const texts = stringsIn(value)
       const machine = texts.filter((text) => ofThisMachine.test(text))
       const examples = texts.filter((text) => example.test(text))
+      const plain = texts.filter((text) => /^http:/i.test(text) && !machine.includes(text))
       return [
         ...(machine.length > 0
           ? [`  ${key}: ${machine.join(', ')} is on this machine; stage ${name} is not.`]
           : []),
         ...(examples.length > 0
           ? [`  ${key}: ${examples.join(', ')} is an example; stage ${name} needs an address of yours.`]
+          : []),
+        ...(plain.length > 0 && encrypted.includes(key)
+          ? [`  ${key}: ${plain.join(', ')} is not encrypted; stage ${name} needs https.`]
           : []),
       ]
     })

@@ -475,7 +475,7 @@ export interface components {
         Location: string;
         /** @description Seconds to wait before another try. */
         RetryAfter: number;
-        /** @description How to authenticate (RFC 6750). */
+        /** @description How to authenticate (RFC 6750). On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate. */
         Challenge: string;
     };
     pathItems: never;

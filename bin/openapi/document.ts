@@ -80,7 +80,9 @@ export function openapiDocument(settings: Settings): Json {
           description: 'Seconds to wait before another try.',
           schema: { type: 'integer', minimum: 0 },
         },
-        Challenge: textHeader('How to authenticate (RFC 6750).'),
+        Challenge: textHeader(
+          'How to authenticate (RFC 6750). On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate.',
+        ),
       },
     },
   }

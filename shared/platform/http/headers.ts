@@ -31,6 +31,8 @@ const exposedHeaders = [
   'Location',
   'Retry-After',
   'WWW-Authenticate',
+  // API Gateway renames the header of a function's response to this.
+  'x-amzn-Remapped-WWW-Authenticate',
   'Content-Disposition',
   'Deprecation',
   'Sunset',
