@@ -348,7 +348,7 @@ export interface paths {
         put?: never;
         /**
          * Import customers
-         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. An API key needs the scope `imports:write`.
+         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. A tenant may have a limited number of operations in progress; one more is 429 with Retry-After. An API key needs the scope `imports:write`.
          */
         post: operations["imports.create"];
         delete?: never;

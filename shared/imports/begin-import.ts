@@ -1,5 +1,7 @@
 import { begunOf, newOperation, type Operation } from '../operations/operation.ts'
+import { checkCount, isCount, tooMany } from '../operations/operation-count.ts'
 import { begunOperation } from '../operations/operation-store.ts'
+import { fail } from '../platform/errors/failure.ts'
 import { fileUrl } from '../platform/fetch/public-address.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import type { Reply } from '../platform/http/reply.ts'
@@ -8,14 +10,17 @@ import { fileKey } from './import-places.ts'
 import type { NewImport } from './new-import.ts'
 
 /**
- * Begins an import, or finds the file imported already: it is known by its hash in the tenant. One whose import failed
- * or was canceled is begun anew. The hash of a file that is fetched is known to the workflow only.
- * @throws VALIDATION.url.private_range, VALIDATION.field.format
+ * Begins an import, or finds the operation that imports or imported the same file in the tenant, known by its hash. A
+ * file whose import failed or was canceled is imported again. The hash of a file by `file_url` is known to the workflow
+ * only.
+ * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
+ * operations in progress
  */
 export async function beginImport(body: NewImport, tenant: string, context: Context): Promise<Reply> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
-    return begun(operationOf(tenant, { kind: 'url', url: body.file_url }, '', context), [])
+    const operation = operationOf(tenant, { kind: 'url', url: body.file_url }, '', context)
+    return begun(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
   }
   const bytes = new TextEncoder().encode(body)
   const hash = fileHash()
@@ -26,14 +31,14 @@ export async function beginImport(body: NewImport, tenant: string, context: Cont
 async function beginFile(bytes: Uint8Array, hash: string, tenant: string, context: Context): Promise<Reply> {
   const { holder, first } = await readClaim(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
+  await checkCount(context.table, tenant, context.settings)
   const operation = operationOf(tenant, { kind: 'inline' }, hash, context)
   // Before the commit, so that an operation that is there has its file; one that is not leaves it to be deleted.
   await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
-  return {
-    ...begun(operation, [claimed(operation, hash, holder)]),
-    // Another upload of the same file was first.
-    refused: () => beginFile(bytes, hash, tenant, context),
-  }
+  // Refused: another upload of the same file was first.
+  return begun(operation, [claimed(operation, hash, holder)], context, () =>
+    beginFile(bytes, hash, tenant, context),
+  )
 }
 
 function operationOf(
@@ -46,12 +51,22 @@ function operationOf(
   return newOperation({ id: newId(), tenant_id: tenant, correlation_id, source, file_hash: hash }, settings)
 }
 
-function begun(operation: Operation, writes: Reply['writes'] & object): Reply {
+/** @param refused decides again when a write was refused for another reason than too many operations in progress */
+function begun(
+  operation: Operation,
+  writes: Reply['writes'] & object,
+  { settings }: Context,
+  refused: () => Promise<Reply>,
+): Reply {
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
-    writes: [...begunOperation(operation, 'imports'), ...writes],
+    writes: [...begunOperation(operation, 'imports', settings), ...writes],
     audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
+    refused: async (existing) => {
+      if (isCount(existing)) throw tooMany(settings)
+      return refused()
+    },
   }
 }
 

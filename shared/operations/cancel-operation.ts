@@ -3,6 +3,7 @@ import type { Reply } from '../platform/http/reply.ts'
 import type { Write } from '../platform/table/writes.ts'
 import { soFar } from './end-operation.ts'
 import type { Operation } from './operation.ts'
+import { uncounted } from './operation-count.ts'
 import { mayMove } from './operation-states.ts'
 import { moved, unmarked } from './operation-store.ts'
 
@@ -29,7 +30,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<Context, 'no
       operation: after,
       writes: [
         { ...move, otherwise },
-        { ...unmarked(id), otherwise },
+        ...[unmarked(id), ...uncounted(operation)].map((change) => ({ ...change, otherwise })),
       ],
       audit,
     }

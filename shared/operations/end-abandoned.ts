@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { fail } from '../platform/errors/failure.ts'
 import { lastIdAt, timeOf } from '../platform/ids/uuid-v7.ts'
-import { smallestId } from '../platform/listing/ids.ts'
+import { beside, smallestId } from '../platform/listing/ids.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Workflow } from '../platform/workflow/workflow.ts'
 import { endOperation, soFar } from './end-operation.ts'
@@ -11,44 +11,86 @@ import { type OperationRef, unfinishedOperations } from './operation-store.ts'
 export const workflowSeconds = 2 * 3600
 /** When an operation is ended whatever its workflow does. */
 const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
-/** Younger ones are still on their way to their workflow. */
+/** Younger operations are still on their way to their workflow. */
 const restMilliseconds = 60_000
-const mostAtOnce = 500
+/** How often the sweeper runs. */
+const everyMilliseconds = 60_000
+/** Within what Step Functions allows an account each minute (DescribeExecution: 10 a second in most regions). */
+const mostChecks = 500
+const checkMilliseconds = 18_000
+/** The oldest operations in progress that are read. */
+const mostMarkers = 20_000
+const pageSize = 1000
 
-/** What came of a look at what is not over. */
-export interface Looked {
-  /** Begun again, as their message was lost. */
+/** The result of one run of the sweeper. */
+export interface Swept {
+  /** Started again, because their message was lost. */
   started: number
   ended: number
-  /** Those that could not be dealt with; the next look finds them again. */
+  /** Operations whose check failed; a later run checks them again. */
   left: number
-  /** Since when the oldest was under way, in milliseconds since 1970; absent where nothing was. */
+  /** When the oldest operation in progress began, in milliseconds since 1970; absent if there is none. */
   oldest?: number
 }
 
 /**
- * Sees to it that every operation ends, oldest first: one whose workflow never began is begun; one whose workflow was
- * stopped, timed out or failed without a word, or that is past its deadline, ends as failed, or as canceled where that
- * was asked for.
+ * Ends every operation in the end. It starts an operation whose workflow never started. It ends an operation whose
+ * workflow stopped, timed out or failed silently, or that is past its deadline: as failed, or as canceled if that was
+ * requested. If there are more operations than one run can check, the runs check the tenants in turn.
+ * @param most how many operations are checked in one run
  */
 export async function endAbandoned(
   workflow: Workflow,
   { table, clock }: { table: Table; clock: Clock },
-): Promise<Looked> {
-  const high = lastIdAt(clock.now() - restMilliseconds)
-  const range = { low: smallestId, high, descending: false, limit: mostAtOnce }
-  const { items } = await table.readRange({ partition: unfinishedOperations, ...range })
-  const looked: Looked = { started: 0, ended: 0, left: 0 }
-  if (items[0]) looked.oldest = timeOf(items[0].sk)
-  for (const { sk, tenant } of items) {
-    const ref = { tenant: String(tenant), operation_id: sk }
-    const done = await lookAt(ref, workflow, { table, clock }).catch(() => 'left' as const)
-    if (done !== 'running') looked[done] += 1
+  most: number = mostChecks,
+): Promise<Swept> {
+  const until = clock.now() + checkMilliseconds
+  const refs = await operationsInProgress(table, clock)
+  const swept: Swept = { started: 0, ended: 0, left: 0 }
+  if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
+  for (const ref of inTurns(refs, most, Math.floor(clock.now() / everyMilliseconds))) {
+    if (clock.now() > until) break
+    const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
+    if (result !== 'running') swept[result] += 1
   }
-  return looked
+  return swept
 }
 
-async function lookAt(
+/** Oldest first. */
+async function operationsInProgress(table: Table, clock: Clock): Promise<OperationRef[]> {
+  const high = lastIdAt(clock.now() - restMilliseconds)
+  const range = { partition: unfinishedOperations, high, descending: false, limit: pageSize }
+  const refs: OperationRef[] = []
+  for (let low = smallestId; refs.length < mostMarkers; ) {
+    const { items, exhausted } = await table.readRange({ ...range, low })
+    refs.push(...items.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk })))
+    if (exhausted) break
+    low = beside(String(items.at(-1)?.sk), 1)
+  }
+  return refs
+}
+
+/**
+ * The operations that one run checks: one of each tenant, then a second of each, until there are as many as it may
+ * check. The next run goes on with the next tenants, and with the next operations of a tenant that has more than its
+ * share. So the operations of one tenant never keep those of another from being checked.
+ */
+function inTurns(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
+  const tenants = [...Map.groupBy(refs, ({ tenant }) => tenant).values()]
+  const share = Math.max(1, Math.floor(most / tenants.length))
+  const queues = rotated(tenants, run * most).map((queue) => rotated(queue, run * share))
+  const chosen: OperationRef[] = []
+  for (let round = 0; chosen.length < Math.min(most, refs.length); round += 1)
+    chosen.push(...queues.flatMap((queue) => queue.slice(round, round + 1)))
+  return chosen.slice(0, most)
+}
+
+function rotated<T>(items: readonly T[], by: number): T[] {
+  const start = by % items.length
+  return [...items.slice(start), ...items.slice(0, start)]
+}
+
+async function check(
   ref: OperationRef,
   workflow: Workflow,
   { table, clock }: { table: Table; clock: Clock },

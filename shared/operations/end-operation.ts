@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Failure } from '../platform/errors/failure.ts'
 import type { Table } from '../platform/table/table.ts'
 import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
+import { uncounted } from './operation-count.ts'
 import { isOver } from './operation-states.ts'
 import { findOperation, moved, type OperationRef, unmarked } from './operation-store.ts'
 
@@ -36,7 +37,8 @@ export async function endOperation(
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
     const move = moved(operation, ending.trigger, clock.now(), set, asRead)
-    if (!(await table.transact([move, unmarked(operation.id)]))) return { ...operation, ...set }
+    if (!(await table.transact([move, unmarked(operation.id), ...uncounted(operation)])))
+      return { ...operation, ...set }
   }
   throw new Error('an operation did not stand still')
 }

@@ -8,6 +8,7 @@ import type { Change, Table, Update } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
+import { counted } from './operation-count.ts'
 import { moveCondition, stateAfter, type Trigger } from './operation-states.ts'
 
 /** What stands for an operation in messages and workflows: nothing of a person. */
@@ -43,14 +44,15 @@ export function operationEtag(view: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`
 }
 
-/** A new operation with its marker; its task is queued once it is committed. */
-export function begunOperation(operation: Operation, queue: Task['queue']): Write[] {
+/** A new operation with its marker, counted among those in progress; its task is queued once it is committed. */
+export function begunOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
   const { id, tenant_id: tenant } = operation
   const ref: OperationRef = { tenant, operation_id: id }
   const task: Task = { queue, body: JSON.stringify(ref) }
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
     create({ ...markerKey(id), tenant }),
+    counted(tenant, settings),
   ]
 }
 

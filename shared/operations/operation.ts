@@ -49,6 +49,8 @@ export interface Operation {
   rows_succeeded: number
   rows_failed: number
   cancel_requested: 'no' | 'yes'
+  /** Whether the count of operations in progress includes it; absent from operations of earlier versions. */
+  counted?: 'yes'
   completion?: Completion
   error?: ErrorEnvelope['error']
 }
@@ -75,6 +77,7 @@ export function newOperation(
     rows_succeeded: 0,
     rows_failed: 0,
     cancel_requested: 'no',
+    counted: 'yes',
   }
 }
 

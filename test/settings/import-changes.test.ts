@@ -21,12 +21,16 @@ let local: ImportService
 /** By file_url only. */
 let other: ImportService
 let taking: ImportService
+/** With few operations in progress. */
+let busy: ImportService
 beforeAll(async () => {
   const file = 'shared/settings/profiles/local.json'
   local = await startImports()
   const request = { 'imports.request': otherSettings['imports.request'] }
   other = await startImports({ settings: profile(file, request) })
   taking = await startImports({ settings: profile(file, others) })
+  const key = 'imports.inProgressPerTenant'
+  busy = await startImports({ settings: profile(file, { [key]: otherSettings[key] }) })
 })
 
 const told = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
@@ -71,6 +75,14 @@ describe('a deployment decides', () => {
       return (await service.read('slow-host', json.operation_id)).json.state
     }
     expect([await stateAt(local), await stateAt(taking)]).toEqual(['succeeded', 'failed'])
+  })
+
+  test('imports.inProgressPerTenant: how many operations a tenant may have in progress', async () => {
+    const last = async (service: ImportService) => {
+      for (let n = 0; n < 2; n += 1) await service.upload('busy', `email\n${n}@example.com\n`)
+      return told(await service.upload('busy', 'email\nlast@example.com\n'))
+    }
+    expect([await last(local), await last(busy)]).toEqual(['202', '429 RATE_LIMIT.exceeded'])
   })
 
   test('operations.cancel: how a cancellation is called and answered', async () => {

@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/imports',
   summary: 'Import customers',
   description:
-    'Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew.',
+    'Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. A tenant may have a limited number of operations in progress; one more is 429 with Retry-After.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',
@@ -22,7 +22,14 @@ export const route = defineRoute({
   bodyBytes: importBytes,
   reply: { status: () => 202, schema: () => OperationBegun, location: true },
   errors: ['VALIDATION.body.encoding', 'VALIDATION.url.private_range'],
-  openPoints: ['imports.request', 'imports.maxBytes', 'operations.retentionDays', 'limits.tooLarge'],
-  uses: ['table.read', 'table.write', 'imports.write'],
+  openPoints: [
+    'imports.request',
+    'imports.maxBytes',
+    'imports.fetch',
+    'imports.inProgressPerTenant',
+    'operations.retentionDays',
+    'limits.tooLarge',
+  ],
+  uses: ['table.read', 'table.write', 'table.update', 'imports.write'],
   breaks: 'No customers can be imported.',
 })

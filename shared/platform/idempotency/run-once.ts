@@ -101,7 +101,7 @@ function unfinishedOf({ resume, finished }: Intent, { lease_id }: Lease): Unfini
  */
 async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
-  if (isRetryable(failure)) throw failure
+  if (failure instanceof Failure && failure.retryable && failure.http >= 500) throw failure
   const existing = await recall(once)
   if (existing) return replay(once, existing)
   if (failure instanceof Failure) throw thrown

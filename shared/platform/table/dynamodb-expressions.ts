@@ -27,7 +27,8 @@ class Terms {
   }
 }
 
-interface ConditionInput {
+/** The members of a write that state its condition. */
+export interface ConditionInput {
   ConditionExpression: string
   ExpressionAttributeNames?: Record<string, string>
   ExpressionAttributeValues?: Attributes
@@ -73,7 +74,7 @@ export function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
     ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
     ...[...increment.map((name) => [name, 1] as const), ...Object.entries(add)].map(([name, summand]) => {
       const attribute = terms.name(name)
-      return `${attribute} = ${attribute} + ${terms.value(summand)}`
+      return `${attribute} = if_not_exists(${attribute}, ${terms.value(0)}) + ${terms.value(summand)}`
     }),
   ]
   return {

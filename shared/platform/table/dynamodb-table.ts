@@ -13,7 +13,7 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Clock, newId } from '../clock.ts'
 import type { Budget } from '../limits/budget.ts'
-import { expressionOf, updateOf } from './dynamodb-expressions.ts'
+import { type ConditionInput, expressionOf, updateOf } from './dynamodb-expressions.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from './keys.ts'
 import { pause, retry } from './retry.ts'
 import type { Change, Put, Refusal, Table } from './table.ts'
@@ -153,13 +153,13 @@ function transactItem(name: string, change: Change): TransactWriteItem {
     const condition = change.condition === 'none' ? {} : expressionOf(change.condition)
     return { Delete: { ...refusal, Key: marshall(change.remove), ...condition } }
   }
-  const { ConditionExpression, ...condition } = expressionOf(change.condition)
+  const condition: Partial<ConditionInput> = change.condition === 'none' ? {} : expressionOf(change.condition)
   const update = updateOf(change)
   return {
     Update: {
       ...refusal,
       Key: marshall(change.update),
-      ConditionExpression,
+      ...condition,
       UpdateExpression: update.expression,
       ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...update.names },
       ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...update.values },

@@ -34,6 +34,8 @@ export const entities = {
   /** Customers by a hash of their e-mail; many, and written in bulk. */
   customer: { shards: 8 },
   operation: { shards: 1 },
+  /** How many operations are in progress. Deleted after them, as each that ends is taken out of the count. */
+  operation_count: { shards: 1 },
   /** The operation that imports a file of its tenant, by the file's hash. */
   import_claim: { shards: 1 },
   /** One entry for each refund that succeeded. */

@@ -24,7 +24,7 @@ export type Condition =
   | { absent: true }
   /** Seconds since 1970. The clock decides, as TTL deletes late. */
   | { absentOrExpiredBy: number }
-  | { absentOrBelow: { attribute: string; value: string } }
+  | { absentOrBelow: { attribute: string; value: string | number } }
   | { matches: Record<string, string | number>; oneOf?: Record<string, readonly string[]> }
 
 /** The whole of an item, new or anew; `none` where whatever was there may go. */
@@ -40,9 +40,9 @@ export interface Update {
   /** Attributes that take over the value of another: target to source. */
   copy?: Record<string, string>
   increment?: readonly string[]
-  /** What is added to attributes that are there. */
+  /** What is added to attributes; one that is absent counts as 0. */
   add?: Record<string, number>
-  condition: Condition
+  condition: Condition | 'none'
 }
 
 /** The end of an item; `none` where it is as good that it has ended already. */

@@ -119,6 +119,13 @@ export const imports = {
       minBytesPerSecond: count,
     }),
   }),
+  'imports.inProgressPerTenant': setting({
+    open: 'how many operations of a tenant may be in progress; one more is 429',
+    contract: 'Limits',
+    feature: 'imports',
+    precedent: 'BigQuery and Salesforce: a number of concurrent jobs for each account',
+    schema: v.pipe(count, v.maxValue(1000)),
+  }),
   'imports.result': setting({
     open: 'result and error of an operation: how many rejects it shows, and for how many seconds the link to all of them lives',
     contract: 'Operation',

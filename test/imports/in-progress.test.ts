@@ -1,0 +1,181 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import type { Workflow } from '#shared/platform/workflow/workflow.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { editor, type ImportService, startImports } from './import-service.ts'
+
+const max = 3
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports({ settings: { ...localSettings, 'imports.inProgressPerTenant': max } })
+})
+
+let files = 0
+/** Another file each time. */
+const upload = (tenant: string, headers = {}) =>
+  service.upload(tenant, `email\nuser${files++}@example.com\n`, headers)
+const begin = async (tenant: string) => (await upload(tenant)).json.operation_id as string
+const byUrl = (tenant: string, headers = {}) =>
+  service.call({
+    method: 'POST',
+    path: '/imports',
+    as: { ...editor, tenant },
+    headers,
+    body: { file_url: `https://files.example/${files++}.csv` },
+  })
+const cancel = (tenant: string, id: string) =>
+  service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} })
+const inProgress = async (tenant: string) =>
+  Number((await service.table.get(keyOf(tenant, 'operation_count', 'imports')))?.in_progress)
+async function fill(tenant: string): Promise<string[]> {
+  const ids: string[] = []
+  while (ids.length < max) ids.push(await begin(tenant))
+  return ids
+}
+
+describe('one operation too many', () => {
+  test('is 429 with Retry-After and says how many may be in progress', async () => {
+    await fill('full')
+    const { status, json, headers } = await upload('full')
+    expect({
+      status,
+      code: json.error.code,
+      details: json.error.details,
+      again: headers['Retry-After'],
+    }).toEqual({
+      status: 429,
+      code: 'RATE_LIMIT.exceeded',
+      details: { reason: 'operations_in_progress', max },
+      again: '1',
+    })
+  })
+
+  test('by file_url is 429 with Retry-After, too', async () => {
+    await fill('full-url')
+    const { status, headers } = await byUrl('full-url')
+    expect([status, headers['Retry-After']]).toEqual([429, '1'])
+  })
+
+  test('stores no file', async () => {
+    await fill('no-file')
+    const before = service.files.size
+    await upload('no-file')
+    expect(service.files.size).toBe(before)
+  })
+
+  test.each([
+    ['uploads', upload],
+    ['addresses', byUrl],
+  ])('never begins, however many %s arrive at once', async (what, post) => {
+    const tenant = `crowd-${what}`
+    const answers = await Promise.all(Array.from({ length: 12 }, () => post(tenant)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array(max).fill(202),
+      ...Array(9).fill(429),
+    ])
+  })
+
+  test('of another tenant is another count', async () => {
+    await fill('one')
+    expect((await upload('other')).status).toBe(202)
+  })
+})
+
+describe('a replay is answered although the tenant has as many operations as it may', () => {
+  test('of a request by file_url', async () => {
+    const headers = { 'Idempotency-Key': 'by-url' }
+    const body = { file_url: 'https://files.example/same.csv' }
+    const as = { ...editor, tenant: 'replay-url' }
+    const send = () => service.call({ method: 'POST', path: '/imports', as, headers, body })
+    const first = await send()
+    await begin('replay-url')
+    await begin('replay-url')
+    expect(await send()).toMatchObject({ status: 202, body: first.body })
+  })
+
+  test('of an upload whose import was canceled', async () => {
+    const headers = { 'Idempotency-Key': 'upload' }
+    const send = () => service.upload('replay-upload', 'email\nsame@example.com\n', headers)
+    const first = await send()
+    await cancel('replay-upload', first.json.operation_id)
+    await fill('replay-upload')
+    expect(await send()).toMatchObject({ status: 202, body: first.body })
+  })
+})
+
+describe('an operation frees its place', () => {
+  const gone: Workflow = { start: async () => {}, stateOf: async () => 'over' }
+  const later = () => ({
+    table: service.table,
+    clock: { ...service.steps.clock, now: () => Date.now() + 90_000 },
+  })
+
+  test('when it succeeds', async () => {
+    const [id = ''] = await fill('succeeds')
+    await service.run('succeeds', id)
+    expect(await inProgress('succeeds')).toBe(max - 1)
+  })
+
+  test('when it fails', async () => {
+    const id = (await service.upload('fails', 'name\nAnn\n')).json.operation_id
+    await service.run('fails', id)
+    expect(await inProgress('fails')).toBe(0)
+  })
+
+  test('when its workflow gives up', async () => {
+    const id = await begin('gives-up')
+    await service.run('gives-up', id, {
+      around: (step, _input, work) => (step === 'prepare' ? Promise.reject(new Error('broken')) : work()),
+    })
+    expect(await inProgress('gives-up')).toBe(0)
+  })
+
+  test('when it is canceled before it runs', async () => {
+    const id = await begin('canceled')
+    await cancel('canceled', id)
+    expect(await inProgress('canceled')).toBe(0)
+  })
+
+  test('when it is canceled while it runs', async () => {
+    const id = await begin('stopped')
+    await service.run('stopped', id, {
+      around: async (step, _input, work) => {
+        if (step === 'rows') await cancel('stopped', id)
+        return work()
+      },
+    })
+    expect(await inProgress('stopped')).toBe(0)
+  })
+
+  test('when the sweeper ends it', async () => {
+    await begin('swept')
+    await endAbandoned(gone, later())
+    expect(await inProgress('swept')).toBe(0)
+  })
+
+  test('once, although the sweeper, a cancellation and the workflow end it at the same time', async () => {
+    const [id = ''] = await fill('once')
+    await Promise.all([
+      cancel('once', id),
+      service.run('once', id),
+      cancel('once', id),
+      service.run('once', id),
+    ])
+    expect(await inProgress('once')).toBe(max - 1)
+  })
+
+  test('for the next one', async () => {
+    const [id = ''] = await fill('next')
+    await cancel('next', id)
+    expect((await upload('next')).status).toBe(202)
+  })
+
+  test('but not if an earlier version of the service began it, which counted none', async () => {
+    const [id = ''] = await fill('earlier')
+    const { counted: _, ...earlier } = await service.operation('earlier', id)
+    await service.table.put({ item: { ...earlier, ...keyOf('earlier', 'operation', id) }, condition: 'none' })
+    await cancel('earlier', id)
+    expect(await inProgress('earlier')).toBe(max)
+  })
+})
