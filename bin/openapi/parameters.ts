@@ -11,7 +11,8 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...pathVariables(pathOf(route, settings)).map((name) => path(name)),
     ...(route.auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
     ...(route.listing ? listParameters(route, route.listing, settings) : queryParameters(route, settings)),
-    ...(route.ifMatch ? [reference('parameters', 'IfMatch')] : []),
+    ...(route.ifMatch === 'required' ? [reference('parameters', 'IfMatch')] : []),
+    ...(route.ifMatch === 'accepted' ? [reference('parameters', 'IfMatchOptional')] : []),
     ...(route.reason ? [reasonHeader(route.reason(settings))] : []),
     ...(route.idempotency === 'none' ? [] : [idempotencyKey(route, settings)]),
     ...(route.reply.etag && route.method === 'GET' ? [reference('parameters', 'IfNoneMatch')] : []),
@@ -53,6 +54,10 @@ export function sharedParameters(settings: Settings): Json {
       required: true,
       'x-open-point': 'codes.missingIfMatch',
     },
+    IfMatchOptional: header(
+      'If-Match',
+      'The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists.',
+    ),
     CorrelationId: {
       ...header(
         'X-Correlation-Id',

@@ -3,6 +3,7 @@ import { fail, failField } from '../platform/errors/failure.ts'
 import { invalidFields } from '../platform/http/invalid-fields.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeChanges } from './code.ts'
+import type { CodeUpdate } from './update-code.ts'
 
 const Place = v.object({ id: v.string(), if_match: v.optional(v.pipe(v.string(), v.trim()), '') })
 
@@ -10,10 +11,7 @@ const Place = v.object({ id: v.string(), if_match: v.optional(v.pipe(v.string(),
  * One item of a bulk update as an update of one code.
  * @throws VALIDATION.*, AUTHZ.field.denied as PATCH /codes/{id} would
  */
-export function codeUpdateOf(
-  item: Record<string, unknown>,
-  settings: Settings,
-): { id: string; ifMatch: string; changes: CodeChanges } {
+export function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUpdate {
   const { id, if_match, ...changes } = item
   if (id === undefined) throw failField('VALIDATION.field.required', 'id', { reason: 'required' })
   const place = v.safeParse(Place, { id, if_match })

@@ -1,5 +1,5 @@
 import type { Role } from '../platform/auth/caller.ts'
-import type { Condition } from '../platform/table/table.ts'
+import type { StateCondition } from '../platform/table/table.ts'
 import { inState } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -37,7 +37,7 @@ export function startCondition(
   trigger: Trigger,
   settings: Settings,
   matches: Record<string, string | number> = {},
-): Condition {
+): StateCondition {
   return inState(startsOf(trigger, settings), matches)
 }
 

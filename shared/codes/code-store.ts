@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Scope } from '../platform/auth/authorise.ts'
 import { locate } from '../platform/auth/locate.ts'
-import { timestamp } from '../platform/clock.ts'
 import { smallestId } from '../platform/listing/ids.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
@@ -42,31 +41,30 @@ export function newCode(code: Code): Write[] {
   ]
 }
 
-/** A code anew, if it still is what was read and the trigger may start from there. */
+/** A changed code, if it still is what was read and the trigger may start from there. */
 export function changedCode(before: Code, after: Code, trigger: Trigger, settings: Settings): Write {
-  // An update goes by the tag that its caller has seen. Others do not, and are decided anew when they are overtaken.
-  const byTag = trigger === 'update' || trigger === 'admin_update'
   return {
     item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
     condition: startCondition(trigger, settings, { version: before.version }),
-    otherwise: byTag ? 'CONFLICT.etag.mismatch' : 'TRANSIENT.error',
+    otherwise: 'TRANSIENT.error',
   }
 }
 
-/** The soft delete of a code that need not have been read. */
-export function softDeletedCode(key: Key, now: number, settings: Settings): Write {
+/** The soft delete of a code that was not read. It is refused where it would not advance updated_at. */
+export function softDeletedCode(key: Key, updated_at: string, settings: Settings): Write {
   return {
     update: key,
-    set: { state: 'soft_deleted', soft_deleted: true, updated_at: timestamp(now) },
+    set: { state: 'soft_deleted', soft_deleted: true, updated_at },
     copy: { state_before_delete: 'state' },
     increment: ['version'],
-    condition: startCondition('soft_delete', settings),
-    otherwise: 'NOT_FOUND.code',
+    condition: { ...startCondition('soft_delete', settings), below: { updated_at } },
+    otherwise: 'TRANSIENT.error',
   }
 }
 
-/** The claim of a soft-deleted code set aside, so that its text is free; `after` remembers where it went. */
+/** Moves the claim of a soft-deleted code to the key in `after`, if there is one, so that its text is free. */
 export function setAsideClaim(code: Code, after: Code): Write[] {
+  if (after.claim === undefined) return []
   return [remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(claimOf(after))]
 }
 

@@ -136,11 +136,12 @@ export function changeCode(code: Code, changes: CodeChanges, now: number): Code 
   return next(code, changes, now)
 }
 
-/** A live code as it is when its soft delete also sets its text free; its claim then stands under another key. */
-export function softDeleteCode(code: Code, now: number): Code {
+/** A live code, soft-deleted. Where that frees its text, its claim moves to another key. */
+export function softDeleteCode(code: Code, settings: Settings, now: number): Code {
   const state_before_delete = code.state as LiveState
-  const claim = `${code.code}#${code.id}`
-  return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, claim }, now)
+  const { softDeletedKeepsCode } = settings['codes.duplicate']
+  const claim = softDeletedKeepsCode ? {} : { claim: `${code.code}#${code.id}` }
+  return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, ...claim }, now)
 }
 
 /** A soft-deleted code made live again. */

@@ -1,74 +1,68 @@
 import type { Scope } from '../platform/auth/authorise.ts'
-import { locate } from '../platform/auth/locate.ts'
+import { timestamp } from '../platform/clock.ts'
 import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
+import { checkIfMatch } from '../platform/http/parse-headers.ts'
 import { noContent, type Reply } from '../platform/http/reply.ts'
 import { isUuidV7 } from '../platform/ids/uuid-v7.ts'
-import { type Item, type Key, keyOf, ownerOf } from '../platform/table/keys.ts'
-import type { Settings } from '../settings/register.ts'
+import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
 import { mayStart } from './code-states.ts'
-import { asCode, changedCode, setAsideClaim, softDeletedCode } from './code-store.ts'
+import { asCode, changedCode, codeEtag, readCode, setAsideClaim, softDeletedCode } from './code-store.ts'
+
+interface SoftDelete {
+  id: string
+  /** The entity tag that the caller has seen, if the request names one. */
+  ifMatch: string | undefined
+  scope: Scope
+}
 
 type Circumstances = Pick<Context, 'table' | 'settings' | 'now'>
 
 /**
- * Decides the soft delete of a code (contract, 'States and transitions'). It is written without being read, as nearly
- * every delete is of a live code in the caller's own tenant; what stood in the way decides otherwise.
- * @throws NOT_FOUND.code
+ * Decides the soft delete of a code. Nearly every delete is of a live code in the caller's own tenant, so it is written
+ * without a read where that is possible, and read only once that write is refused.
+ * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
-export async function softDelete(id: string, scope: Scope, context: Circumstances): Promise<Reply> {
-  const { table, settings } = context
-  if (isUuidV7(id) && settings['codes.duplicate'].softDeletedKeepsCode) {
-    return unread(keyOf(scope.tenant, 'code', id), scope, context)
-  }
-  return known(await locate(table, scope, 'code', id, 'NOT_FOUND.code', settings), scope, context)
+export async function softDelete(request: SoftDelete, context: Circumstances): Promise<Reply> {
+  const { id, ifMatch, scope } = request
+  const { settings } = context
+  const anyTag = ifMatch === undefined || ifMatch === '*'
+  return anyTag && isUuidV7(id) && settings['codes.duplicate'].softDeletedKeepsCode
+    ? unread(request, context)
+    : known(await readCode(context.table, scope, id, settings), request, context)
 }
 
-function unread(key: Key, scope: Scope, context: Circumstances): Reply {
+function unread(request: SoftDelete, context: Circumstances): Reply {
+  const { id, scope } = request
   const { table, settings, now } = context
-  const { tenant } = ownerOf(key.pk)
   return noContent({
-    writes: [softDeletedCode(key, now(), settings)],
-    audit: {
-      ...auditOfCode('soft_delete', { id: key.sk, tenant_id: tenant }),
-      before: { soft_deleted: false },
-      after: { soft_deleted: true },
-    },
-    refused: async (existing) => {
-      const found = existing ?? (await locate(table, scope, 'code', key.sk, 'NOT_FOUND.code', settings))
-      return known(found, scope, context)
-    },
+    writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
+    audit: auditOf({ id, tenant_id: scope.tenant }),
+    refused: async (existing) =>
+      known(existing ? asCode(existing) : await readCode(table, scope, id, settings), request, context),
   })
 }
 
-function known(item: Item, scope: Scope, context: Circumstances): Reply {
-  const { settings } = context
-  const code = asCode(item)
-  if (!mayStart('soft_delete', code.state, settings)) return again(settings)
-  const key = { pk: item.pk, sk: item.sk }
-  return settings['codes.duplicate'].softDeletedKeepsCode
-    ? unread(key, scope, context)
-    : settingItsTextFree(code, scope, context)
-}
-
-function again(settings: Settings): Reply {
-  if (settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
-  return noContent()
-}
-
-/** Where a soft-deleted code does not keep its text, the claim has to go with it, and so the code has to be known. */
-function settingItsTextFree(code: Code, scope: Scope, context: Circumstances): Reply {
-  const { settings, now } = context
-  const after = softDeleteCode(code, now())
+function known(code: Code, request: SoftDelete, context: Circumstances): Reply {
+  const { table, settings, now } = context
+  const live = mayStart('soft_delete', code.state, settings)
+  if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
+  checkIfMatch(request.ifMatch, codeEtag(code))
+  if (!live) return noContent()
+  const after = softDeleteCode(code, settings, now())
   return noContent({
     writes: [changedCode(code, after, 'soft_delete', settings), ...setAsideClaim(code, after)],
-    audit: {
-      ...auditOfCode('soft_delete', code),
-      before: { soft_deleted: false },
-      after: { soft_deleted: true },
-    },
-    refused: () => softDelete(code.id, scope, context),
+    audit: auditOf(code),
+    refused: async () => known(await readCode(table, request.scope, code.id, settings), request, context),
   })
+}
+
+function auditOf(code: Pick<Code, 'id' | 'tenant_id'>) {
+  return {
+    ...auditOfCode('soft_delete', code),
+    before: { soft_deleted: false },
+    after: { soft_deleted: true },
+  }
 }

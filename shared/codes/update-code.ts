@@ -1,47 +1,54 @@
 import { Denial } from '../platform/auth/denial.ts'
 import { fail, failField } from '../platform/errors/failure.ts'
 import type { Checked, Context } from '../platform/http/endpoint.ts'
-import { holdsEtag } from '../platform/http/parse-headers.ts'
-import type { Effects } from '../platform/http/reply.ts'
+import { checkIfMatch } from '../platform/http/parse-headers.ts'
+import type { Effects, Reply } from '../platform/http/reply.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
 import { mayMove, mayStart, updateTrigger } from './code-states.ts'
-import { changedCode, codeEtag, readCode } from './code-store.ts'
+import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
-/** What an update comes to. */
-export interface Updated extends Effects {
-  code: Code
+export interface CodeUpdate {
+  id: string
+  /** The entity tag that the caller has seen. */
+  ifMatch: string | undefined
+  changes: CodeChanges
 }
 
 /**
- * Decides an update of one code, alone or as a row of many (contract, 'PATCH /codes/{id}').
- * @param ifMatch the entity tag that the caller has seen
+ * Decides an update of one code, alone or as a row of many. If the code changes before the update is committed, it is
+ * decided again from the changed code: If-Match: * still holds, an entity tag does not.
+ * @param decisionOf the decision that makes the changed code true
  * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.etag.mismatch, VALIDATION.date.range
  */
-export async function updateCode(
-  { id, ifMatch, changes }: { id: string; ifMatch: string | undefined; changes: CodeChanges },
+export async function updateCode<Decision extends Reply>(
+  { id, ifMatch, changes }: CodeUpdate,
   { caller, scope }: Pick<Checked<unknown>, 'caller' | 'scope'>,
   { table, settings, now }: Pick<Context, 'table' | 'settings' | 'now'>,
-): Promise<Updated> {
+  decisionOf: (code: Code, effects: Effects) => Decision,
+): Promise<Decision> {
   const trigger = updateTrigger(caller?.role)
   if (changes.state !== undefined && trigger === 'update') {
     throw failField('AUTHZ.field.denied', 'state', { reason: 'role' })
   }
-  const code = await readCode(table, scope, id, settings)
-  if (!mayStart(trigger, code.state, settings)) {
-    // The record of a denial lies in the actor's tenant, where no other's ids have a place.
-    const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
-    throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
+  function decide(code: Code): Decision {
+    if (!mayStart(trigger, code.state, settings)) {
+      // The record of a denial lies in the actor's tenant, where no other's ids have a place.
+      const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
+      throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
+    }
+    checkIfMatch(ifMatch, codeEtag(code))
+    checkMove(code, changes, settings)
+    const after = changeCode(code, changes, now())
+    return decisionOf(after, {
+      writes: [changedCode(code, after, trigger, settings)],
+      audit: auditOfChange('update', code, after),
+      refused: async (existing) =>
+        decide(existing ? asCode(existing) : await readCode(table, scope, id, settings)),
+    })
   }
-  if (!holdsEtag(ifMatch, codeEtag(code))) throw fail('CONFLICT.etag.mismatch')
-  checkMove(code, changes, settings)
-  const after = changeCode(code, changes, now())
-  return {
-    code: after,
-    writes: [changedCode(code, after, trigger, settings)],
-    audit: auditOfChange('update', code, after),
-  }
+  return decide(await readCode(table, scope, id, settings))
 }
 
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {

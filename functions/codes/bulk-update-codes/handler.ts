@@ -18,10 +18,12 @@ export const endpoint = defineEndpoint(route, {
         id: String(batch),
         rows: request.body.items,
         keyOf: ({ id }) => (typeof id === 'string' ? id : ''),
-        decide: async (item) => {
-          const { code, ...effects } = await updateCode(codeUpdateOf(item, settings), request, context)
-          return { status: 200, id: code.id, ...effects }
-        },
+        decide: async (item) =>
+          updateCode(codeUpdateOf(item, settings), request, context, ({ id }, effects) => ({
+            status: 200,
+            id,
+            ...effects,
+          })),
         onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
         action: 'update',
         area: 'codes',

@@ -1,16 +1,18 @@
 import { auditOfChange } from '#shared/codes/code-audit.ts'
-import { readCode, removedCode } from '#shared/codes/code-store.ts'
+import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
 import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
 import { noContent } from '#shared/platform/http/reply.ts'
 import { route } from './route.ts'
 
 const perform: PerformOf<typeof route> = async (request, context) => {
-  const { params, scope, reason = '' } = request
+  const { params, scope, ifMatch, reason = '' } = request
   const code = await readCode(context.table, scope, params.id ?? '', context.settings)
+  checkIfMatch(ifMatch, codeEtag(code))
   return noContent({
     writes: removedCode(code),
     audit: { ...auditOfChange('hard_delete', code, undefined), reason },
-    // Somebody changed it in between: it goes all the same.
+    // The code changed in between: decide again.
     refused: () => perform(request, context),
   })
 }

@@ -4,6 +4,7 @@ import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, putBackClaim, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/errors/failure.ts'
 import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
 import { ok } from '#shared/platform/http/reply.ts'
 import { route } from './route.ts'
 
@@ -14,12 +15,17 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
     return ok(viewOf(code, settings), { etag: codeEtag(code) })
   }
+  checkIfMatch(request.ifMatch, codeEtag(code))
   const after = restoreCode(code, settings, now())
   return ok(viewOf(after, settings), {
     etag: codeEtag(after),
     writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
     audit: auditOfChange('restore', code, after),
-    refused: () => perform(request, context),
+    refused: async (existing) => {
+      // Another code has its text now: no later try would succeed.
+      if (existing?.code_id !== undefined && existing.code_id !== code.id) throw fail('CONFLICT.code.exists')
+      return perform(request, context)
+    },
   })
 }
 

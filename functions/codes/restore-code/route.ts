@@ -13,9 +13,10 @@ export const route = defineRoute({
   access: 'restore',
   scope: 'codes:write',
   idempotency: 'accepted',
+  ifMatch: 'accepted',
   body: () => v.strictObject({}),
   reply: { status: () => 200, schema: CodeView, etag: true },
-  errors: ['NOT_FOUND.code', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
+  errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
   openPoints: [
     'codes.fields',
     'codes.stateAfterRestore',

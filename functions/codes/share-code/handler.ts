@@ -1,14 +1,15 @@
 import { viewOf } from '#shared/codes/code.ts'
 import { auditOfCode } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
-import { readCode } from '#shared/codes/code-store.ts'
+import { codeEtag, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/errors/failure.ts'
 import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
 import { noContent, ok } from '#shared/platform/http/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ params, scope, caller, body }, { settings, table }) {
+  async perform({ params, scope, caller, body, ifMatch }, { settings, table }) {
     const { grantee_tenant } = body
     const code = await readCode(table, scope, params.id ?? '', settings)
     // The grantee comes from the caller, so there is nothing to hide behind a 404.
@@ -16,6 +17,7 @@ export const endpoint = defineEndpoint(route, {
       throw fail('AUTHZ.scope.tenant', { http: 403 })
     }
     if (!mayStart('share', code.state, settings)) throw fail('CONFLICT.soft_deleted')
+    checkIfMatch(ifMatch, codeEtag(code))
     const { status, body: shown } = settings['codes.share']
     const effects = { audit: { ...auditOfCode('share', code), after: { grantee_tenant } } }
     return shown === 'code'

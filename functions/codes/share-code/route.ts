@@ -16,6 +16,7 @@ export const route = defineRoute({
   access: 'share',
   scope: 'codes:write',
   idempotency: 'accepted',
+  ifMatch: 'accepted',
   body: () => v.strictObject({ grantee_tenant: v.pipe(v.string(), v.regex(tenantPattern)) }),
   example: () => ({ grantee_tenant: 'acme' }),
   reply: {
@@ -24,7 +25,7 @@ export const route = defineRoute({
       settings['codes.share'].body === 'code' ? CodeView(settings) : v.undefined(),
     ),
   },
-  errors: ['NOT_FOUND.code', 'CONFLICT.soft_deleted'],
+  errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
   openPoints: ['codes.share', 'codes.fields', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
   breaks: 'No discount code can be shared.',

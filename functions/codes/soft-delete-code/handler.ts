@@ -3,5 +3,6 @@ import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  perform: ({ params, scope }, context) => softDelete(params.id ?? '', scope, context),
+  perform: ({ params, scope, ifMatch }, context) =>
+    softDelete({ id: params.id ?? '', ifMatch, scope }, context),
 })

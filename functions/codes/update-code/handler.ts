@@ -9,12 +9,10 @@ import { route } from './route.ts'
 export const endpoint = defineEndpoint(route, {
   async perform(request, context) {
     const { params, ifMatch, body } = request
-    const { code, ...effects } = await updateCode(
-      { id: params.id ?? '', ifMatch, changes: body },
-      request,
-      context,
+    const update = { id: params.id ?? '', ifMatch, changes: body }
+    return updateCode(update, request, context, (code, effects) =>
+      ok(viewOf(code, context.settings), { etag: codeEtag(code), ...effects }),
     )
-    return ok(viewOf(code, context.settings), { etag: codeEtag(code), ...effects })
   },
 })
 

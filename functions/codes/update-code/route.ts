@@ -13,7 +13,7 @@ export const route = defineRoute({
   access: 'update',
   scope: 'codes:write',
   idempotency: 'accepted',
-  ifMatch: true,
+  ifMatch: 'required',
   body: CodeChanges,
   example: () => ({ name: 'Late summer sale' }),
   reply: { status: () => 200, schema: CodeView, etag: true },

@@ -1,15 +1,18 @@
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
 import { viewOf } from '#shared/operations/operation.ts'
 import { isOver } from '#shared/operations/operation-states.ts'
-import { readOperation } from '#shared/operations/operation-store.ts'
+import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
 import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
 import { lambda } from '#shared/platform/http/lambda.ts'
+import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
 import { route } from './route.ts'
 
 const perform: PerformOf<typeof route> = async (request, context) => {
   const { settings, table } = context
-  const { params, scope } = request
+  const { params, scope, ifMatch } = request
   const read = await readOperation(table, scope, params.operation_id ?? '', settings)
+  // Nothing is done to an operation that is over, so no condition can be violated.
+  if (!isOver(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
   const { operation, writes, audit } = cancelOperation(read, context)
   const again = { 'Retry-After': String(settings['operations.retryAfter']) }
   return {

@@ -23,7 +23,7 @@ export interface Checked<Body> {
   query: Readonly<Record<string, string | undefined>>
   /** Names in lower case. Those that decide what a request does are named by `payloadHeaders` of its route. */
   headers: Readonly<Record<string, string>>
-  /** If-Match, of routes that need it. */
+  /** If-Match, of routes that honor it. */
   ifMatch: string | undefined
   /** The caller's reason, of routes that need one. */
   reason: string | undefined

@@ -52,13 +52,13 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
 }
 
 /**
- * What the caller has seen of the item to be changed.
+ * Returns If-Match of a route that honors it.
  * @throws VALIDATION.if_match.required with the status that the deployment chose
  */
 export function ifMatch({ headers }: HttpRequest, route: Route, settings: Settings): string | undefined {
   if (!route.ifMatch) return undefined
   const given = headers['if-match']?.trim()
-  if (given) return given
+  if (given || route.ifMatch === 'accepted') return given
   const details = { fields: { 'If-Match': { reason: 'required' } } }
   throw fail('VALIDATION.if_match.required', { http: settings['codes.missingIfMatch'], details })
 }
@@ -91,10 +91,14 @@ export function checkAccept(headers: HttpRequest['headers'], mediaType: string):
   if (!accepted) throw fail('VALIDATION.accept.unsupported', { details: { supported: [mediaType] } })
 }
 
-/** True when If-Match names this entity tag (RFC 9110 13.1.1: strong comparison, which no weak tag passes). */
-export function holdsEtag(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false
-  return given === '*' || given.split(',').some((one) => one.trim() === etag)
+/**
+ * Checks If-Match against the entity tag of an item that exists (RFC 9110 13.1.1: strong comparison, which no weak tag
+ * passes). Without If-Match there is no condition.
+ * @throws CONFLICT.etag.mismatch
+ */
+export function checkIfMatch(given: string | undefined, etag: string): void {
+  if (given === undefined || given === '*') return
+  if (!given.split(',').some((one) => one.trim() === etag)) throw fail('CONFLICT.etag.mismatch')
 }
 
 /** True when If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */

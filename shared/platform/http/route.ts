@@ -60,8 +60,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   setsCookies?: true
   /** Where the contract names a limit for it; others come from the setting limits.other. */
   throttle?: (settings: Settings) => Throttle
-  /** Needs If-Match: an update goes by what the caller has seen. */
-  ifMatch?: true
+  /** Whether it needs If-Match, or honors one that is sent. */
+  ifMatch?: 'required' | 'accepted'
   /** The header that carries the reason for the audit, and its longest value in characters. */
   reason?: (settings: Settings) => { header: string; maxLength: number }
   /** Headers that decide what a request does, as its body does: another value is another payload for a key. */

@@ -16,8 +16,13 @@ export interface Committer {
   correlation: Correlation
 }
 
-/** How often a request may decide: of several that change one item at once, all but one decide again each time. */
-const mostDecisions = 12
+/**
+ * How often a request may decide, unless its budget ends it earlier: of several that change one item at once, all but one
+ * decide again each time.
+ */
+const mostDecisions = 20
+const firstDelayMilliseconds = 10
+const longestDelayMilliseconds = 200
 
 /**
  * Commits the effects of a decision and, with a key, its idempotency record: all in one transaction.
@@ -47,8 +52,14 @@ export async function commit<Decision extends Effects, Ready extends object>(
     if (!write || !current.refused || taken === mostDecisions) {
       throw fail(write?.otherwise ?? 'INTERNAL.unexpected')
     }
+    // The first refusal tells what a decision did not know. Only further ones are contention, which a pause spreads.
+    if (taken > 1) await committer.clock.sleep(committer.clock.jitter() * delayAfter(taken))
     current = (await current.refused(refusal.existing)) as Effects as Decision
   }
+}
+
+function delayAfter(taken: number): number {
+  return Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** taken)
 }
 
 /** The record comes first, so that its refusal is told before any other. */

@@ -52,12 +52,13 @@ export function expressionOf(condition: Condition): ConditionInput {
       ExpressionAttributeValues: marshall(terms.values),
     }
   }
-  const { matches, oneOf = {} } = condition
+  const { matches, oneOf = {}, below = {} } = condition
   const clauses = [
     ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(oneOf).map(
       ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
     ),
+    ...Object.entries(below).map(([name, value]) => `${terms.name(name)} < ${terms.value(value)}`),
   ]
   return {
     ConditionExpression: clauses.join(' AND '),

@@ -18,14 +18,24 @@ export interface RangeRead {
 
 /**
  * What must hold of an item for it to be written: it is absent; absent or expired by then; absent or with a smaller
- * value; or there with these very values, and of each attribute of `oneOf` with one of those named.
+ * value; or a `StateCondition`.
  */
 export type Condition =
   | { absent: true }
   /** Seconds since 1970. The clock decides, as TTL deletes late. */
   | { absentOrExpiredBy: number }
   | { absentOrBelow: { attribute: string; value: string | number } }
-  | { matches: Record<string, string | number>; oneOf?: Record<string, readonly string[]> }
+  | StateCondition
+
+/** What must hold of an item that is there. */
+export interface StateCondition {
+  /** Attributes with these values. */
+  matches: Record<string, string | number>
+  /** Attributes with one of these values each. */
+  oneOf?: Record<string, readonly string[]>
+  /** Attributes with a smaller value. */
+  below?: Record<string, string>
+}
 
 /** The whole of an item, new or anew; `none` where whatever was there may go. */
 export interface Put {

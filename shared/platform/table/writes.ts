@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/catalogue.ts'
 import type { Item, Key } from './keys.ts'
-import type { Change, Condition } from './table.ts'
+import type { Change, StateCondition } from './table.ts'
 
 /** One write of an endpoint, as data: only the platform performs it, with all others of the request or not at all. */
 export type Write = Change & {
@@ -29,6 +29,9 @@ export function remove(key: Key, matches: Record<string, string | number>, other
 }
 
 /** A condition that holds for what is there in one of these states, with these values. */
-export function inState(states: readonly string[], matches: Record<string, string | number> = {}): Condition {
+export function inState(
+  states: readonly string[],
+  matches: Record<string, string | number> = {},
+): StateCondition {
   return { matches, oneOf: { state: states } }
 }
