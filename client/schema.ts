@@ -452,6 +452,8 @@ export interface components {
         IfNoneMatch: string;
         /** @description The entity tag that the caller has seen: refused once the item has changed since. */
         IfMatch: string;
+        /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+        IfMatchOptional: string;
         /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
         CorrelationId: string;
         /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
@@ -796,7 +798,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1175,7 +1177,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1366,7 +1368,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1814,7 +1816,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2135,6 +2137,8 @@ export interface operations {
                 force?: "false" | "true";
             };
             header?: {
+                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
                  * @description Makes the request safe to send again: one effect and one answer for each key.
                  * @example try-codes.delete
@@ -2222,6 +2226,16 @@ export interface operations {
             };
             /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.exists */
             409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.etag.mismatch */
+            412: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
                     [name: string]: unknown;
@@ -2376,7 +2390,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2538,6 +2552,8 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
+                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
                  * @description Makes the request safe to send again: one effect and one answer for each key.
                  * @example try-codes.restore
@@ -2593,7 +2609,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2646,6 +2662,16 @@ export interface operations {
             };
             /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.not_deleted, CONFLICT.code.exists */
             409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.etag.mismatch */
+            412: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
                     [name: string]: unknown;
@@ -2735,6 +2761,8 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
+                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
                  * @description Makes the request safe to send again: one effect and one answer for each key.
                  * @example try-codes.share
@@ -2796,7 +2824,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2849,6 +2877,16 @@ export interface operations {
             };
             /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.soft_deleted */
             409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.etag.mismatch */
+            412: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
                     [name: string]: unknown;
@@ -3166,7 +3204,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3378,7 +3416,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3566,7 +3604,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3749,7 +3787,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3904,7 +3942,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email, CODE.invalid */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email, CODE.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4055,7 +4093,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.email */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4218,7 +4256,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4384,7 +4422,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.body.encoding, VALIDATION.url.private_range */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.url.private_range */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4720,6 +4758,8 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
+                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
                  * @description Makes the request safe to send again: one effect and one answer for each key.
                  * @example try-operations.cancel
@@ -4790,7 +4830,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4843,6 +4883,16 @@ export interface operations {
             };
             /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
             409: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description CONFLICT.etag.mismatch */
+            412: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
                     [name: string]: unknown;

@@ -38,8 +38,8 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
     endpointTypes: [EndpointType.REGIONAL],
-    // Taken byte for byte: as text, what is not valid UTF-8 would be replaced before anyone could refuse it.
-    binaryMediaTypes: textTypesOf(endpoints, settings),
+    // Bodies of these types reach functions byte for byte. In others the gateway replaces what is not valid UTF-8.
+    binaryMediaTypes: bodyTypesOfAll(endpoints, settings),
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
     ...(domain && { disableExecuteApiEndpoint: true }),
@@ -122,9 +122,9 @@ function keepExecutionLog(
   api.deploymentStage.node.addDependency(log)
 }
 
-function textTypesOf(endpoints: readonly Endpoint[], settings: Settings): string[] {
+function bodyTypesOfAll(endpoints: readonly Endpoint[], settings: Settings): string[] {
   const types = endpoints.flatMap(({ route }) => bodyTypesOf(route, settings))
-  return [...new Set(types)].filter((type) => type !== 'application/json')
+  return [...new Set(types)]
 }
 
 function addGatewayResponses(api: RestApi, settings: Settings): void {

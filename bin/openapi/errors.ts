@@ -27,6 +27,7 @@ const ofBearer: ErrorCode[] = [
 const ofSessions: ErrorCode[] = ['AUTHZ.csrf.token', 'AUTHZ.csrf.origin']
 const ofBodies: ErrorCode[] = [
   'VALIDATION.body.json',
+  'VALIDATION.body.encoding',
   'VALIDATION.body.too_deep',
   'VALIDATION.body.invalid',
   'VALIDATION.content_type.unsupported',
@@ -80,6 +81,8 @@ export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: 
 
 /** The status of a code in this deployment. */
 function statusOf(code: ErrorCode, settings: Settings): number {
+  if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
+  if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
   if (ofSessions.includes(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413

@@ -28,7 +28,8 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
     'The body is larger than the operation takes; details.fields.body.max says how much that is.',
   'VALIDATION.body.too_deep': 'The body is nested too deep.',
   'VALIDATION.body.encoding': 'The body is not valid UTF-8.',
-  'VALIDATION.content_type.unsupported': 'Send the content type that the operation names.',
+  'VALIDATION.content_type.unsupported':
+    'Send the content type that the operation names, without a content encoding such as gzip.',
   'VALIDATION.accept.unsupported': 'Accept does not allow what the operation answers with.',
   'VALIDATION.field.required': 'A field is missing; details.fields says which.',
   'VALIDATION.field.unknown': 'A field or parameter is not known: look for a misspelling.',

@@ -111,7 +111,10 @@ describe('placing an order', () => {
 
   test('an amount beyond what a number holds exactly is refused, not rounded', async () => {
     const answer = await place('big', '{"cart_id":"c","amount_minor":9007199254740993,"currency":"EUR"}')
-    expect(answer.json.error.code).toBe('VALIDATION.field.type')
+    expect(answer.json.error).toMatchObject({
+      code: 'VALIDATION.body.json',
+      details: { fields: { amount_minor: { reason: 'inexact' } } },
+    })
   })
 
   test('several invalid fields are told at once', async () => {
@@ -122,10 +125,38 @@ describe('placing an order', () => {
 
   test.each([
     ['not JSON', '{'],
-    ['bytes that are not UTF-8', new Uint8Array([0x7b, 0xff, 0x7d])],
     ['no body', ''],
   ])('%s is refused', async (_, body) => {
     expect((await place('json', body)).json.error.code).toBe('VALIDATION.body.json')
+  })
+
+  test('bytes that are not UTF-8 are refused for their encoding', async () => {
+    const bytes = new Uint8Array([...Buffer.from('{"cart_id":"'), 0xff, ...Buffer.from('"}')])
+    const answer = await place('encoding', bytes)
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
+  })
+
+  test.each(['gzip', 'identity, br', 'x'])('a body with Content-Encoding %s is refused', async (coding) => {
+    const answer = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { tenant: 'coded', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'coded', 'Content-Encoding': coding },
+      body: order,
+    })
+    expect([answer.status, answer.json.error.code]).toEqual([415, 'VALIDATION.content_type.unsupported'])
+    expect(answer.headers['Accept-Encoding']).toBe('identity')
+  })
+
+  test('a body with Content-Encoding identity is taken', async () => {
+    const answer = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { tenant: 'coded', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'plain', 'Content-Encoding': 'Identity' },
+      body: order,
+    })
+    expect(answer.status).toBe(201)
   })
 
   test('a body that is too deep is refused', async () => {

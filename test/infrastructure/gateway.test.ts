@@ -46,8 +46,9 @@ describe('methods', () => {
     }
   })
 
-  test('take files byte for byte', () => {
-    expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes: ['text/csv'] })).toBe(true)
+  test('take bodies byte for byte, so that functions see what is not valid UTF-8', () => {
+    const BinaryMediaTypes = ['application/json', 'text/csv']
+    expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes })).toBe(true)
   })
 
   test('are told to preflight requests', () => {

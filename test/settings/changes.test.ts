@@ -336,6 +336,20 @@ describe('requests', () => {
     const call = (service: Service) => service.call({ path: '/health', body: 'x'.repeat(9000) })
     expect([code(await call(local)), code(await call(other))]).toEqual(['200', '413 VALIDATION.body.invalid'])
   })
+  test('errors.unsupportedMedia', async () => {
+    const headers = { 'Content-Type': 'text/plain' }
+    expect([
+      code(await place(local, order, 'Editor', headers)),
+      code(await place(other, order, 'Editor', headers)),
+    ]).toEqual(['415 VALIDATION.content_type.unsupported', '400 VALIDATION.content_type.unsupported'])
+  })
+  test('errors.notAcceptable', async () => {
+    const call = (service: Service) => service.call({ path: '/health', headers: { Accept: 'text/html' } })
+    expect([code(await call(local)), code(await call(other))]).toEqual([
+      '406 VALIDATION.accept.unsupported',
+      '400 VALIDATION.accept.unsupported',
+    ])
+  })
   test('health.body and health.mediaType', async () => {
     const { json, headers } = await other.call({ path: '/health' })
     expect([json, headers['Content-Type']]).toEqual([{ ok: true }, 'application/json'])

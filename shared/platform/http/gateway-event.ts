@@ -45,6 +45,10 @@ function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record
   return Object.fromEntries([...single, ...multiple].map(([name, value]) => [name.toLowerCase(), value]))
 }
 
+/**
+ * The gateway sends bodies of the types that some operation takes in base64, byte for byte. A body of another type comes
+ * as text, in which the gateway has replaced what is not UTF-8, and is refused for its type.
+ */
 function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent): Uint8Array | undefined {
   if (body === null || body === undefined || body === '') return undefined
   return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')

@@ -149,7 +149,7 @@ async function decide(passage: Passage): Promise<Answer> {
   checkCsrf(request, passage.caller, settings)
   const scope = scopeOf(request, route, passage.caller, settings)
   await checkRate(passage, scope.tenant)
-  checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json')
+  checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   const checked = parseRequest(request, route, passage.caller, scope, settings)
   const key = idempotencyKey(request, route, settings)
   await checkThrottle(passage, checked.body)

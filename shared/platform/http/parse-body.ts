@@ -4,9 +4,7 @@ import { fail, failField } from '../errors/failure.ts'
 import { invalidFields } from './invalid-fields.ts'
 import type { HttpRequest } from './request.ts'
 import { type BodyType, bodyTypesOf, type Route } from './route.ts'
-
-/** Far deeper than any body of the service; a bound for everything that walks a parsed body. */
-const deepest = 32
+import { parseStrictJson } from './strict-json.ts'
 
 /**
  * The body of a request, checked against the schema of its type. No body at all is an empty object where only JSON is
@@ -18,7 +16,7 @@ export function parseBody(
   route: Pick<Route, 'bodyTypes'> & Required<Pick<Route, 'body'>>,
   settings: Settings,
 ): unknown {
-  const { type, value } = contentOf(request, bodyTypesOf(route, settings))
+  const { type, value } = contentOf(request, bodyTypesOf(route, settings), settings)
   const schema = route.body(settings, type)
   const result = v.safeParse(schema, value, { abortPipeEarly: true })
   if (!result.success) throw invalidFields(result.issues, settings)
@@ -28,6 +26,7 @@ export function parseBody(
 function contentOf(
   { body, headers }: HttpRequest,
   types: readonly BodyType[],
+  settings: Settings,
 ): { type: BodyType; value: unknown } {
   const contentType = headers['content-type'] ?? ''
   const [only, ...others] = types
@@ -37,16 +36,29 @@ function contentOf(
   const [mediaType = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))
   const type = types.find((one) => one === mediaType)
+  const http = settings['errors.unsupportedMedia']
   if (type === undefined || (charset && !/^charset="?utf-8"?$/.test(charset))) {
-    throw fail('VALIDATION.content_type.unsupported', { headers: { 'Accept-Post': types.join(', ') } })
+    throw fail('VALIDATION.content_type.unsupported', { http, headers: { 'Accept-Post': types.join(', ') } })
+  }
+  if (!isPlain(headers['content-encoding'])) {
+    const details = { fields: { 'Content-Encoding': { reason: 'not_allowed', allowed: ['identity'] } } }
+    throw fail('VALIDATION.content_type.unsupported', {
+      http,
+      details,
+      headers: { 'Accept-Encoding': 'identity' },
+    })
   }
   const bytes = body ?? new Uint8Array()
   return { type, value: type === 'application/json' ? jsonObject(bytes) : decode(bytes) }
 }
 
+/** Whether a body is sent as it is. The standard forbids naming `identity`, and some clients do it. */
+function isPlain(contentEncoding = ''): boolean {
+  return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
+}
+
 function jsonObject(bytes: Uint8Array): object {
-  const value = parseJson(bytes)
-  checkDepth(value)
+  const value = parseStrictJson(decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const actual = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
     throw failField('VALIDATION.field.type', 'body', { reason: 'type', actual })
@@ -60,21 +72,5 @@ function decode(bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
     throw fail('VALIDATION.body.encoding', { cause })
-  }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch (cause) {
-    throw fail('VALIDATION.body.json', { cause })
-  }
-}
-
-function checkDepth(value: unknown): void {
-  let level = [value]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > deepest) throw fail('VALIDATION.body.too_deep', { details: { max: deepest } })
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
   }
 }

@@ -78,17 +78,41 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
   return given
 }
 
-/** @throws VALIDATION.accept.unsupported when the caller takes neither the reply's type nor JSON (RFC 9110 12.5.1) */
-export function checkAccept(headers: HttpRequest['headers'], mediaType: string): void {
+/**
+ * Checks that the caller takes what the operation answers with. A type such as application/health+json is also sent to
+ * callers who take application/json.
+ * @throws VALIDATION.accept.unsupported
+ */
+export function checkAccept(headers: HttpRequest['headers'], mediaType: string, settings: Settings): void {
   const accept = headers.accept
   if (accept === undefined || accept.trim() === '') return
-  const [kind] = mediaType.split('/')
-  const taken = ['*/*', 'application/*', 'application/json', mediaType, `${kind}/*`]
-  const accepted = accept.split(',').some((part) => {
-    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
-    return taken.includes(range) && !parameters.some((parameter) => /^q=0(\.0{0,3})?$/.test(parameter))
+  const types = mediaType.endsWith('+json') ? [mediaType, 'application/json'] : [mediaType]
+  if (types.some((type) => accepts(accept, type))) return
+  throw fail('VALIDATION.accept.unsupported', {
+    http: settings['errors.notAcceptable'],
+    details: { supported: [mediaType] },
   })
-  if (!accepted) throw fail('VALIDATION.accept.unsupported', { details: { supported: [mediaType] } })
+}
+
+/** Whether Accept takes a media type: the most specific range that matches decides by its weight (RFC 9110 12.5.1). */
+function accepts(accept: string, mediaType: string): boolean {
+  const [kind] = mediaType.split('/')
+  // What is sent is UTF-8 and has no other parameters.
+  const ranges = ['*/*', `${kind}/*`, mediaType, `${mediaType};charset=utf-8`]
+  const weights = ranges.map(() => [] as number[])
+  for (const part of withoutQuotes(accept).split(',')) {
+    const [type, ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    const weightAt = parameters.findIndex((parameter) => parameter.startsWith('q='))
+    const range = [type, ...parameters.slice(0, weightAt < 0 ? undefined : weightAt)].join(';')
+    weights[ranges.indexOf(range)]?.push(weightAt < 0 ? 1 : Number(parameters[weightAt]?.slice(2)))
+  }
+  const decisive = weights.findLast((given) => given.length > 0) ?? [0]
+  return decisive.some((weight) => weight !== 0)
+}
+
+/** Quoted strings hold commas and semicolons; only one of plain letters can be a value that matters. */
+function withoutQuotes(header: string): string {
+  return header.replace(/"((?:[^"\\]|\\.)*)"/g, (_, text: string) => (/^[\w.-]*$/.test(text) ? text : '?'))
 }
 
 /**

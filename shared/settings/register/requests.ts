@@ -136,6 +136,20 @@ export const requests = {
     precedent: 'RFC 6750 3.1: one code for all invalid tokens',
     schema: v.picklist(['AUTH.token.expired', 'AUTH.invalid_credentials']),
   }),
+  'errors.unsupportedMedia': setting({
+    open: 'the status of a body whose content type or content encoding an operation does not take',
+    contract: 'Errors, Other status rules',
+    feature: 'platform',
+    precedent: 'RFC 9110 15.5.16: 415',
+    schema: v.picklist([400, 415]),
+  }),
+  'errors.notAcceptable': setting({
+    open: 'the status of a request whose Accept does not take what the operation answers with',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    precedent: 'RFC 9110 15.5.7: 406',
+    schema: v.picklist([400, 406]),
+  }),
   'health.body': setting({
     open: 'the body of GET /health',
     contract: 'GET /health',

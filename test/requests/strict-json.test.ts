@@ -1,0 +1,126 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Failure } from '#shared/platform/errors/failure.ts'
+import { parseStrictJson } from '#shared/platform/http/strict-json.ts'
+
+/** The code of the error, and the fields that it names with their reasons. */
+function refusal(text: string): unknown[] {
+  try {
+    parseStrictJson(text)
+  } catch (thrown) {
+    if (!(thrown instanceof Failure)) throw thrown
+    return [thrown.code, thrown.details?.fields]
+  }
+  return []
+}
+
+describe('a number', () => {
+  test.each([
+    '999999999999.0000001',
+    '1.00000000000000001',
+    '1e-400',
+    '-1e-400',
+    '1e400',
+    '9007199254740993',
+    '12345678901234567',
+    '123456789012345678901234567890',
+    '0.1000000000000000055511151231257827',
+    '1e99999999999999999999',
+  ])('that a double cannot carry is refused: %s', (number) => {
+    const fields = { amount: { reason: 'inexact' } }
+    expect(refusal(`{"amount":${number}}`)).toEqual(['VALIDATION.body.json', fields])
+  })
+
+  test.each([
+    ['0', 0],
+    ['-0', -0],
+    ['0.1', 0.1],
+    ['1.10', 1.1],
+    ['1e3', 1000],
+    ['1E+3', 1000],
+    ['0e99999999999999999999', 0],
+    ['999999999999.00000000', 999999999999],
+    ['9007199254740991', 9007199254740991],
+    ['100000000000000000000', 1e20],
+    ['0.30000000000000004', 0.30000000000000004],
+    ['5e-324', 5e-324],
+    ['1.7976931348623157e308', 1.7976931348623157e308],
+    [`0.${'0'.repeat(500)}1e501`, 1],
+  ])('that a double carries is read: %s', (text, number) => {
+    expect(parseStrictJson(text)).toBe(number)
+  })
+
+  test('is named by the member that it is the value of, also after an object in its list', () => {
+    expect(refusal('{"a":[{"b":1},1e400]}')[1]).toEqual({ a: { reason: 'inexact' } })
+  })
+})
+
+describe('a name that an object has twice', () => {
+  test.each([
+    ['as it is', '{"a":1,"b":2,"a":3}', 'a'],
+    ['escaped otherwise', '{"a":1,"\\u0061":2}', 'a'],
+    ['with white space', '{ "a" : 1 ,\n"a" : 2 }', 'a'],
+    ['in an object in a list', '{"list":[{"b":1},{"b":2,"b":3}]}', 'b'],
+    ['after an object that has it, too', '{"a":{"a":1},"b":[],"a":2}', 'a'],
+    ['called __proto__', '{"__proto__":1,"__proto__":2}', '__proto__'],
+    ['with a quote in it', '{"\\"":1,"\\"":2}', '"'],
+    ['empty', '{"":1,"":2}', ''],
+  ])('is refused: %s', (_, text, name) => {
+    const [code, fields = {}] = refusal(text)
+    expect([code, Object.entries(fields as object)]).toEqual([
+      'VALIDATION.body.json',
+      [[name, { reason: 'repeated' }]],
+    ])
+  })
+
+  test('is no name where it is a value or belongs to another object', () => {
+    const text = '{"a":"a","b":{"a":"b","c":["a","a"]},"c":"a"}'
+    expect(parseStrictJson(text)).toEqual(JSON.parse(text))
+  })
+})
+
+describe('any JSON', () => {
+  const value = fc.jsonValue({ maxDepth: 5, noUnicodeString: false })
+
+  test('without such numbers and names is read as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 1, '\t'), (given, space) => {
+        const text = JSON.stringify(given, null, space)
+        expect(parseStrictJson(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test('cut short anywhere is refused with a failure of the catalogue', () => {
+    fc.assert(
+      fc.property(value, fc.nat(), (given, cut) => {
+        const text = JSON.stringify([given])
+        expect(String(refusal(text.slice(0, cut % text.length))[0])).toMatch(/^VALIDATION\.body\./)
+      }),
+    )
+  })
+})
+
+test.each([
+  [32, []],
+  [33, ['VALIDATION.body.too_deep', undefined]],
+])('%i objects and lists in one another', (depth, expected) => {
+  expect(refusal('['.repeat(depth) + ']'.repeat(depth))).toEqual(expected)
+})
+
+/** Each is 256 KB. Time that grew with the square of the length would be minutes. */
+test.each<[string, string]>([
+  ['open brackets', '['.repeat(262_144)],
+  ['empty objects', `[${'{},'.repeat(87_000)}{}]`],
+  ['names', `{${Array.from({ length: 26_000 }, (_, n) => `"k${n}":1`).join()}}`],
+  ['escaped quotes', `"${'\\"'.repeat(131_000)}"`],
+  ['quotes', '"'.repeat(262_144)],
+  ['minus signs', '-'.repeat(262_144)],
+  ['digits', '1'.repeat(262_144)],
+  ['zeros within a number', `1${'0'.repeat(262_000)}1`],
+  ['long numbers', `[${'0.30000000000000004,'.repeat(13_000)}1]`],
+])('%s take time in proportion to their length', (_, text) => {
+  const startedAt = performance.now()
+  refusal(text)
+  expect(performance.now() - startedAt).toBeLessThan(2000)
+})
