@@ -10,6 +10,18 @@ const example = new RegExp(
   'i',
 )
 
+/**
+ * The largest file in a request body on AWS, in bytes. Lambda accepts 6 MB for an invocation. API Gateway sends it the file
+ * in base64, which adds a third, with the headers and the context of the request, for which 64 KB are reserved.
+ */
+export const largestFileInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
+
+/** The settings that bound a file in a request body. */
+const fileLimits = [
+  ['imports.maxBytes', 'inline'],
+  ['codes.import', 'maxBytes'],
+] as const
+
 /** Settings whose addresses carry credentials or money, so that plain http is for a developer's machine only. */
 const encrypted = ['auth.issuers', 'refunds.provider']
 
@@ -18,6 +30,22 @@ const encrypted = ['auth.issuers', 'refunds.provider']
  * @returns a line for each setting that holds some
  */
 export function localValues(profile: unknown, { name, callableFromLocalhost }: Stage): string[] {
+  return [...localAddresses(profile, { name, callableFromLocalhost }), ...localSizes(profile, name)]
+}
+
+function localSizes(profile: unknown, stage: string): string[] {
+  const values = profile as Record<string, Record<string, unknown> | undefined> | null
+  return fileLimits.flatMap(([key, member]) =>
+    Number(values?.[key]?.[member]) > largestFileInRequest
+      ? [`  ${key} at ${member}: stage ${stage} accepts at most ${largestFileInRequest} bytes in a request.`]
+      : [],
+  )
+}
+
+function localAddresses(
+  profile: unknown,
+  { name, callableFromLocalhost }: Pick<Stage, 'name' | 'callableFromLocalhost'>,
+): string[] {
   return Object.entries(profile ?? {})
     .filter(([key]) => !(key === 'cors.allowedOrigins' && callableFromLocalhost))
     .flatMap(([key, value]) => {

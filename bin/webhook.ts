@@ -1,11 +1,11 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
 import { pathOf } from '#shared/platform/http/route.ts'
 import { needed, run } from './command.ts'
 import { type DeployedStack, deployedStack, outputOf, stackUsage } from './deployment.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
+import { readWebhookSecret } from './webhook-secret.ts'
 
 const usage = `usage: npm run -s webhook -- --type TYPE --id ID [--tenant T] [--data JSON]
   [--event-id ID] [--occurred-at TIME] [--settings FILE] [--stack NAME] [--url URL]
@@ -61,12 +61,9 @@ async function main(): Promise<void> {
   if (!answer.ok) throw new Error(await answer.text())
 }
 
-/** The first of the keys, as the stack's secret holds them. */
 async function signingKey(stack: DeployedStack): Promise<Buffer> {
-  const secrets = new SecretsManagerClient(stack.access)
-  const SecretId = outputOf(stack, 'WebhooksSecretArn')
-  const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }))
-  return Buffer.from((SecretString.split(/[\s,]+/)[0] ?? '').replace(/^whsec_/, ''), 'base64')
+  const secret = await readWebhookSecret(outputOf(stack, 'WebhooksSecretArn'), stack.access)
+  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 }
 
 if (import.meta.main) await run(usage, main)

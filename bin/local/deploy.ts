@@ -21,6 +21,7 @@ export interface StackOutputs extends Readonly<Record<string, string>> {
   readonly EventBusName: string
   readonly UserPoolId: string
   readonly UserPoolClientId: string
+  readonly WebhooksSecretArn: string
 }
 
 const NEEDED: readonly (keyof StackOutputs)[] = [
@@ -30,6 +31,7 @@ const NEEDED: readonly (keyof StackOutputs)[] = [
   'EventBusName',
   'UserPoolId',
   'UserPoolClientId',
+  'WebhooksSecretArn',
 ]
 
 export interface SynthesisOptions {

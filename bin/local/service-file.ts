@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import type { StackOutputs } from '#bin/local/deploy.ts'
 import { isHealthy } from '#bin/local/engine.ts'
 import { REGION, ROOT } from '#bin/local/environment.ts'
+import { readWebhookSecret } from '#bin/webhook-secret.ts'
 
 /** How tests and tools find the service that runs; there only while it is ready. */
 export const SERVICE_FILE = join(ROOT, '.local/service.json')
@@ -13,11 +14,22 @@ export interface ServiceFile {
   readonly region: string
   readonly table: string
   readonly event_bus: string
+  /** The local payment provider; absent where the profile names one elsewhere. */
+  readonly provider_url?: string
+  /** The key that signs webhooks, for senders on this machine. */
+  readonly webhook_secret: string
   /** All outputs of the stack, for the commands. */
   readonly outputs: Readonly<Record<string, string>>
 }
 
-export function describeService(endpoint: string, outputs: StackOutputs): ServiceFile {
+/** @param providerUrl the address of the local payment provider, if there is one */
+export async function describeService(
+  endpoint: string,
+  outputs: StackOutputs,
+  providerUrl: string | undefined,
+): Promise<ServiceFile> {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  const access = { endpoint, region: REGION, credentials }
   const baseUrl = `${endpoint}/restapis/${outputs.RestApiId}/${outputs.StageName}/_user_request_`
   return {
     base_url: baseUrl,
@@ -25,6 +37,8 @@ export function describeService(endpoint: string, outputs: StackOutputs): Servic
     region: REGION,
     table: outputs.TableName,
     event_bus: outputs.EventBusName,
+    ...(providerUrl !== undefined && { provider_url: providerUrl }),
+    webhook_secret: await readWebhookSecret(outputs.WebhooksSecretArn, access),
     // The engine knows the API under another address than the one that the stack tells.
     outputs: { ...outputs, BaseUrl: baseUrl },
   }
@@ -32,7 +46,7 @@ export function describeService(endpoint: string, outputs: StackOutputs): Servic
 
 export function writeServiceFile(service: ServiceFile): void {
   mkdirSync(dirname(SERVICE_FILE), { recursive: true })
-  writeFileSync(SERVICE_FILE, `${JSON.stringify(service, null, 2)}\n`)
+  writeFileSync(SERVICE_FILE, `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
 }
 
 /** Removes the file if it is this endpoint's: another start, on another port, may have written it since. */

@@ -42,9 +42,10 @@ async function main(): Promise<number> {
   await removeStaleServiceFile()
   console.log(`Starting the service on port ${port} with ${relative('.', settings)}`)
   const local = await startLocalService({ port, settings, signal: stopped.signal })
-  const service = describeService(local.engine.endpoint, local.outputs)
+  let service: ServiceFile | undefined
   let reference: ServedSite | undefined
   try {
+    service = await describeService(local.engine.endpoint, local.outputs, local.paymentProvider?.endpoint)
     const token = await tokenToTry(settings)
     reference = await startReference(service, settings, 'token' in token ? token.token : undefined)
     printWelcome({
@@ -56,7 +57,7 @@ async function main(): Promise<number> {
     })
     return await serve(local, service)
   } finally {
-    removeServiceFile(service.aws_endpoint)
+    removeServiceFile(local.engine.endpoint)
     await reference?.stop()
     await local.stop()
   }

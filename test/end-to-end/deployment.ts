@@ -53,7 +53,7 @@ export async function deploy(): Promise<Deployment> {
     signal: new AbortController().signal,
   })
   const { engine, outputs } = local
-  const service = describeService(engine.endpoint, outputs)
+  const service = await describeService(engine.endpoint, outputs, local.paymentProvider?.endpoint)
   const tokens = new Map<string, Promise<string>>()
   const token = (who: Partial<TokenRequest> = {}) => {
     const request = { tenant: 'acme', role: 'Editor', sub: 'u1', ...who }

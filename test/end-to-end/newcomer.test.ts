@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
 import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { publishedProfile } from '#test/infrastructure/published-profile.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { blocksOf, type Checkout, checkout } from './checkout.ts'
@@ -139,16 +140,18 @@ test('synthesises a production stage: the profile is told apart until it is one'
   expect(refused.code).toBe(1)
   const named = refused.output.matchAll(/^ {2}([\w.]+)/gm)
   expect(new Set([...named].map(([, setting]) => setting))).toEqual(
-    new Set(['auth.issuers', 'cors.allowedOrigins', 'refunds.provider']),
+    new Set([
+      'auth.issuers',
+      'cors.allowedOrigins',
+      'imports.maxBytes',
+      'limits.webAcl',
+      'otp.mail',
+      'refunds.provider',
+    ]),
   )
   expect(refused.output).not.toMatch(/^\s+at /m)
 
-  const profile = JSON.parse(here.file('prod.json'))
-  const keys = { jwks_uri: 'https://login.example.com/.well-known/jwks.json' }
-  profile['auth.issuers'] = [{ ...profile['auth.issuers'][0], issuer: 'https://login.example.com', keys }]
-  profile['cors.allowedOrigins'] = ['https://shop.example.com']
-  profile['refunds.provider'].endpoint = 'https://api.stripe.com'
-  here.write('prod.json', JSON.stringify(profile))
+  here.write('prod.json', JSON.stringify(await publishedProfile()))
   const synth = copying.split('\n').find((line) => line.includes('cdk synth')) ?? ''
   expect(await here.shell(synth)).toMatchObject({ code: 0 })
   const templates = readdirSync(join(here.folder, 'cdk.out')).filter((name) =>

@@ -104,10 +104,14 @@ describe('what has to be put right is told in one message, without a stack trace
         'limits.webAcl',
         'refunds.provider',
         'otp.mail',
+        'imports.maxBytes',
         'auth.issuers',
       ],
     ],
-    ['dev', ['auth.issuers', 'limits.webAcl', 'refunds.provider', 'otp.mail', 'auth.issuers']],
+    [
+      'dev',
+      ['auth.issuers', 'limits.webAcl', 'refunds.provider', 'otp.mail', 'imports.maxBytes', 'auth.issuers'],
+    ],
   ])('the addresses and the key of this machine, and examples, on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')
     const { code, output } = await runApp({ stage, settings })

@@ -15,6 +15,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
       ...profile['limits.webAcl'],
       captcha: { ...profile['limits.webAcl'].captcha, tokenDomains: ['shop.acme.cloud'] },
     },
+    'imports.maxBytes': { ...profile['imports.maxBytes'], inline: 4 * 1024 * 1024 },
     'otp.mail': { ...profile['otp.mail'], from: 'no-reply@mail.acme.cloud' },
     'refunds.provider': { ...profile['refunds.provider'], endpoint: 'https://api.stripe.com' },
   }

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { localValues } from '#bin/local-values.ts'
 import { stageNamed } from '#lib/stage.ts'
 
@@ -33,4 +33,26 @@ test.each([
   'example.community',
 ])('%s is accepted', (value) => {
   expect(localValues({ 'a.setting': value }, prod)).toEqual([])
+})
+
+describe('a file in a request', () => {
+  const largest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
+
+  test.each([
+    ['imports.maxBytes', 'inline'],
+    ['codes.import', 'maxBytes'],
+  ])('that %s at %s permits and Lambda refuses in base64 is found', (key, member) => {
+    expect(localValues({ [key]: { [member]: largest + 1 } }, prod)).toEqual([
+      `  ${key} at ${member}: stage prod accepts at most ${largest} bytes in a request.`,
+    ])
+  })
+
+  test('of the largest size is permitted', () => {
+    expect(localValues({ 'imports.maxBytes': { inline: largest } }, prod)).toEqual([])
+  })
+
+  test('of the largest size fits into an invocation with the largest headers', () => {
+    const headers = 2 * 10_240
+    expect(4 * Math.ceil(largest / 3) + headers).toBeLessThan(6 * 1024 * 1024)
+  })
 })
