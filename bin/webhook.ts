@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
+import { webhookKeys } from '#shared/platform/auth/verify-signature.ts'
 import { pathOf } from '#shared/platform/http/route.ts'
 import { needed, run } from './command.ts'
 import { type DeployedStack, deployedStack, outputOf, stackUsage } from './deployment.ts'
@@ -63,7 +64,7 @@ async function main(): Promise<void> {
 
 async function signingKey(stack: DeployedStack): Promise<Buffer> {
   const secret = await readWebhookSecret(outputOf(stack, 'WebhooksSecretArn'), stack.access)
-  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+  return webhookKeys(secret)[0] as Buffer
 }
 
 if (import.meta.main) await run(usage, main)

@@ -12,6 +12,7 @@ import {
 } from '#bin/local/payment-provider.ts'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 import { timed } from '#bin/local/progress.ts'
+import { storeWebhookSecret } from '#bin/local/webhook-secret.ts'
 
 export interface LocalServiceOptions {
   readonly port: number
@@ -83,6 +84,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   try {
     const [engine, paymentProvider] = await Promise.all(steps)
     const outputs = await timed('stack deployed', deploy(engine.endpoint, assembly, signal))
+    await storeWebhookSecret(engine, outputs)
     const died = Promise.race(running.map((part) => part.died))
     return { engine, paymentProvider, outputs, died, stop }
   } catch (error) {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
+import { eventOf } from '#test/support/signed-events.ts'
 import type { listen } from './bus-listener.ts'
 import type { Deployment, HttpAnswer, Send } from './deployment.ts'
+import { sendFromPython } from './python-sender.ts'
 
 interface Running {
   service: Deployment
@@ -118,6 +120,24 @@ export function moneyOverHttp(running: () => Running): void {
       '401 AUTH.invalid_credentials',
     )
   })
+
+  test('an event that the official Python library signs with the stored secret is handled', async () => {
+    const { service } = running()
+    const placed = await post('/v1/orders', 'from-python', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
+    const { id } = placed.json
+    const event = eventOf('order.paid', { id, tenant_id: tenant })
+    const url = `${service.base_url}/v1/webhooks/events`
+    expect(await sendFromPython(url, service.webhook_secret, event)).toBe(202)
+    const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
+    await eventually(async () => (await status()) === 'paid', 10)
+  }, 120_000)
+
+  test('an event that the Python library signs with another secret is refused', async () => {
+    const { service } = running()
+    const url = `${service.base_url}/v1/webhooks/events`
+    const event = eventOf('order.paid', { id: 'x' })
+    expect(await sendFromPython(url, 'whsec_YW5vdGhlciBrZXk=', event)).toBe(401)
+  }, 60_000)
 
   test('an event that nobody can handle is given up, kept, and tried again by redrive', async () => {
     const { service } = running()

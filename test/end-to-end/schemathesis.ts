@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { pythonPackage } from './python-package.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const description = join(root, 'openapi.json')
 const version = '4.32.5'
-const venv = join(root, 'node_modules/.cache', `schemathesis-${version}`)
 
 /**
  * What must hold of every answer to whatever is sent. The checks on which requests are accepted are left out: JSON
@@ -33,16 +32,8 @@ export async function schemathesis(
 ): Promise<{ passed: boolean; report: string; operations: number }> {
   const { paths } = JSON.parse(await readFile(description, 'utf8'))
   const operations = Object.values(paths as object).flatMap((methods) => Object.keys(methods)).length
+  const venv = await pythonPackage('schemathesis', version)
   const command = join(venv, 'bin/schemathesis')
-  if (!existsSync(command)) {
-    await run('python3', ['-m', 'venv', venv])
-    await run(join(venv, 'bin/pip'), [
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      `schemathesis==${version}`,
-    ])
-  }
   const options = [
     ...['--url', baseUrl, '--header', `Authorization: Bearer ${token}`, '--checks', checks.join(',')],
     ...[

@@ -47,7 +47,9 @@ export async function tellEverything(): Promise<PublishedEvent[]> {
     const made: Record<string, string> = { 'order.paid': order.id, 'refund.succeeded': refund.id }
     await tell(service, { type, data: { ...data, id: made[type] ?? data.id } })
   }
-  await post('/discount/verify', { code: 'UNKNOWN' }, { 'X-Cart-Id': 'cart-1' })
+  const expiry_at = '2099-01-01T00:00:00Z'
+  await post('/codes', { code: 'KNOWN', type: 'percent-25', name: 'Known', expiry_at })
+  for (const code of ['KNOWN', 'UNKNOWN']) await post('/discount/verify', { code }, { 'X-Cart-Id': 'cart-1' })
   await post('/login', { email: 'nobody@example.com', password: 'wrong' })
   await deliverMail(service)
   return (await itemsOf(service)).flatMap(publishedEvents)

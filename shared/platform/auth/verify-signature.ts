@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
+import { ConfigurationError } from '../errors/configuration-error.ts'
 import { type Failure, fail } from '../errors/failure.ts'
 import type { HttpRequest } from '../http/request.ts'
 
@@ -9,9 +10,9 @@ const mostSignatures = 16
 /**
  * Verifies that a body comes from a holder of one of the keys, unchanged and now (contract, 'Delivery rules'): the
  * signature is an HMAC over `id.timestamp.body`, of the body's very bytes.
- * @param secret the keys in base64, with or without the prefix whsec_, separated by spaces
+ * @param secret see `webhookKeys`
  * @param now milliseconds since 1970
- * @throws AUTH.invalid_credentials, whatever is wrong
+ * @throws AUTH.invalid_credentials for whatever is wrong with the request
  */
 export function verifySignature(request: HttpRequest, secret: string, settings: Settings, now: number): void {
   const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
@@ -24,7 +25,7 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
     .slice(0, mostSignatures)
     .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
   // Every pair is compared, so that the time tells nothing of which key or signature was close.
-  const matching = keysOf(secret).flatMap((key) => {
+  const matching = webhookKeys(secret).flatMap((key) => {
     const expected = createHmac(digest, key)
       .update(`${id}.${timestamp}.`)
       .update(request.body ?? '')
@@ -34,10 +35,26 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
   if (matching.length === 0) throw invalidSignature()
 }
 
-function keysOf(secret: string): Buffer[] {
-  const keys = secret.split(/[\s,]+/).filter(Boolean)
-  if (keys.length === 0) throw new Error('there is no key to verify webhooks with')
-  return keys.map((key) => Buffer.from(key.replace(/^whsec_/, ''), 'base64'))
+/**
+ * The keys of the secret that signs webhooks, in their order. Libraries differ in what they make of malformed base64, and
+ * anybody can sign with an empty key, so only exact base64 is accepted.
+ * @param secret the keys in base64, with or without the prefix whsec_, separated by spaces
+ * @throws ConfigurationError
+ */
+export function webhookKeys(secret: string): Buffer[] {
+  const texts = secret.split(/[\s,]+/).filter(Boolean)
+  if (texts.length === 0) throw new ConfigurationError('the webhook secret holds no key')
+  return texts.map((text, index) => {
+    const encoded = text.replace(/^whsec_/, '')
+    const key = Buffer.from(encoded, 'base64')
+    if (key.length > 0 && withoutPadding(key.toString('base64')) === withoutPadding(encoded)) return key
+    const which = `key ${index + 1} of ${texts.length}`
+    throw new ConfigurationError(`${which} in the webhook secret is not base64: store it again`)
+  })
+}
+
+function withoutPadding(base64: string): string {
+  return base64.replace(/={1,2}$/, '')
 }
 
 function invalidSignature(): Failure {

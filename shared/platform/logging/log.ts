@@ -1,6 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger'
 import { systemClock } from '../clock.ts'
 import { type ErrorCode, messageId } from '../errors/catalogue.ts'
+import { ConfigurationError } from '../errors/configuration-error.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
 import { errorCount, failureCount, type MetricSource, unfinishedAge, type Work } from './embedded-metric.ts'
@@ -130,10 +131,14 @@ function metricSource(): (() => MetricSource) | undefined {
   return () => ({ namespace: METRICS_NAMESPACE, version: version || undefined, at: systemClock.now() })
 }
 
-/** The kind of a fault and where it arose. Its message is left out: it may quote what a caller sent. */
-export function describeFault(fault: unknown): { name: string; at: string[] } | undefined {
+/** The kind of a fault and where it arose. Other messages than an operator's are left out: they may quote a caller. */
+export function describeFault(fault: unknown): { name: string; message?: string; at: string[] } | undefined {
   if (fault === undefined) return undefined
   if (!(fault instanceof Error)) return { name: typeof fault, at: [] }
   const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
-  return { name: fault.name, at: frames.slice(0, 5).map((line) => line.trim()) }
+  return {
+    name: fault.name,
+    ...(fault instanceof ConfigurationError && { message: fault.message }),
+    at: frames.slice(0, 5).map((line) => line.trim()),
+  }
 }

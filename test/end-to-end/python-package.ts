@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const cache = join(import.meta.dirname, '../../node_modules/.cache')
+
+/**
+ * Installs a package from PyPI once, in a virtual environment of its own.
+ * @returns the folder of the virtual environment
+ */
+export async function pythonPackage(name: string, version: string): Promise<string> {
+  const venv = join(cache, `${name}-${version}`)
+  const marker = join(venv, 'bin', 'installed')
+  if (!existsSync(marker)) {
+    await run('python3', ['-m', 'venv', venv])
+    const options = ['--quiet', '--disable-pip-version-check']
+    await run(join(venv, 'bin/pip'), ['install', ...options, `${name}==${version}`])
+    await writeFile(marker, '')
+  }
+  return venv
+}
