@@ -36,11 +36,10 @@ export function nextWait(
 }
 
 /**
- * Whether an answer is worth another attempt: 429 and 5xx, never another 4xx, even one that calls itself retryable
- * (CONFLICT.idempotency.in_progress). The rule says on what clients retry *only*, so it allows and does not oblige:
- * an envelope that says `retryable: false`, as INTERNAL.unexpected does by the table of families, ends the call, for
- * such an outcome is stored under the key and another attempt would be told it again.
- * @param retryable what the envelope says; undefined where the answer has none, such as a gateway's bare 502
+ * Whether a response is worth another attempt: 429 and 5xx, never another 4xx. A 503 may mean that the first request
+ * with the key is still in progress. An envelope with `retryable: false`, such as that of INTERNAL.unexpected, ends the
+ * call: its outcome is stored under the key, and another attempt would get the same response.
+ * @param retryable as the envelope says; undefined for a response without one, such as a gateway's bare 502
  */
 export function isWorthRetrying(status: number, retryable: boolean | undefined): boolean {
   return (status === 429 || status >= 500) && retryable !== false

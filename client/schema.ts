@@ -308,7 +308,7 @@ export interface paths {
         put?: never;
         /**
          * Log in with a password
-         * @description Gives the tokens of a user. A wrong password and an unknown e-mail are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.
+         * @description Gives the tokens of a user. A wrong password, an unknown e-mail and an account that is disabled, locked or needs a new password are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.
          */
         post: operations["login.sign-in"];
         delete?: never;
@@ -849,7 +849,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1228,7 +1228,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account */
+            /** @description CONFLICT.idempotency.payload_mismatch, POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1867,7 +1867,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.exists */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.exists */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2224,7 +2224,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.exists */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.exists */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2441,7 +2441,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.soft_deleted */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.soft_deleted */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2660,7 +2660,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.not_deleted, CONFLICT.code.exists */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.code.exists */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2875,7 +2875,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.soft_deleted */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.soft_deleted */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3255,7 +3255,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3467,7 +3467,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3655,7 +3655,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress, CONFLICT.code.not_combinable */
+            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.not_combinable */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3807,7 +3807,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3962,7 +3962,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4276,7 +4276,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4473,7 +4473,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4881,7 +4881,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.idempotency.in_progress */
+            /** @description CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];

@@ -21,6 +21,7 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
     ...(usesOneOf('bus.publish') && { EVENT_BUS_NAME: bus.eventBusName }),
     ...(usesOneOf('pool.client') && { USER_POOL_CLIENT_ID: users.client.userPoolClientId }),
     ...(usesOneOf('mail.send') && mailEvents && { MAIL_CONFIGURATION_SET: mailEvents.configurationSetName }),
+    ...(usesOneOf('pool.login') && { USER_POOL_ID: users.pool.userPoolId }),
     ...Object.fromEntries(addresses),
   }
 }

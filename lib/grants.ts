@@ -97,6 +97,10 @@ const rights = {
   'queue.password_resets': receiving('password_resets'),
   // Whoever knows the client may call it: there is nothing to grant.
   'pool.client': { actions: [], on: () => [] },
+  'pool.login': {
+    actions: ['cognito-idp:AdminInitiateAuth'],
+    on: ({ users }) => users.pool.userPoolArn,
+  },
   'queue.imports': receiving('imports'),
   'imports.start': {
     actions: ['states:StartExecution'],

@@ -60,7 +60,8 @@ function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
   const { accessMinutes, refreshDays } = settings['login.tokenLifetimes']
   const { flow } = settings['login.provider']
   return pool.addClient('LoginClient', {
-    authFlows: { userPassword: flow === 'USER_PASSWORD_AUTH' },
+    // No flow with a password that callers could begin themselves: they would bypass the throttle of POST /login.
+    authFlows: { adminUserPassword: flow === 'ADMIN_USER_PASSWORD_AUTH' },
     disableOAuth: true,
     generateSecret: false,
     preventUserExistenceErrors: true,

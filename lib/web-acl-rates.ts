@@ -18,17 +18,18 @@ export const rateRules: readonly RateRule[] = [
 ]
 
 /**
- * Finds rates of the web ACL that are not above the service's own throttle of the same route. The service has to refuse
+ * Finds rates of the web ACL that are not above the service's own throttles of the same route. The service has to refuse
  * first: it knows the caller, and its 429 says when to try again.
  * @returns a sentence for each
  */
 export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
   return rateRules.flatMap(({ path, limit }) =>
     routes.flatMap(({ route }) => {
-      const throttle = route.throttle?.(settings)
-      if (!throttle || !gatewayPathOf(route, settings).startsWith(path)) return []
+      const throttles = route.throttle?.(settings)
+      if (!throttles || !gatewayPathOf(route, settings).startsWith(path)) return []
       const { requests, windowSeconds } = settings['limits.webAcl'][limit]
-      const allowed = (throttle.limit / throttle.windowSeconds) * windowSeconds
+      const rates = throttles.map((throttle) => throttle.limit / throttle.windowSeconds)
+      const allowed = Math.max(...rates) * windowSeconds
       return requests > allowed
         ? []
         : [

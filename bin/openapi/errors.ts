@@ -42,7 +42,6 @@ const ofKeys: ErrorCode[] = [
   'VALIDATION.idempotency_key.length',
   'VALIDATION.idempotency_key.charset',
   'CONFLICT.idempotency.payload_mismatch',
-  'CONFLICT.idempotency.in_progress',
 ]
 const ofLists: ErrorCode[] = [
   'VALIDATION.cursor.invalid',
@@ -67,11 +66,20 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
     ...(takesSession(route, settings) ? ofSessions : []),
     ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
     ...(hasBody(route) ? ofBodies : []),
-    ...(route.idempotency === 'none' ? [] : [settings['idempotency.missingKey'] as ErrorCode, ...ofKeys]),
+    ...(route.idempotency === 'none' ? [] : keyCodes(settings)),
     ...(route.listing ? ofLists : ['VALIDATION.field.unknown' as const]),
     ...route.errors,
   ]
   return [...new Set(codes)]
+}
+
+function keyCodes(settings: Settings): ErrorCode[] {
+  const pending = settings['idempotency.whilePending'].status === 409
+  return [
+    settings['idempotency.missingKey'] as ErrorCode,
+    ...ofKeys,
+    ...(pending ? (['CONFLICT.idempotency.in_progress'] as const) : []),
+  ]
 }
 
 /** Whether the profile has set a day for its end. */

@@ -103,7 +103,7 @@ export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'CONFLICT.idempotency.payload_mismatch':
     'The key was used for another request: make a new key for a new intention.',
   'CONFLICT.idempotency.in_progress':
-    'The first request with this key is under way: send it again after Retry-After.',
+    'The first request with this key is still in progress. Send it again later with the same key.',
   'CONFLICT.etag.mismatch': 'It has changed since you read it: read again, and decide anew.',
   'CODE.invalid': 'The one-time code is wrong, expired, used, or not the latest: ask for a new one.',
   'NOT_FOUND.order': 'There is no such order for this caller.',

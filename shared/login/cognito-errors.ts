@@ -1,5 +1,5 @@
 import { type Failure, fail } from '../platform/errors/failure.ts'
-import { lockedAccount, newPasswordRequired, wrongCredentials } from './sign-in-refusals.ts'
+import { wrongCredentials } from './sign-in-refusals.ts'
 
 interface ServiceError {
   name?: string
@@ -10,24 +10,23 @@ interface ServiceError {
 
 /** What Cognito says of an app client or a flow is a mistake of the deployment, and no refusal of a user. */
 const ofTheDeployment = /\b(client|flow|secret)\b/i
-const ofALockedUser = /attempts exceeded|disabled/i
 
-const refusals: Readonly<Record<string, (message: string) => Failure | undefined>> = {
-  NotAuthorizedException: (message) => {
-    if (ofTheDeployment.test(message)) return undefined
-    return ofALockedUser.test(message) ? lockedAccount() : wrongCredentials()
-  },
-  UserNotFoundException: wrongCredentials,
-  // Said before the password is looked at, so it must not tell a known e-mail from an unknown one.
-  UserNotConfirmedException: wrongCredentials,
-  PasswordResetRequiredException: newPasswordRequired,
-  InvalidParameterException: (message) => (ofTheDeployment.test(message) ? undefined : wrongCredentials()),
-}
+/** Errors that Cognito may return before it has checked the password, the first for disabled and locked users too. */
+const ofUsers = new Set([
+  'NotAuthorizedException',
+  'UserNotFoundException',
+  'UserNotConfirmedException',
+  'PasswordResetRequiredException',
+  'InvalidParameterException',
+])
 
-/** The refusal that an error of Cognito stands for, if it stands for one. */
+/**
+ * The refusal for an error of Cognito; undefined if the error does not refuse the user. All refusals are the same, so
+ * that callers without the password cannot distinguish the accounts.
+ */
 export function refusalOf(thrown: unknown): Failure | undefined {
   const { name = '', message = '' } = thrown as ServiceError
-  return Object.hasOwn(refusals, name) ? refusals[name]?.(message) : undefined
+  return ofUsers.has(name) && !ofTheDeployment.test(message) ? wrongCredentials() : undefined
 }
 
 const withoutMail = new Set([

@@ -1,8 +1,8 @@
 import {
+  AdminInitiateAuthCommand,
+  type AdminInitiateAuthCommandOutput,
   CognitoIdentityProviderClient,
   ForgotPasswordCommand,
-  InitiateAuthCommand,
-  type InitiateAuthCommandOutput,
 } from '@aws-sdk/client-cognito-identity-provider'
 import { fail } from '../platform/errors/failure.ts'
 import type { Budget } from '../platform/limits/budget.ts'
@@ -16,11 +16,18 @@ const attemptMilliseconds = 5000
 
 let client: CognitoIdentityProviderClient | undefined
 
+/** The user pool of a deployment, as the environment of its functions names it. */
+export interface PoolClient {
+  /** Needed to log in. */
+  userPoolId: string
+  clientId: string
+}
+
 /**
- * A Cognito user pool, reached through an app client without a secret: both calls are open to anybody who knows the
- * client's id, so a secret would only have to be kept.
+ * A Cognito user pool. Only the role of the login function may log users in with a password (AdminInitiateAuth), so
+ * nobody can bypass the throttle. The app client has no secret: users refresh their tokens at the pool themselves.
  */
-export function cognitoProvider(clientId: string, settings: Settings): IdentityProvider {
+export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: Settings): IdentityProvider {
   // One attempt: another one would count as another wrong password, or send another mail.
   client ??= new CognitoIdentityProviderClient({
     maxAttempts: 1,
@@ -29,7 +36,8 @@ export function cognitoProvider(clientId: string, settings: Settings): IdentityP
   const cognito = client
   return {
     async signIn({ email, password }, budget) {
-      const command = new InitiateAuthCommand({
+      const command = new AdminInitiateAuthCommand({
+        UserPoolId: userPoolId,
         AuthFlow: settings['login.provider'].flow,
         ClientId: clientId,
         AuthParameters: { USERNAME: email, PASSWORD: password },
@@ -59,7 +67,7 @@ function within(budget: Budget): AbortSignal {
   return AbortSignal.any([budget.signal, AbortSignal.timeout(attemptMilliseconds)])
 }
 
-function outcomeOf(output: InitiateAuthCommandOutput, settings: Settings): SignedIn {
+function outcomeOf(output: AdminInitiateAuthCommandOutput, settings: Settings): SignedIn {
   const { ChallengeName: challenge, AuthenticationResult: result } = output
   if (challenge === 'NEW_PASSWORD_REQUIRED') return { refused: newPasswordRequired() }
   if (challenge !== undefined) return { refused: factorRequired(challenge, settings) }

@@ -3,12 +3,12 @@ import type { Settings } from '../settings/register.ts'
 
 /** Why there are no tokens, in the service's own words: the body tells no more than the code. */
 
-/** The one answer for a wrong password, an e-mail that nobody has, and a user who never confirmed. */
+/** The one answer while the password is not known to be right, whatever the state of the account. */
 export function wrongCredentials(): Failure {
   return fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
 }
 
-/** Too many wrong passwords, or a user who was disabled. */
+/** The password was right, but the user belongs to no tenant. */
 export function lockedAccount(): Failure {
   return fail('POLICY.account.locked')
 }

@@ -13,8 +13,8 @@ import { lockedAccount } from './sign-in-refusals.ts'
 const keptSeconds = 24 * 3600
 
 /**
- * Logs a user in (contract, 'POST /login and POST /password/reset'). A wrong password and an unknown e-mail are one
- * call of the provider, one note and one answer. Every outcome is told in an event; the tokens go to the caller alone.
+ * Logs a user in. Every refusal by the provider takes one call, one record, one response and the same least time,
+ * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
  * @returns the tokens in the shape of the setting login.shape, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required
  * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout
@@ -24,12 +24,17 @@ export async function signIn(
   provider: IdentityProvider,
   context: Context,
 ): Promise<Reply> {
-  const { settings, budget } = context
+  const { settings, budget, now, sleep } = context
+  const startedAt = now()
   const { status, fields } = settings['login.shape']
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
   const told = noteOf(person, context)
   const outcome = await provider.signIn(credentials, budget)
-  if ('refused' in outcome) return refusal(outcome.refused, told('fail', settings['auth.publicTenant']))
+  if ('refused' in outcome) {
+    // The provider refuses some accounts sooner than others.
+    await sleep(Math.max(0, startedAt + settings['login.refusalMilliseconds'] - now()))
+    return refusal(outcome.refused, told('fail', settings['auth.publicTenant']))
+  }
   const { tokens } = outcome
   const tenant = tenantOf(tokens)
   // Whoever belongs to no tenant could do nothing with a token.

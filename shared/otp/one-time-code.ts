@@ -7,7 +7,21 @@ import type { Settings } from '../settings/register.ts'
 /** How long a code may be verified after it was requested (contract, 'Limits'). */
 export const validMilliseconds = 5 * 60_000
 
-/** The latest code of an e-mail address, and what was tried lately: one item, so that a verification is one write. */
+const dayMilliseconds = 24 * 3600_000
+/** The most sources that are remembered for an address, the latest first. */
+const mostKnownSources = 20
+
+/** A source that has verified a code of the address. */
+export interface KnownSource {
+  /** Keyed hash. */
+  source: string
+  /** Its last success, in milliseconds since 1970. */
+  at: number
+  /** Its own wrong codes, as in `CodeItem`. */
+  tries: number[]
+}
+
+/** The latest code of an e-mail address and its recent wrong attempts: one item, so that a verification is one write. */
 export interface CodeItem extends Key {
   /** `none` where something was tried before a code was asked for. */
   state: 'open' | 'used' | 'none'
@@ -15,8 +29,10 @@ export interface CodeItem extends Key {
   code_hash: string
   /** Milliseconds since 1970; the last at which it may be verified. */
   valid_until: number
-  /** When wrong codes were tried against a code that was open, in milliseconds since 1970. */
+  /** When sources that are not known tried a wrong code while one was open, in milliseconds since 1970. */
   tries: number[]
+  /** Absent in items of earlier versions. */
+  known?: KnownSource[]
   version: number
   /** Seconds since 1970. */
   expires_at: number
@@ -50,38 +66,55 @@ export function codeHash(
   return keyedHash(key, email_hash, issued.message_id, issued.code)
 }
 
-/** A new code in the place of the one before. What was tried against that counts on. */
+/** One attempt: by which source, as a keyed hash, when, and under which settings. */
+export interface Attempt {
+  source: string
+  now: number
+  settings: Pick<Settings, 'otp.code' | 'otp.dailyWrongAttempts'>
+}
+
+/**
+ * The seconds until the source may try again; undefined if it may now. Known sources count by themselves and all
+ * others together, so attackers neither use up the attempts of the owner's sources nor refuse them.
+ */
+export function secondsUntilAllowed(before: CodeItem | undefined, attempt: Attempt): number | undefined {
+  const { limit } = attempt.settings['otp.dailyWrongAttempts']
+  const first = triesOf(before, attempt).at(-limit)
+  return first === undefined ? undefined : Math.ceil((first + dayMilliseconds - attempt.now) / 1000)
+}
+
+/** Replaces the code of an address. Wrong attempts against earlier codes still count. */
 export function issued(
   before: CodeItem | undefined,
   { email_hash }: Person,
   code: Pick<CodeItem, 'message_id' | 'code_hash'>,
-  now: number,
+  attempt: Attempt,
 ): CodeItem {
   return {
     ...codeKey(email_hash),
     ...code,
     state: 'open',
-    valid_until: now + validMilliseconds,
-    tries: recentTries(before, now),
-    ...kept(before, now),
+    valid_until: attempt.now + validMilliseconds,
+    ...kept(before, { tries: sharedTries(before, attempt), known: knownSources(before, attempt) }, attempt),
   }
 }
 
 /**
- * Whether a code is the right one, and what is to be stored then: a right one is used up, and a wrong one counts. Once
- * as many wrong ones as allowed were tried within a code's life, however many codes were sent meanwhile, nothing is right.
- * @param hash of the code that was given
+ * Decides whether a code is right, and what is stored: a right code is used up, and a wrong one counts. After the
+ * allowed number of wrong codes within the life of a code, no code is right, however many were sent in between.
+ * @param hash of the submitted code
  */
 export function tried(
   before: CodeItem | undefined,
   { email_hash }: Person,
   hash: string,
-  { maxAttempts }: Settings['otp.code'],
-  now: number,
+  attempt: Attempt,
 ): { success: boolean; after: CodeItem } {
-  const tries = recentTries(before, now)
-  const open = before?.state === 'open' && now <= before.valid_until && tries.length < maxAttempts
-  // Compared in any case, so that it takes as long whether or not there is a code.
+  const { now, settings } = attempt
+  const recent = triesOf(before, attempt).filter((at) => at > now - validMilliseconds)
+  const attemptsLeft = recent.length < settings['otp.code'].maxAttempts
+  const open = before?.state === 'open' && now <= before.valid_until && attemptsLeft
+  // Always compared, so that the duration does not reveal whether there is a code.
   const equal = timingSafeEqual(Buffer.from(hash), Buffer.from(before?.code_hash || '-'.repeat(hash.length)))
   const success = open && equal
   const nothing = { message_id: '', code_hash: '', valid_until: 0, state: 'none' as const }
@@ -90,20 +123,62 @@ export function tried(
     ...before,
     ...codeKey(email_hash),
     ...(success && { state: 'used' as const }),
-    tries: open && !equal ? [...tries, now] : tries,
-    ...kept(before, now),
+    ...kept(before, counted(before, open && !equal, success, attempt), attempt),
   }
   return { success, after }
 }
 
-function recentTries(before: CodeItem | undefined, now: number): number[] {
-  return (before?.tries ?? []).filter((at) => at > now - validMilliseconds)
+type Counted = Required<Pick<CodeItem, 'tries' | 'known'>>
+
+function counted(before: CodeItem | undefined, wrong: boolean, success: boolean, attempt: Attempt): Counted {
+  const { source, now } = attempt
+  const known = knownSources(before, attempt)
+  const own = known.find((one) => one.source === source)
+  const others = known.filter((one) => one !== own)
+  const tries = [...triesOf(before, attempt), ...(wrong ? [now] : [])]
+  if (!own && !success) return { tries, known }
+  const latest = { source, at: success ? now : (own?.at ?? now), tries: own ? tries : [] }
+  return { tries: sharedTries(before, attempt), known: [latest, ...others].slice(0, mostKnownSources) }
 }
 
-/** It is forgotten once neither its code nor what was tried says anything. */
-function kept(before: CodeItem | undefined, now: number): Pick<CodeItem, 'version' | 'expires_at'> {
+/** The wrong attempts of the last 24 hours that count for a source. */
+function triesOf(before: CodeItem | undefined, attempt: Attempt): number[] {
+  const own = knownSources(before, attempt).find(({ source }) => source === attempt.source)
+  return own ? own.tries : sharedTries(before, attempt)
+}
+
+function sharedTries(before: CodeItem | undefined, { now }: Attempt): number[] {
+  return withinADay(before?.tries, now)
+}
+
+function knownSources(before: CodeItem | undefined, { now, settings }: Attempt): KnownSource[] {
+  const lasting = settings['otp.dailyWrongAttempts'].knownSourceDays * dayMilliseconds
+  return (before?.known ?? [])
+    .filter(({ at }) => at > now - lasting)
+    .map((one) => ({ ...one, tries: withinADay(one.tries, now) }))
+}
+
+function withinADay(times: readonly number[] = [], now: number): number[] {
+  return times.filter((at) => at > now - dayMilliseconds)
+}
+
+/** The item expires once its code, its attempts and its known sources no longer matter. */
+function kept(
+  before: CodeItem | undefined,
+  { tries, known }: Counted,
+  { now, settings }: Attempt,
+): Counted & Pick<CodeItem, 'version' | 'expires_at'> {
+  const lasting = settings['otp.dailyWrongAttempts'].knownSourceDays * dayMilliseconds
+  const attempts = [...tries, ...known.flatMap((one) => one.tries)]
+  const until = [
+    now + 2 * validMilliseconds,
+    ...attempts.map((at) => at + dayMilliseconds),
+    ...known.map(({ at }) => at + lasting),
+  ]
   return {
+    tries,
+    known,
     version: (before?.version ?? 0) + 1,
-    expires_at: Math.ceil((now + 2 * validMilliseconds) / 1000),
+    expires_at: Math.ceil(Math.max(...until) / 1000),
   }
 }

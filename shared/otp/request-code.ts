@@ -1,6 +1,7 @@
 import { personOf } from '../identity/person.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import type { Reply } from '../platform/http/reply.ts'
+import { attemptOf, sourceHash } from './attempt.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
 import { findCode, overwrite } from './code-store.ts'
 import { asCode, type CodeItem, codeHash, issued, newDigits } from './one-time-code.ts'
@@ -10,8 +11,8 @@ import { otpRequested } from './otp-events.ts'
 export const codeKeyPurpose = 'one-time codes v1'
 
 /**
- * Decides on a new code for an address (contract, 'POST /otp/request'): it takes the place of the one before, and its
- * mail goes out once both are committed. Whoever asks learns nothing of the address.
+ * Decides on a new code for an address. It replaces the previous one, and its mail is sent once both are committed.
+ * The response reveals nothing about the address.
  * @param email in its one form
  */
 export async function requestCode(email: string, context: Context): Promise<Reply> {
@@ -25,8 +26,11 @@ export async function requestCode(email: string, context: Context): Promise<Repl
   const correlation_id = committer.correlation.id
   const mail = queuedMail({ ...person, message_id, tenant_id, sealed, correlation_id }, now())
 
+  const source = await sourceHash(person, context)
+
   const decide = (before: CodeItem | undefined): Reply => {
-    const after = issued(before, person, { message_id, code_hash }, now())
+    const attempt = attemptOf(before, source, context)
+    const after = issued(before, person, { message_id, code_hash }, attempt)
     return {
       status: 202,
       body: { message_id },

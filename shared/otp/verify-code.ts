@@ -3,16 +3,16 @@ import { sessionKeyPurpose, sessionOf, startSession } from '../platform/auth/ses
 import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import { ok, type Reply, refusal } from '../platform/http/reply.ts'
+import { attemptOf, sourceHash } from './attempt.ts'
 import { findCode, overwrite } from './code-store.ts'
 import { asCode, type CodeItem, codeHash, tried } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
 import { codeKeyPurpose } from './request-code.ts'
 
 /**
- * Decides whether a code is right (contract, 'POST /otp/verify'), and starts a session then. Whatever is wrong, whether
- * or not the address ever asked for a code, gives the same answer after the same read and a write of the same item.
- * Each try is written on the condition that no other was in between: of many at once one can succeed, and none is
- * answered as right that was not counted.
+ * Decides whether a code is right, and starts a session if it is. Every wrong code gets the same response after the
+ * same read and a write of the same item, whether or not the address ever requested one. Each attempt is written on
+ * the condition that no other came between: one of many concurrent attempts can succeed, and all are counted.
  * @param email in its one form
  */
 export async function verifyCode(
@@ -31,9 +31,12 @@ export async function verifyCode(
     until: now() + settings['otp.sessionSeconds'] * 1000,
   })
 
+  const source = await sourceHash(person, context)
+
   const decide = (before: CodeItem | undefined): Reply => {
     const hash = codeHash(key, person, { message_id: before?.message_id ?? '', code })
-    const { success, after } = tried(before, person, hash, settings['otp.code'], now())
+    const attempt = attemptOf(before, source, context)
+    const { success, after } = tried(before, person, hash, attempt)
     const effects = {
       writes: [overwrite(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
       events: otpVerified({ id, tenant_id, ...person }, success),

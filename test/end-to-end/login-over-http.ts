@@ -1,4 +1,8 @@
-import { CognitoIdentityProviderClient, InitiateAuthCommand } from '@aws-sdk/client-cognito-identity-provider'
+import {
+  AdminInitiateAuthCommand,
+  CognitoIdentityProviderClient,
+  InitiateAuthCommand,
+} from '@aws-sdk/client-cognito-identity-provider'
 import { expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import type { Deployment, HttpAnswer } from './deployment.ts'
@@ -69,13 +73,24 @@ export function loginOverHttp(deployment: () => Deployment): void {
     expect(JSON.stringify(records)).not.toMatch(/@|jane/i)
   })
 
-  test('an ID token, and one of another pool, open nothing', async () => {
+  test('a password opens nothing at the pool itself', async () => {
     const { aws_endpoint: endpoint, region, outputs } = deployment()
     const ClientId = outputs.UserPoolClientId
     const cognito = new CognitoIdentityProviderClient({ endpoint, region })
     const AuthParameters = { USERNAME: email, PASSWORD: password }
+    const command = new InitiateAuthCommand({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId, AuthParameters })
+    await expect(cognito.send(command)).rejects.toThrow('not enabled')
+    cognito.destroy()
+  })
+
+  test('an ID token, and one of another pool, open nothing', async () => {
+    const { aws_endpoint: endpoint, region, outputs } = deployment()
+    const { UserPoolId, UserPoolClientId: ClientId } = outputs
+    const cognito = new CognitoIdentityProviderClient({ endpoint, region })
+    const AuthParameters = { USERNAME: email, PASSWORD: password }
+    const AuthFlow = 'ADMIN_USER_PASSWORD_AUTH'
     const { AuthenticationResult: result } = await cognito.send(
-      new InitiateAuthCommand({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId, AuthParameters }),
+      new AdminInitiateAuthCommand({ UserPoolId, AuthFlow, ClientId, AuthParameters }),
     )
     cognito.destroy()
     expect(told(await orders(result?.IdToken ?? ''))).toBe('401 AUTH.invalid_credentials')

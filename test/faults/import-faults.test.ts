@@ -35,7 +35,7 @@ let tenants = 0
 beforeAll(async () => {
   const settings = {
     ...localSettings,
-    'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },
+    'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const },
   }
   service = await startFaultyService({ clock, settings })
 })

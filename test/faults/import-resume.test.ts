@@ -25,7 +25,7 @@ let service: FaultyService
 let tenant: string
 let tenants = 0
 beforeAll(async () => {
-  const waiting = { waitSeconds: 0.3, retryAfterSeconds: 1 }
+  const waiting = { waitSeconds: 0.3, status: 503 } as const
   service = await startFaultyService({
     clock,
     settings: { ...localSettings, 'idempotency.whilePending': waiting },
@@ -141,7 +141,7 @@ describe('two of one import at once', () => {
     const done = answers.filter(({ status }) => status === 207)
     const others = answers.filter(({ status }) => status !== 207)
     for (const { status, json } of others) {
-      expect([status, json.error.code]).toEqual([409, 'CONFLICT.idempotency.in_progress'])
+      expect([status, json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
     }
     expect(new Set(done.map(({ body: text }) => text)).size).toBe(1)
     expect(service.proxy.calls.filter(isRow)).toHaveLength(count)
@@ -153,7 +153,7 @@ describe('two of one import at once', () => {
     const first = importAll()
     await held.struck
     const second = await importAll()
-    expect([second.status, second.json.error.code]).toEqual([409, 'CONFLICT.idempotency.in_progress'])
+    expect([second.status, second.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
     expect([second.json.error.retryable, second.headers['Retry-After']]).toEqual([true, '1'])
     held.release()
     await expectAllOnce(await first)

@@ -50,7 +50,7 @@ beforeAll(async () => {
   provider = inMemoryProvider()
   const settings = {
     ...localSettings,
-    'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },
+    'idempotency.whilePending': { waitSeconds: 0.2, status: 503 as const },
   }
   service = await startFaultyService({ clock, settings, extra: [payEndpoint(provider)] })
 })

@@ -135,10 +135,10 @@ describe('a request that finds its key at work', () => {
     await calledTimes(1)
     const from = clock.now()
     const second = await pay()
-    const { waitSeconds, retryAfterSeconds } = service.settings['idempotency.whilePending']
+    const { waitSeconds } = service.settings['idempotency.whilePending']
     expect(clock.now() - from).toBeGreaterThanOrEqual(waitSeconds * 1000)
     expect(clock.now() - from).toBeLessThan(waitSeconds * 1000 + 500)
-    expect(told(second)).toEqual([409, 'CONFLICT.idempotency.in_progress', undefined, `${retryAfterSeconds}`])
+    expect(told(second)).toEqual([503, 'DEPENDENCY.unavailable', undefined, '1'])
     expect(second.json.error.retryable).toBe(true)
     held.resolve()
     expect((await first).status).toBe(201)
@@ -169,7 +169,7 @@ describe('a request that finds its key at work', () => {
       provider.conducts = [conduct]
       void pay()
       await calledTimes(1)
-      expect((await pay()).json.error.code).toBe('CONFLICT.idempotency.in_progress')
+      expect((await pay()).json.error.code).toBe('DEPENDENCY.unavailable')
       clock.advance(31_000)
       const answers = await Promise.all(Array.from({ length: 10 }, () => pay()))
       expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)

@@ -31,7 +31,7 @@ export const swept = [createRefund as unknown as Endpoint]
 export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes = {}) {
   return profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds },
-    'idempotency.whilePending': { waitSeconds: 0.2, retryAfterSeconds: 1 },
+    'idempotency.whilePending': { waitSeconds: 0.2, status: 503 },
     ...changes,
   })
 }

@@ -235,6 +235,12 @@ describe('rights', () => {
     'queue.mail_events': receiving('MailEvents'),
     'queue.password_resets': receiving('PasswordResets'),
     'pool.client': [],
+    'pool.login': [
+      [
+        'cognito-idp:AdminInitiateAuth',
+        { 'Fn::GetAtt': [resourcesOf(template, 'AWS::Cognito::UserPool')[0]?.[0], 'Arn'] },
+      ],
+    ],
     'queue.imports': receiving('Imports'),
     'imports.start': [['states:StartExecution', { Ref: machineId }]],
     'imports.look': [['states:DescribeExecution', executions]],

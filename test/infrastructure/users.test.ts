@@ -73,8 +73,15 @@ describe('the user pool', () => {
   })
 })
 
+test('only the login function may log users in with a password', () => {
+  const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
+    JSON.stringify(Properties).includes('cognito-idp:'),
+  )
+  expect(policies.map(([id]) => id)).toEqual([expect.stringMatching(/^LoginSignInRole/)])
+})
+
 describe('its app client', () => {
-  test('takes the flow of login.provider alone, and tells nobody which users there are', () => {
+  test('has no flow by which callers could log in past the service, and does not reveal which users exist', () => {
     const { flow } = settings['login.provider']
     expect(client.Properties).toMatchObject({
       ExplicitAuthFlows: [`ALLOW_${flow}`, 'ALLOW_REFRESH_TOKEN_AUTH'],

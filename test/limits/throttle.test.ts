@@ -1,5 +1,5 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb'
-import { beforeAll, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/clock.ts'
@@ -22,12 +22,9 @@ const route = defineRoute({
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
-  throttle: () => ({
-    limit: 5,
-    windowSeconds,
-    by: ['source', 'body.email'],
-    details: { captcha_required: true },
-  }),
+  throttle: () => [
+    { limit: 5, windowSeconds, by: ['source', 'body.email'], details: { captcha_required: true } },
+  ],
   body: () => v.strictObject({ email: v.pipe(v.string(), v.toLowerCase()), text: v.optional(v.string()) }),
   reply: { status: () => 200, schema: () => v.strictObject({}) },
   errors: [],
@@ -125,6 +122,40 @@ test('a key is honoured though its record says nothing of the body that could be
   expect(other.json.error.code).toBe('CONFLICT.idempotency.payload_mismatch')
   const tried = fingerprint([route.operation, 'public', {}, {}, null, null, [], { email, text: '123456' }])
   expect(await everything()).not.toContain(tried)
+})
+
+describe('a request with a key', () => {
+  const keyed = (email: string, text?: string) =>
+    call(email, '192.0.2.4', { 'Idempotency-Key': `of-${email}` }, text)
+
+  test('is replayed after the limit is reached', async () => {
+    const email = newEmail()
+    const first = await keyed(email)
+    for (let n = 0; n < 4; n += 1) await call(email, '192.0.2.4')
+    expect((await call(email, '192.0.2.4')).status).toBe(429)
+    const replay = await keyed(email)
+    expect([replay.status, replay.headers['Idempotency-Status'], replay.body]).toEqual([
+      200,
+      'replayed',
+      first.body,
+    ])
+  })
+
+  test('is counted once, however often it is replayed', async () => {
+    const email = newEmail()
+    for (let n = 0; n < 10; n += 1) await keyed(email)
+    const statuses = []
+    for (let n = 0; n < 5; n += 1) statuses.push((await call(email, '192.0.2.4')).status)
+    expect(statuses).toEqual([200, 200, 200, 200, 429])
+  })
+
+  test('with another payload is counted, so that a key does not confirm guesses', async () => {
+    const email = newEmail()
+    await keyed(email, '000000')
+    const codes = []
+    for (let n = 1; n <= 5; n += 1) codes.push((await keyed(email, `00000${n}`)).json.error.code)
+    expect(codes).toEqual([...Array(4).fill('CONFLICT.idempotency.payload_mismatch'), 'RATE_LIMIT.exceeded'])
+  })
 })
 
 test('neither address nor e-mail stands in the table', async () => {

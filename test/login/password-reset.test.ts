@@ -3,7 +3,7 @@ import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { type Sending, sealing, sendReset } from '#shared/login/password-reset.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
-import { clientId } from '#test/support/identity-provider/cognito-users.ts'
+import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
@@ -31,7 +31,7 @@ const send = async (id: string, now = Date.now()) => {
     table: service.table,
     budget: startBudget(systemClock, 5000),
     settings: service.settings,
-    provider: cognitoProvider(clientId, service.settings),
+    provider: cognitoProvider({ userPoolId, clientId }, service.settings),
     key: await service.runtime.derivedKey(sealing),
     now,
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { systemClock } from '#shared/platform/clock.ts'
 import { startBudget } from '#shared/platform/limits/budget.ts'
-import { clientId, password } from '#test/support/identity-provider/cognito-users.ts'
+import { clientId, password, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   type ProviderFault,
   startIdentityProvider,
@@ -37,7 +37,7 @@ const faults: [what: string, fault: ProviderFault, answer: string][] = [
   ['does not know the client', said(400, 'ResourceNotFoundException'), '500 INTERNAL.unexpected'],
   [
     'does not allow the flow',
-    said(400, 'InvalidParameterException', 'USER_PASSWORD_AUTH flow not enabled for this client'),
+    said(400, 'InvalidParameterException', 'Auth flow not enabled for this client'),
     '500 INTERNAL.unexpected',
   ],
   [
@@ -69,7 +69,10 @@ describe('a login, when the provider', () => {
 
 describe('a mail, when the provider', () => {
   const send = (email: string, milliseconds = 5000) =>
-    cognitoProvider(clientId, localSettings).sendReset(email, startBudget(systemClock, milliseconds))
+    cognitoProvider({ userPoolId, clientId }, localSettings).sendReset(
+      email,
+      startBudget(systemClock, milliseconds),
+    )
 
   test.each(faults.filter(([what]) => !/tokens|flow|secret/.test(what)))(
     '%s, is not taken for sent',

@@ -55,8 +55,13 @@ test('a known and an unknown address, and every code that is not right, cost the
     await verify(open, 'not a code'),
   ]
   const [unknown] = outcomes
-  // The throttle reads and writes, then the code is read and its item written.
-  expect(unknown?.work).toEqual(['GetItem', 'PutItem', 'GetItem', 'TransactWriteItems Put'])
+  // The throttles read and write, then the code is read and its item written.
+  expect(unknown?.work).toEqual([
+    'BatchGetItem',
+    'TransactWriteItems Put,Put,Put',
+    'GetItem',
+    'TransactWriteItems Put',
+  ])
   for (const { answer, work } of outcomes) {
     expect(answer.json.error.code).toBe('CODE.invalid')
     expect({ answer, work }).toEqual(unknown)
@@ -64,7 +69,12 @@ test('a known and an unknown address, and every code that is not right, cost the
 
   const request = (email: string) => workOf(() => requestCode(service, email, how()))
   const [fresh, again] = [await request(newEmail()), await request(open)]
-  expect(fresh.work).toEqual(['GetItem', 'PutItem', 'GetItem', 'TransactWriteItems Put,Put'])
+  expect(fresh.work).toEqual([
+    'BatchGetItem',
+    'TransactWriteItems Put,Put',
+    'GetItem',
+    'TransactWriteItems Put,Put',
+  ])
   expect(again.work).toEqual(fresh.work)
   expect([again.answer.status, again.answer.body?.length]).toEqual([202, fresh.answer.body?.length])
 })

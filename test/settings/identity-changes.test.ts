@@ -65,6 +65,39 @@ describe('one-time codes', () => {
     ])
   })
 
+  test('otp.sourceThrottle', async () => {
+    const outcomes = await both(async ({ settings }) => {
+      const service = await startService({ settings })
+      for (let n = 0; n < 8; n += 1) await verifyCode(service, newEmail(), '123456')
+      return told(await verifyCode(service, newEmail(), '123456'))
+    })
+    // Of eight wrong codes allowed, the ninth is refused; of sixty it is not.
+    expect(outcomes).toEqual(['400 CODE.invalid', '429 RATE_LIMIT.exceeded'])
+  })
+
+  test('otp.dailyWrongAttempts', async () => {
+    const outcomes = await both(async ({ settings }) => {
+      let now = Date.now()
+      const service = await startService({ settings, clock: { ...systemClock, now: () => now } })
+      const email = newEmail()
+      const attempts = ['a', 'b', 'c', 'd'].map((from) => async () => {
+        now += 6 * 60_000
+        const { json } = await requestCode(service, email, { from })
+        if (!json.message_id) return json.error.code
+        const { code } = await mailOf(service, json.message_id)
+        return (await verifyCode(service, email, otherThan(code), { from })).json.error.code
+      })
+      const codes = []
+      for (const attempt of attempts) codes.push(await attempt())
+      return codes
+    })
+    const invalid = 'CODE.invalid'
+    expect(outcomes).toEqual([
+      [invalid, invalid, invalid, invalid],
+      [invalid, invalid, invalid, 'RATE_LIMIT.exceeded'],
+    ])
+  })
+
   test('otp.deliveredOn', async () => {
     const published = await both(async (service) => {
       const { json } = await requestCode(service, newEmail())

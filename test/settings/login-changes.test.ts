@@ -48,10 +48,37 @@ test('passwordReset.shape', async () => {
 test('login.captcha', async () => {
   const details = await both(async (service) => {
     await login(service, 'captcha@acme.example')
-    await fillWindows(service.tableName, Array(50).fill(Date.now()))
+    await fillWindows(service.tableName, Array(100).fill(Date.now()))
     return (await login(service, 'captcha@acme.example')).json.error.details
   })
   expect(details).toEqual([{ captcha_required: true }, { puzzle_required: true }])
+})
+
+test.each([
+  ['login.countBy', '/login', 200],
+  ['passwordReset.countBy', '/password/reset', 202],
+])('%s', async (_, path, passed) => {
+  // The source has made 100 requests for other addresses: twice the limit, and less than five times.
+  const call = (service: Service, email: string) =>
+    post(service, path, path === '/login' ? { email, password } : { email })
+  const statuses = await both(async ({ settings }) => {
+    const service = await startService({ settings })
+    await call(service, 'before@acme.example')
+    await fillWindows(service.tableName, Array(100).fill(Date.now()))
+    return (await call(service, 'after@acme.example')).status
+  })
+  expect(statuses).toEqual([passed, 429])
+})
+
+test('login.refusalMilliseconds', async () => {
+  const durations = await both(async (service) => {
+    const startedAt = performance.now()
+    await post(service, '/login', { email: 'floor@acme.example', password: 'wrong' })
+    return performance.now() - startedAt
+  })
+  const leasts = services.map(({ settings }) => settings['login.refusalMilliseconds'])
+  expect(leasts).toEqual([400, 0])
+  expect(durations[0]).toBeGreaterThanOrEqual(398)
 })
 
 test('login.scopes, under the claims that auth.scopeClaim and auth.roleClaim name', async () => {

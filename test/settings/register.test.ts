@@ -27,6 +27,7 @@ const tests = textOf(
   'test/settings/code-call-changes.test.ts',
   'test/settings/money-changes.test.ts',
   'test/settings/identity-changes.test.ts',
+  'test/settings/idempotency-changes.test.ts',
   'test/settings/login-changes.test.ts',
   'test/settings/import-changes.test.ts',
   'test/settings/versioning-changes.test.ts',

@@ -1,4 +1,5 @@
 import { ResetRequested, ResetView } from '#shared/login/login.ts'
+import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
 
 export const route = defineRoute({
@@ -11,13 +12,13 @@ export const route = defineRoute({
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
-  // More than five a minute over ten minutes, wherever these begin.
-  throttle: () => ({ limit: 50, windowSeconds: 600, by: ['source', 'body.email'] }),
+  // More than five a minute over any ten minutes.
+  throttle: (settings) => throttlesBy(settings['passwordReset.countBy'], { limit: 50, windowSeconds: 600 }),
   body: () => ResetRequested,
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
-  openPoints: ['login.provider', 'passwordReset.shape'],
+  openPoints: ['login.provider', 'passwordReset.shape', 'passwordReset.countBy'],
   uses: ['table.read', 'table.write', 'secret.read'],
   breaks: 'Nobody can ask for a new password.',
 })

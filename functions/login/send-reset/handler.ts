@@ -20,7 +20,7 @@ export const handler = queueConsumer('password_resets', 'RESET_NOT_SENT', async 
     table: dynamodbTable(dynamodbClient(), TABLE_NAME, systemClock, budget),
     budget,
     settings,
-    provider: cognitoProvider(USER_POOL_CLIENT_ID, settings),
+    provider: cognitoProvider({ userPoolId: '', clientId: USER_POOL_CLIENT_ID }, settings),
     key: deriveKey(await deploymentSecret(SECRET_ARN, { settings, clock: systemClock, budget }), sealing),
     now: systemClock.now(),
   })

@@ -6,8 +6,10 @@ import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  perform: ({ body }, context) =>
-    signIn(body, cognitoProvider(process.env.USER_POOL_CLIENT_ID ?? '', context.settings), context),
+  perform: ({ body }, context) => {
+    const { USER_POOL_ID: userPoolId = '', USER_POOL_CLIENT_ID: clientId = '' } = process.env
+    return signIn(body, cognitoProvider({ userPoolId, clientId }, context.settings), context)
+  },
 })
 
 export const handler = lambda(endpoint, { deploymentSecret })

@@ -1,4 +1,5 @@
 import { Credentials, TokensView } from '#shared/login/login.ts'
+import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
 
 /**
@@ -11,17 +12,17 @@ export const route = defineRoute({
   path: '/login',
   summary: 'Log in with a password',
   description:
-    'Gives the tokens of a user. A wrong password and an unknown e-mail are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.',
+    'Gives the tokens of a user. A wrong password, an unknown e-mail and an account that is disabled, locked or needs a new password are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.',
   auth: 'none',
   idempotency: 'none',
   confidential: true,
-  throttle: (settings) => ({
-    // More than ten a minute over five minutes, wherever these begin.
-    limit: 50,
-    windowSeconds: 300,
-    by: ['source', 'body.email'],
-    details: { [settings['login.captcha'].detail]: true },
-  }),
+  throttle: (settings) =>
+    throttlesBy(settings['login.countBy'], {
+      // More than ten a minute over any five minutes.
+      limit: 50,
+      windowSeconds: 300,
+      details: { [settings['login.captcha'].detail]: true },
+    }),
   body: () => Credentials,
   example: () => ({ email: 'jane@example.com', password: 'a long one, with 1 digit and Capitals' }),
   reply: { status: (settings) => settings['login.shape'].status, schema: TokensView },
@@ -32,7 +33,15 @@ export const route = defineRoute({
     'POLICY.mfa.required',
     'POLICY.password.change_required',
   ],
-  openPoints: ['login.provider', 'login.shape', 'login.scopes', 'login.tokenLifetimes', 'login.captcha'],
-  uses: ['table.read', 'table.write', 'secret.read', 'pool.client'],
+  openPoints: [
+    'login.provider',
+    'login.shape',
+    'login.scopes',
+    'login.tokenLifetimes',
+    'login.captcha',
+    'login.countBy',
+    'login.refusalMilliseconds',
+  ],
+  uses: ['table.read', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
   breaks: 'Nobody can log in with a password.',
 })

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { otpThrottle } from '#shared/otp/throttle.ts'
+import { requestThrottles } from '#shared/otp/throttle.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
 import { Email } from '#shared/platform/schemas/email.ts'
 
@@ -13,12 +13,19 @@ export const route = defineRoute({
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
-  throttle: otpThrottle,
+  throttle: requestThrottles,
   body: () => v.strictObject({ email: Email }),
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
   errors: ['VALIDATION.email'],
-  openPoints: ['otp.code', 'otp.mail', 'otp.user', 'auth.publicTenant'],
+  openPoints: [
+    'otp.code',
+    'otp.mail',
+    'otp.user',
+    'otp.sourceThrottle',
+    'otp.dailyWrongAttempts',
+    'auth.publicTenant',
+  ],
   uses: ['table.read', 'table.write', 'secret.read'],
   breaks: 'Nobody can ask for a one-time code, so nobody can log in with one.',
 })

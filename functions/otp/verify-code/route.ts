@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { otpThrottle } from '#shared/otp/throttle.ts'
+import { verifyThrottles } from '#shared/otp/throttle.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
 import { characters } from '#shared/platform/schemas/characters.ts'
 import { Email } from '#shared/platform/schemas/email.ts'
@@ -15,14 +15,21 @@ export const route = defineRoute({
   setsCookies: true,
   idempotency: 'accepted',
   confidential: true,
-  throttle: otpThrottle,
+  throttle: verifyThrottles,
   payloadKilobytes: 16,
   latency: { p95: 300, p99: 800 },
   body: () => v.strictObject({ email: Email, code: v.pipe(v.string(), v.trim(), characters(1, 64)) }),
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => v.strictObject({ session_id: v.string() }) },
   errors: ['VALIDATION.email', 'CODE.invalid'],
-  openPoints: ['otp.code', 'otp.sessionSeconds', 'otp.user', 'auth.publicTenant'],
+  openPoints: [
+    'otp.code',
+    'otp.sessionSeconds',
+    'otp.user',
+    'otp.sourceThrottle',
+    'otp.dailyWrongAttempts',
+    'auth.publicTenant',
+  ],
   uses: ['table.read', 'table.write', 'secret.read'],
   breaks: 'Nobody can log in with a one-time code.',
 })

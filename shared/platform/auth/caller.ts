@@ -22,3 +22,8 @@ export function highestRole(claim: unknown): Role | undefined {
   const named = Array.isArray(claim) ? claim : [claim]
   return (['Admin', 'Editor', 'Viewer', 'Service'] as const).find((role) => named.includes(role))
 }
+
+/** The name of a principal in keys of the table; a subject is unique to its issuer only. Empty for anonymous callers. */
+export function principalOf(caller: Caller | undefined): string {
+  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
+}

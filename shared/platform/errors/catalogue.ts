@@ -84,7 +84,7 @@ export const catalogue = {
   'CONFLICT.code.exists': conflict,
   'CONFLICT.code.not_combinable': conflict,
   'CONFLICT.idempotency.payload_mismatch': conflict,
-  'CONFLICT.idempotency.in_progress': { http: 409, retryable: true },
+  'CONFLICT.idempotency.in_progress': conflict,
   'CONFLICT.etag.mismatch': { http: 412, retryable: false },
   'CODE.invalid': invalid,
   'NOT_FOUND.order': missing,

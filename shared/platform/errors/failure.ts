@@ -20,7 +20,7 @@ export interface FailureOptions {
   http?: number
   details?: Details
   headers?: Record<string, string>
-  /** Sent as Retry-After, in whole seconds. */
+  /** Sent as Retry-After, in whole seconds. A 503 without it gets the setting errors.retryAfterSeconds. */
   retryAfterSeconds?: number
   cause?: unknown
 }
@@ -41,8 +41,8 @@ export class Failure extends Error {
     this.retryable = catalogue[code].retryable
     this.details = options.details
     this.headers = { ...options.headers }
-    const retryAfter = options.retryAfterSeconds ?? (this.http === 503 ? 1 : undefined)
-    if (retryAfter !== undefined) this.headers['Retry-After'] = String(retryAfter)
+    const { retryAfterSeconds } = options
+    if (retryAfterSeconds !== undefined) this.headers['Retry-After'] = String(retryAfterSeconds)
   }
 }
 

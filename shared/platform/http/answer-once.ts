@@ -1,11 +1,13 @@
 import type { Settings } from '../../settings/register.ts'
-import type { Caller } from '../auth/caller.ts'
+import { principalOf } from '../auth/caller.ts'
 import { fingerprint } from '../idempotency/fingerprint.ts'
 import { type Answer, type KeyedRequest, recordKey } from '../idempotency/record.ts'
-import { type Once, runOnce } from '../idempotency/run-once.ts'
+import { type Once, type OnceAnswer, replayEarlier, runOnce } from '../idempotency/run-once.ts'
 import { startBudget } from '../limits/budget.ts'
+import { sourceOf } from '../limits/source.ts'
 import { keyedHash } from '../secrets/derived-key.ts'
 import { errorAnswer, render, toFailure } from './answer.ts'
+import { checkRate, isThrottled } from './check-rate.ts'
 import type { Checked, Context, Endpoint } from './endpoint.ts'
 import { contextOf, type Passage } from './passage.ts'
 import type { Reply } from './reply.ts'
@@ -14,7 +16,10 @@ import { pathOf, type Route } from './route.ts'
 /** What writing down an effect may take after the request's own time; below what the function has left then. */
 const graceMilliseconds = 700
 
-/** Answers a request with a key: once, however often it is sent. */
+/**
+ * Answers a request with a key: once, however often it is sent. On throttled routes the record is read first, so a
+ * replay is neither refused nor counted. A key with another payload is counted: the answer would confirm a guess.
+ */
 export async function answerOnce(
   passage: Passage,
   checked: Checked<unknown>,
@@ -24,17 +29,26 @@ export async function answerOnce(
   const { route } = endpoint
   const { tenant } = checked.scope
   const place = placeOf(route, settings)
-  const { answer, status } = await runOnce(
-    onceOf(passage, checked, {
-      key: recordKey(caller?.tenant ?? tenant, principalOf(caller), place, idempotencyKey),
-      payloadHash: await payloadHashOf(passage, checked),
-      expiresAt: expiryOf(passage),
-    }),
-  )
+  const once = onceOf(passage, checked, {
+    key: recordKey(caller?.tenant ?? tenant, await keyOwner(passage, checked), place, idempotencyKey),
+    payloadHash: await payloadHashOf(passage, checked),
+    expiresAt: expiryOf(passage),
+  })
+  const earlier = isThrottled(passage) ? await replayEarlier(once) : undefined
+  const { answer, status } = earlier ?? (await runCounted(once, passage, checked))
   // An endpoint may know that what it answers is not new, whatever the key.
   const headers = { 'Idempotency-Status': status, ...answer.headers }
   const replayStatus = answer.status < 300 ? route.reply.replayStatus?.(settings) : undefined
   return { ...answer, headers, status: (status === 'replayed' && replayStatus) || answer.status }
+}
+
+/** A request that turns out to be the twin of another one is not counted either. */
+async function runCounted(once: Once, passage: Passage, checked: Checked<unknown>): Promise<OnceAnswer> {
+  const counted = await checkRate(passage, checked)
+  const outcome = await runOnce(once)
+  if (outcome.status === 'replayed') await counted.undo()
+  else if (outcome.answer.status < 400) await counted.succeed()
+  return outcome
 }
 
 /** Renders a decision; what it refuses is in the log, too. */
@@ -62,7 +76,7 @@ export function onceOf(passage: Passage, checked: Checked<unknown>, keyed: Keyed
     render: (reply) => renderReply(passage, reply),
     renderFault: (fault) => {
       passage.fault = toFailure(fault)
-      return errorAnswer(passage.fault, correlation)
+      return errorAnswer(passage.fault, correlation, passage.settings)
     },
     afterwards: () => runtime.openTable(startBudget(clock, Math.max(budget.remaining(), graceMilliseconds))),
   }
@@ -98,7 +112,11 @@ async function payloadHashOf(passage: Passage, checked: Checked<unknown>): Promi
   return route.confidential ? keyedHash(await runtime.derivedKey('payloads v1', budget), hash) : hash
 }
 
-/** A subject is unique to its issuer only. */
-export function principalOf(caller: Caller | undefined): string {
-  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
+/** Who a key belongs to: the caller, or what identifies an anonymous request (setting idempotency.anonymousScope). */
+async function keyOwner(passage: Passage, { body }: Checked<unknown>): Promise<string> {
+  const { caller, request, runtime, settings, budget } = passage
+  if (caller) return principalOf(caller)
+  const values = { source: sourceOf(request), email: (body as { email?: unknown })?.email }
+  const parts = settings['idempotency.anonymousScope'].map((part) => String(values[part] ?? ''))
+  return keyedHash(await runtime.derivedKey('anonymous keys v1', budget), ...parts)
 }

@@ -8,7 +8,7 @@ import { hasBody, type Route } from './route.ts'
 
 /** A reply that breaks its own schema is a fault, found before anything of it is committed. */
 export function render(reply: Reply, route: Route, settings: Settings, correlation: Correlation): Answer {
-  if (reply.failure) return errorAnswer(reply.failure, correlation)
+  if (reply.failure) return errorAnswer(reply.failure, correlation, settings)
   const { status, body, etag, location } = reply
   const type = route.reply.mediaType?.(settings) ?? 'application/json'
   const cacheable = etag !== undefined && !hasBody(route)
@@ -30,10 +30,11 @@ function textOf(body: unknown, mediaType: string): string {
   return typeof body === 'string' && !/[/+]json\b/.test(mediaType) ? body : JSON.stringify(body)
 }
 
-export function errorAnswer(failure: Failure, correlation: Correlation): Answer {
+export function errorAnswer(failure: Failure, correlation: Correlation, settings: Settings): Answer {
+  const retryAfter = failure.http === 503 && { 'Retry-After': String(settings['errors.retryAfterSeconds']) }
   return {
     status: failure.http,
-    headers: { 'Content-Type': 'application/json', ...failure.headers },
+    headers: { 'Content-Type': 'application/json', ...retryAfter, ...failure.headers },
     body: JSON.stringify(envelope(failure, correlation.id)),
   }
 }

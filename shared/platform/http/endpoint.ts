@@ -53,6 +53,8 @@ export interface Context {
   /** Logs what the answer does not show: an error that was none to the caller, or the fault behind one of many results. */
   notice(code: LogCode, error: ErrorCode, fault?: unknown): void
   clock: Clock
+  /** The network that the request came from (see `sourceOf`); for hashing, never stored or logged. */
+  source: string
   /** What the request may still take, for calls of other services. */
   budget: Budget
   /** For effects that are many commits: each row of a batch is one of its own. */

@@ -7,7 +7,7 @@ import type { Answer } from '../idempotency/record.ts'
 import { startBudget } from '../limits/budget.ts'
 import { errorAnswer, toFailure } from './answer.ts'
 import { answerOnce, proceed, renderReply } from './answer-once.ts'
-import { checkRate, checkThrottle } from './check-rate.ts'
+import { checkRate } from './check-rate.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
 import { type Correlation, correlationHeaders, correlationOf } from './correlation.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
@@ -48,7 +48,7 @@ export async function handleRequest(
     else cookies = await cookiesOf(passage, answer)
   } catch (thrown) {
     failure = toFailure(thrown)
-    answer = errorAnswer(failure, correlation)
+    answer = errorAnswer(failure, correlation, settings)
   }
   if (!cutShort?.aborted) logAnswer(arrival, answer, failure, runtime)
   return responseOf(arrival, answer, runtime, cookies)
@@ -63,7 +63,7 @@ export function answerCutShort(
 ): HttpResponse {
   const arrival = { ...arrivalOf(endpoints, request, runtime), startedAt }
   const failure = fail('DEPENDENCY.timeout')
-  const answer = errorAnswer(failure, arrival.correlation)
+  const answer = errorAnswer(failure, arrival.correlation, runtime.settings)
   logAnswer(arrival, answer, failure, runtime)
   return responseOf(arrival, answer, runtime)
 }
@@ -148,12 +148,14 @@ async function decide(passage: Passage): Promise<Answer> {
   passage.caller = await authenticate(request, route, runtime, passage.table, passage.budget)
   checkCsrf(request, passage.caller, settings)
   const scope = scopeOf(request, route, passage.caller, settings)
-  await checkRate(passage, scope.tenant)
   checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   const checked = parseRequest(request, route, passage.caller, scope, settings)
   const key = idempotencyKey(request, route, settings)
-  await checkThrottle(passage, checked.body)
-  return key === undefined ? answerDirectly(passage, checked) : answerOnce(passage, checked, key)
+  if (key !== undefined) return answerOnce(passage, checked, key)
+  const counted = await checkRate(passage, checked)
+  const answer = await answerDirectly(passage, checked)
+  if (answer.status < 400) await counted.succeed()
+  return answer
 }
 
 /** Answers a request without a key: what it writes is still one transaction. */

@@ -5,6 +5,7 @@ import { type Clock, newId } from '../clock.ts'
 import type { Failure } from '../errors/failure.ts'
 import type { FileStore } from '../files/file-store.ts'
 import type { Budget } from '../limits/budget.ts'
+import { sourceOf } from '../limits/source.ts'
 import type { CursorSeal } from '../listing/cursor.ts'
 import type { Log } from '../logging/log.ts'
 import type { SecretName } from '../secrets/secret.ts'
@@ -45,7 +46,7 @@ export interface Passage {
 
 /** What the endpoint of a passage may use. */
 export function contextOf(passage: Passage): Context {
-  const { endpoint, runtime, table, settings, clock, correlation, budget } = passage
+  const { endpoint, request, runtime, table, settings, clock, correlation, budget } = passage
   const { operation } = endpoint.route
   return {
     committer: passage,
@@ -60,6 +61,7 @@ export function contextOf(passage: Passage): Context {
     secret: (name) => runtime.secret(name, budget),
     notice: (code, error, fault) => runtime.log.noticed({ code, error, fault, operation, correlation }),
     clock,
+    source: sourceOf(request),
     budget,
   }
 }

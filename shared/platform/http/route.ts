@@ -19,6 +19,7 @@ export type Use =
   | 'files.write'
   | 'files.link'
   | 'pool.client'
+  | 'pool.login'
   | 'imports.write'
   | 'imports.read'
   | 'rejects.write'
@@ -26,8 +27,12 @@ export type Use =
 
 /** How often an operation may be called, and who counts as the same caller. */
 export interface Throttle extends RateLimit {
-  /** `source` is the address that the gateway was called from, `body.email` a field of the parsed body. */
+  /** `source` is the network that the request came from, `body.email` a field of the parsed body. */
   by: readonly ('source' | `body.${string}`)[]
+  /** Routes with the same name share one counter; without it each operation has its own. */
+  shared?: string
+  /** Counts failed requests only. */
+  failuresOnly?: true
 }
 
 /** What a body may be sent as. A text body comes as a string. */
@@ -59,7 +64,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   /** Sets cookies, so that browsers may call it with credentials. */
   setsCookies?: true
   /** Where the contract names a limit for it; others come from the setting limits.other. */
-  throttle?: (settings: Settings) => Throttle
+  throttle?: (settings: Settings) => readonly Throttle[]
   /** Whether it needs If-Match, or honors one that is sent. */
   ifMatch?: 'required' | 'accepted'
   /** The header that carries the reason for the audit, and its longest value in characters. */

@@ -161,7 +161,7 @@ async function storeFault(
 
 /** Answers from the record of an earlier request, waiting for it or taking it over as the case may be. */
 async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnswer> {
-  const { waitSeconds, retryAfterSeconds } = once.settings['idempotency.whilePending']
+  const { waitSeconds, status } = once.settings['idempotency.whilePending']
   const patience = once.clock.now() + waitSeconds * 1000
   for (let record: IdempotencyRecord | undefined = existing; record; record = await recall(once)) {
     checkPayload(record, once.keyed)
@@ -172,7 +172,7 @@ async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnsw
     if (once.clock.now() >= patience) break
     await once.clock.sleep(pollMilliseconds)
   }
-  throw fail('CONFLICT.idempotency.in_progress', { retryAfterSeconds })
+  throw fail(status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable')
 }
 
 /** The request before left its intent unfinished: this one goes on with it and never starts anew. */
@@ -189,6 +189,12 @@ export async function takeOver(
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const mine = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
   return mine ? finish(once, record, lease) : replay(once, holder)
+}
+
+/** Replays an earlier request with the same key and payload; undefined if there was none. */
+export async function replayEarlier(once: Once): Promise<OnceAnswer | undefined> {
+  const record = await recall(once)
+  return record?.payload_hash === once.keyed.payloadHash ? replay(once, record) : undefined
 }
 
 export async function recall(once: Once): Promise<IdempotencyRecord | undefined> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { type Details, fail } from '../errors/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
-import type { Condition, Table } from '../table/table.ts'
+import type { Condition, Put, Table } from '../table/table.ts'
 
 /** At most so many requests in any window of this length, wherever it begins. */
 export interface RateLimit {
@@ -12,46 +12,105 @@ export interface RateLimit {
   details?: Details
 }
 
-/** Each round somebody was let in, so that a burst settles after as many rounds as the limit allows. */
+/** A limit and who or what it limits. */
+export interface Counter extends RateLimit {
+  /** Only its hash is stored. */
+  subject: readonly string[]
+  /** Counts failed requests only: a request that succeeds is removed again. */
+  failuresOnly?: true
+}
+
+/** At least one request is admitted per round, so a burst settles after as many rounds as the limit allows. */
 const mostRounds = 60
 
 /**
- * Counts a request, or refuses it: a true sliding window, kept as the times of those that were let in. Of a burst no
- * more are let in than the limit, as each is counted under the condition that nobody else was in between.
- * @param subject who is limited in what; only its hash is stored
- * @throws RATE_LIMIT.exceeded with the seconds after which one would be let in
+ * Counts a request by all counters, or refuses it: true sliding windows, kept as the times of admitted requests. A
+ * burst admits no more than the limit, since each window is written on the condition that nobody else wrote it. One
+ * counter is a read and a write; several are one batch read and one transaction.
+ * @returns when it was counted, in milliseconds since 1970
+ * @throws RATE_LIMIT.exceeded with the seconds after which a request would be admitted
  */
 export async function countRequest(
-  subject: readonly string[],
-  { limit, windowSeconds, details = {} }: RateLimit,
+  counters: readonly Counter[],
   table: Table,
   clock: Clock,
-): Promise<void> {
-  const key = keyOf(subject)
-  let known = await table.get(key)
+): Promise<number> {
+  const windows = await readWindows(counters, table)
   for (let round = 0; round < mostRounds; round += 1) {
     const now = clock.now()
-    const recent = timesOf(known).filter((at) => at > now - windowSeconds * 1000)
-    const first = recent.at(-limit)
-    if (first !== undefined) {
-      throw fail('RATE_LIMIT.exceeded', {
-        retryAfterSeconds: Math.ceil((first + windowSeconds * 1000 - now) / 1000),
-        details,
-      })
-    }
-    const version = Number(known?.version ?? 0)
-    const item = {
-      ...key,
-      times: [...recent, now],
-      version: version + 1,
-      expires_at: Math.ceil(now / 1000) + windowSeconds,
-    }
-    const condition: Condition = known ? { matches: { version } } : { absent: true }
-    const refusal = await table.put({ item, condition })
-    if (!refusal) return
-    known = refusal.existing
+    refuseIfFull(counters, windows, now)
+    const puts = counters.map((counter, index) => withRequest(counter, windows[index], now))
+    const refusal = await write(puts, table)
+    if (!refusal) return now
+    windows[refusal.index] = refusal.existing
   }
-  throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1, details })
+  throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1, details: detailsOf(counters) })
+}
+
+/** Removes a request from a window. @param countedAt as `countRequest` returned it */
+export async function uncountRequest(
+  subject: readonly string[],
+  countedAt: number,
+  table: Table,
+): Promise<void> {
+  let window = await table.get(keyOf(subject))
+  for (let round = 0; round < mostRounds; round += 1) {
+    const times = timesOf(window)
+    const index = times.indexOf(countedAt)
+    if (!window || index < 0) return
+    const version = Number(window.version)
+    const item = { ...window, times: times.toSpliced(index, 1), version: version + 1 }
+    const refusal = await table.put({ item, condition: { matches: { version } } })
+    if (!refusal) return
+    window = refusal.existing
+  }
+}
+
+async function readWindows(counters: readonly Counter[], table: Table): Promise<(Item | undefined)[]> {
+  const keys = counters.map(({ subject }) => keyOf(subject))
+  const [first, ...others] = keys
+  if (first && others.length === 0) return [await table.get(first)]
+  const found = keys.length > 0 ? await table.getMany(keys) : []
+  return keys.map(({ pk }) => found.find((item) => item.pk === pk))
+}
+
+async function write(puts: readonly Put[], table: Table) {
+  const [first, ...others] = puts
+  if (!first) return undefined
+  return others.length === 0 ? table.put(first) : table.transact(puts)
+}
+
+/** @throws RATE_LIMIT.exceeded, with the longest wait of the windows that are full */
+function refuseIfFull(counters: readonly Counter[], windows: readonly (Item | undefined)[], now: number) {
+  const waits = counters.map((counter, index) => {
+    const first = recent(counter, windows[index], now).at(-counter.limit)
+    return first === undefined ? 0 : first + counter.windowSeconds * 1000 - now
+  })
+  if (waits.every((wait) => wait === 0)) return
+  throw fail('RATE_LIMIT.exceeded', {
+    retryAfterSeconds: Math.ceil(Math.max(...waits) / 1000),
+    details: detailsOf(counters.filter((_, index) => waits[index])),
+  })
+}
+
+function detailsOf(counters: readonly Counter[]): Details {
+  return Object.assign({}, ...counters.map(({ details }) => details))
+}
+
+function withRequest(counter: Counter, window: Item | undefined, now: number): Put {
+  const version = Number(window?.version ?? 0)
+  const item = {
+    ...keyOf(counter.subject),
+    times: [...recent(counter, window, now), now],
+    version: version + 1,
+    expires_at: Math.ceil(now / 1000) + counter.windowSeconds,
+  }
+  const condition: Condition = window ? { matches: { version } } : { absent: true }
+  return { item, condition }
+}
+
+function recent({ windowSeconds }: Counter, window: Item | undefined, now: number): number[] {
+  return timesOf(window).filter((at) => at > now - windowSeconds * 1000)
 }
 
 function timesOf(item: Item | undefined): number[] {

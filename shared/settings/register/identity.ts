@@ -5,6 +5,12 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1))
 
 const scopes = v.array(v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')))
 
+/** An e-mail address alone is not offered: anybody could then lock its owner out. */
+const countBy = v.pipe(
+  v.array(v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: count })),
+  v.minLength(1),
+)
+
 export const identity = {
   'otp.code': setting({
     open: 'digits of a one-time code, and the wrong tries that end it',
@@ -22,6 +28,20 @@ export const identity = {
       subject: v.string(),
       text: v.pipe(v.string(), v.includes('{code}')),
     }),
+  }),
+  'otp.sourceThrottle': setting({
+    open: 'requests and wrong codes of one source address at /otp/* within a window of so many seconds',
+    contract: 'Limits',
+    feature: 'otp',
+    precedent: 'OWASP',
+    schema: v.strictObject({ requests: count, wrongAttempts: count, windowSeconds: count }),
+  }),
+  'otp.dailyWrongAttempts': setting({
+    open: 'wrong codes of one e-mail address in 24 hours, beyond which only known sources may continue, and for how many days a source is known after its last success',
+    contract: 'Limits',
+    feature: 'otp',
+    precedent: 'NIST SP 800-63B',
+    schema: v.strictObject({ limit: count, knownSourceDays: v.pipe(count, v.maxValue(365)) }),
   }),
   'otp.deliveredOn': setting({
     open: 'when otp.delivered is published: once the mail service has accepted the mail, or on its delivery event',
@@ -47,7 +67,21 @@ export const identity = {
     open: 'the identity provider and its flow',
     contract: 'POST /login and POST /password/reset',
     feature: 'login',
-    schema: v.strictObject({ name: v.picklist(['cognito']), flow: v.picklist(['USER_PASSWORD_AUTH']) }),
+    schema: v.strictObject({ name: v.picklist(['cognito']), flow: v.picklist(['ADMIN_USER_PASSWORD_AUTH']) }),
+  }),
+  'login.refusalMilliseconds': setting({
+    open: 'the least time of a refused login, so that its duration does not reveal the state of an account',
+    contract: 'POST /login and POST /password/reset',
+    feature: 'login',
+    precedent: 'OWASP',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5000)),
+  }),
+  'login.countBy': setting({
+    open: 'what the login throttle counts by, each at so many times the limit',
+    contract: 'Limits',
+    feature: 'login',
+    precedent: 'OWASP',
+    schema: countBy,
   }),
   'login.shape': setting({
     open: 'request and response of a login',
@@ -77,6 +111,13 @@ export const identity = {
       accessMinutes: v.pipe(count, v.minValue(5), v.maxValue(24 * 60)),
       refreshDays: v.pipe(count, v.maxValue(3650)),
     }),
+  }),
+  'passwordReset.countBy': setting({
+    open: 'what the throttle of password resets counts by, each at so many times the limit',
+    contract: 'Limits',
+    feature: 'login',
+    precedent: 'OWASP',
+    schema: countBy,
   }),
   'passwordReset.shape': setting({
     open: 'request and response of a password reset',

@@ -38,14 +38,20 @@ export const requests = {
     schema: v.pipe(count, v.maxValue(1024)),
   }),
   'idempotency.whilePending': setting({
-    open: 'how long a request waits for a pending outcome before 409, and the Retry-After of that answer',
+    open: 'how long a request waits for a pending outcome, and the status after that: 503, which clients retry with the same key, or 409',
     contract: 'Idempotency record',
     feature: 'platform',
     precedent: 'IETF Idempotency-Key draft (409); Svix and Medusa wait',
     schema: v.strictObject({
       waitSeconds: v.pipe(v.number(), v.minValue(0), v.maxValue(20)),
-      retryAfterSeconds: count,
+      status: v.picklist([503, 409]),
     }),
+  }),
+  'idempotency.anonymousScope': setting({
+    open: 'what scopes a key without a principal: a keyed hash of the e-mail address, the source address, or both',
+    contract: 'Limits',
+    feature: 'platform',
+    schema: v.pipe(v.array(v.picklist(['email', 'source'])), v.minLength(1)),
   }),
   'idempotency.requiredOn': setting({
     open: 'the operations that need a key beyond those whose section names one',
@@ -121,6 +127,13 @@ export const requests = {
       v.string(),
       v.strictObject({ limit: count, windowSeconds: count, per: v.picklist(['principal']) }),
     ),
+  }),
+  'errors.retryAfterSeconds': setting({
+    open: 'the Retry-After of a 503 in seconds',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    precedent: 'RFC 9110 10.2.3',
+    schema: count,
   }),
   'errors.multiField': setting({
     open: 'several invalid fields: one error with details.fields, or with details.errors as a list too',

@@ -1,5 +1,6 @@
 /** The password of every user of the double. */
 export const password = 'Correct-horse-1'
+export const userPoolId = 'us-east-1_test'
 export const clientId = 'test-client'
 
 export interface CognitoAnswer {
@@ -19,10 +20,15 @@ const challenge = (name: string): CognitoAnswer => ({
   body: { ChallengeName: name, Session: 'session', ChallengeParameters: {} },
 })
 
-/** What a name before the first hyphen of an e-mail does, once the password is right. */
-const special: Record<string, () => CognitoAnswer> = {
+/** Users that are refused before the password is checked, by the name before the first hyphen of their e-mail. */
+const refusedAtOnce: Record<string, () => CognitoAnswer> = {
   disabled: () => refused('NotAuthorizedException', 'User is disabled.'),
   locked: () => refused('NotAuthorizedException', 'Password attempts exceeded'),
+  unconfirmed: () => refused('UserNotConfirmedException', 'User is not confirmed.'),
+}
+
+/** Users for whom the right password is not enough. */
+const special: Record<string, () => CognitoAnswer> = {
   reset: () => refused('PasswordResetRequiredException', 'Password reset required for the user'),
   temporary: () => challenge('NEW_PASSWORD_REQUIRED'),
   totp: () => challenge('SOFTWARE_TOKEN_MFA'),
@@ -37,12 +43,14 @@ const special: Record<string, () => CognitoAnswer> = {
 export function cognitoUsers() {
   const mailed: string[] = []
 
-  function initiateAuth({ AuthFlow, AuthParameters = {} }: Input): CognitoAnswer {
+  function adminInitiateAuth({ AuthFlow, AuthParameters = {} }: Input): CognitoAnswer {
     const { USERNAME: email = '', PASSWORD: given } = AuthParameters
-    if (AuthFlow !== 'USER_PASSWORD_AUTH') return refused('InvalidParameterException', 'Flow not enabled')
+    if (AuthFlow !== 'ADMIN_USER_PASSWORD_AUTH')
+      return refused('InvalidParameterException', 'Flow not enabled')
     const kind = email.split('-')[0] ?? ''
     if (kind === 'unknown') return wrong()
-    if (kind === 'unconfirmed') return refused('UserNotConfirmedException', 'User is not confirmed.')
+    const atOnce = refusedAtOnce[kind]
+    if (atOnce) return atOnce()
     if (given !== password) return wrong()
     return special[kind]?.() ?? { status: 200, body: { AuthenticationResult: tokensOf(email, kind) } }
   }
@@ -62,7 +70,7 @@ export function cognitoUsers() {
     mailed,
     answerTo(operation: string, input: Input): CognitoAnswer {
       if (input.ClientId !== clientId) return refused('ResourceNotFoundException', 'No such client.')
-      if (operation === 'InitiateAuth') return initiateAuth(input)
+      if (operation === 'AdminInitiateAuth') return adminInitiateAuth(input)
       if (operation === 'ForgotPassword') return forgotPassword(input)
       return refused('UnknownOperationException', operation)
     },

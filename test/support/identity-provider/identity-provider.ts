@@ -67,4 +67,7 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
 /** The service of this process calls this double from now on; its client is made at its first call. */
 export function useIdentityProvider({ endpoint }: IdentityProviderDouble): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
+  // Requests to log users in are signed.
+  process.env.AWS_ACCESS_KEY_ID ??= 'local'
+  process.env.AWS_SECRET_ACCESS_KEY ??= 'local'
 }

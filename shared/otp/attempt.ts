@@ -1,0 +1,18 @@
+import type { Person } from '../identity/person.ts'
+import { fail } from '../platform/errors/failure.ts'
+import type { Context } from '../platform/http/endpoint.ts'
+import { keyedHash } from '../platform/secrets/derived-key.ts'
+import { type Attempt, type CodeItem, secondsUntilAllowed } from './one-time-code.ts'
+
+/** The source of a request as it is stored: bound to the address, so it matches nothing stored for another. */
+export async function sourceHash({ email_hash }: Person, { source, derivedKey }: Context): Promise<string> {
+  return keyedHash(await derivedKey('one-time code sources v1'), email_hash, source)
+}
+
+/** @throws RATE_LIMIT.exceeded after too many wrong codes for the address (setting otp.dailyWrongAttempts) */
+export function attemptOf(before: CodeItem | undefined, source: string, { now, settings }: Context): Attempt {
+  const attempt = { source, now: now(), settings }
+  const retryAfterSeconds = secondsUntilAllowed(before, attempt)
+  if (retryAfterSeconds !== undefined) throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds })
+  return attempt
+}

@@ -1,0 +1,180 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/clock.ts'
+import { newEmail, otherThan, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+const minute = 60_000
+const settings = {
+  ...localSettings,
+  'otp.code': { digits: 6, maxAttempts: 5 },
+  'otp.sourceThrottle': { requests: 12, wrongAttempts: 3, windowSeconds: 300 },
+  'otp.dailyWrongAttempts': { limit: 7, knownSourceDays: 90 },
+}
+
+let now = Date.parse('2026-03-01T12:00:00Z')
+let service: Service
+let source: string
+beforeEach(async () => {
+  service ??= await startService({ settings, clock: { ...systemClock, now: () => now } })
+  source = `source-${crypto.randomUUID()}`
+})
+
+const newSource = () => `source-${crypto.randomUUID()}`
+const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
+const invalid = '400 CODE.invalid'
+const limited = '429 RATE_LIMIT.exceeded'
+const codeFor = (email: string, from = newSource()) => requestedCode(service, email, { from })
+const verify = async (email: string, code: string, from: string) =>
+  told(await verifyCode(service, email, code, { from }))
+
+/** Tries wrong codes from new sources until nothing more counts. @returns the last right code */
+async function attack(email: string, attempts: number): Promise<string> {
+  let code = ''
+  for (let n = 0; n < attempts; n += 1) {
+    // Five wrong codes end a code; the next ones count after its five minutes.
+    if (n % 5 === 0) {
+      if (n > 0) now += 6 * minute
+      code = await codeFor(email)
+    }
+    await verify(email, otherThan(code), newSource())
+  }
+  return code
+}
+
+describe('one source with many addresses', () => {
+  test('is refused after its limit of requests', async () => {
+    for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
+    const refused = await requestCode(service, newEmail(), { from: source })
+    expect([told(refused), refused.headers['Retry-After']]).toEqual([limited, '300'])
+  })
+
+  test('gets no mail sent once it is refused', async () => {
+    for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
+    expect((await requestCode(service, newEmail(), { from: source })).json).not.toHaveProperty('message_id')
+  })
+
+  test('shares its limit between requests and verifications', async () => {
+    for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
+    expect(await verify(newEmail(), '123456', source)).toBe(limited)
+  })
+
+  test('is refused after its limit of wrong codes', async () => {
+    const outcomes = []
+    for (let n = 0; n < 4; n += 1) outcomes.push(await verify(newEmail(), '123456', source))
+    expect(outcomes).toEqual([invalid, invalid, invalid, limited])
+  })
+
+  test('is refused with the right code after its limit of wrong codes', async () => {
+    for (let n = 0; n < 3; n += 1) await verify(newEmail(), '123456', source)
+    const email = newEmail()
+    expect(await verify(email, await codeFor(email), source)).toBe(limited)
+  })
+
+  test('may verify as many right codes as it wants within its limit of requests', async () => {
+    const outcomes = []
+    for (let n = 0; n < 6; n += 1) {
+      const email = newEmail()
+      outcomes.push(await verify(email, await codeFor(email), source))
+    }
+    expect(outcomes).toEqual(Array(6).fill('200'))
+  })
+
+  test('is admitted again after the window', async () => {
+    for (let n = 0; n < 3; n += 1) await verify(newEmail(), '123456', source)
+    now += 5 * minute
+    expect(await verify(newEmail(), '123456', source)).toBe(invalid)
+  })
+
+  test('tries no more codes at once than its limit', async () => {
+    const burst = Array.from({ length: 10 }, () => verify(newEmail(), '123456', source))
+    const outcomes = await Promise.all(burst)
+    expect(outcomes.filter((outcome) => outcome === invalid)).toHaveLength(3)
+  })
+})
+
+describe('many sources with one address', () => {
+  test('are refused after the daily limit of wrong codes, with the right code too', async () => {
+    const email = newEmail()
+    const code = await attack(email, 7)
+    expect(await verify(email, code, newSource())).toBe(limited)
+  })
+
+  test('cannot request codes for it after that', async () => {
+    const email = newEmail()
+    await attack(email, 7)
+    expect(told(await requestCode(service, email, { from: newSource() }))).toBe(limited)
+  })
+
+  test('are admitted again after 24 hours', async () => {
+    const email = newEmail()
+    await attack(email, 7)
+    now += 24 * 60 * minute
+    expect(told(await requestCode(service, email, { from: newSource() }))).toBe('202')
+  })
+
+  test('do not lock out a source that has succeeded for it', async () => {
+    const email = newEmail()
+    await verify(email, await codeFor(email, source), source)
+    now += minute
+    await attack(email, 7)
+    now += minute
+    expect(await verify(email, await codeFor(email, source), source)).toBe('200')
+  })
+
+  test('do not use up the attempts of a source that has succeeded for it', async () => {
+    const email = newEmail()
+    await verify(email, await codeFor(email, source), source)
+    const code = await codeFor(email, source)
+    for (let n = 0; n < 5; n += 1) await verify(email, otherThan(code), newSource())
+    expect(await verify(email, code, source)).toBe('200')
+  })
+
+  test('do not benefit from a source that has succeeded for another address', async () => {
+    const [email, other] = [newEmail(), newEmail()]
+    await verify(other, await codeFor(other, source), source)
+    const code = await attack(email, 7)
+    expect(await verify(email, code, source)).toBe(limited)
+  })
+
+  test('are forgotten as known after the days of the setting', async () => {
+    const email = newEmail()
+    await verify(email, await codeFor(email, source), source)
+    now += 90 * 24 * 60 * minute
+    const code = await attack(email, 7)
+    expect(await verify(email, code, source)).toBe(limited)
+  })
+})
+
+test('a known source has its own daily limit of wrong codes', async () => {
+  const email = newEmail()
+  await verify(email, await codeFor(email, source), source)
+  for (let n = 0; n < 7; n += 1) {
+    now += 6 * minute
+    await verify(email, otherThan(await codeFor(email)), source)
+  }
+  now += 6 * minute
+  expect(await verify(email, await codeFor(email), source)).toBe(limited)
+})
+
+describe('one key of two anonymous callers', () => {
+  const headers = { 'Idempotency-Key': 'chosen-by-both' }
+
+  test('is a key of each address', async () => {
+    const answers = [
+      await requestCode(service, newEmail(), { from: newSource(), headers }),
+      await requestCode(service, newEmail(), { from: newSource(), headers }),
+    ]
+    expect(answers.map((answer) => [told(answer), answer.headers['Idempotency-Status']])).toEqual([
+      ['202', 'stored'],
+      ['202', 'stored'],
+    ])
+  })
+
+  test('is one key of one address, from any source', async () => {
+    const email = newEmail()
+    const first = await requestCode(service, email, { from: newSource(), headers })
+    const again = await requestCode(service, email, { from: newSource(), headers })
+    expect([again.headers['Idempotency-Status'], again.body]).toEqual(['replayed', first.body])
+  })
+})
