@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { register } from '#shared/settings/register.ts'
+
+const root = join(import.meta.dirname, '../..')
+const page = readFileSync(join(root, 'docs/security.md'), 'utf8')
+const matchesOf = (pattern: RegExp) => [
+  ...new Set([...page.matchAll(pattern)].map(([, match = '']) => match)),
+]
+const files = matchesOf(/`(test\/[^`]+)`/g)
+const controls = page
+  .split('\n')
+  .filter((line) => /^\| (?!Threat|Asset|-)/.test(line) && line.split('|').length === 5)
+
+describe('the page on security', () => {
+  test.each(files)('names a test that exists: %s', (file) => {
+    expect(existsSync(join(root, file))).toBe(true)
+  })
+
+  test('names test files only', () => {
+    expect(files.filter((file) => !file.endsWith('.test.ts'))).toEqual([])
+  })
+
+  const proven = page.slice(page.indexOf('## Credentials'), page.indexOf('## What remains'))
+  const rows = controls
+    .filter((row) => proven.includes(row))
+    .map((row) => row.split('|').map((cell) => cell.trim()))
+
+  test.each(rows.map(([, threat = '', , tests = '']) => [threat, tests]))(
+    'names a test for each control: %s',
+    (_, tests) => {
+      expect(tests).toMatch(/`test\/[^`]+\.test\.ts`/)
+    },
+  )
+
+  test('names settings that exist', () => {
+    const named = matchesOf(/`((?:auth|secrets|discount|limits|refunds|lists|imports)\.[A-Za-z]+)`/g)
+    expect(named.filter((key) => !Object.hasOwn(register, key))).toEqual([])
+  })
+
+  test('names commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    const named = matchesOf(/npm run ([a-z:-]+)/g)
+    expect(named.filter((command) => !Object.hasOwn(scripts, command))).toEqual([])
+  })
+})
