@@ -2,7 +2,7 @@ import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { admin, audit, type CodeCalls, codeCalls, editor, made } from '#test/codes/code-calls.ts'
+import { admin, audit, type CodeCalls, codeCalls, editor, made, viewer } from '#test/codes/code-calls.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 
@@ -48,6 +48,63 @@ async function traced(tenant: string, call: () => Promise<Answer>) {
 
 const once = (...changes: string[]) => [['TransactWriteItemsCommand', ...changes]]
 const of = (record: Item | undefined) => ({ before: record?.before, after: record?.after })
+
+describe('the audit record of a denied', () => {
+  const denial = async (tenant: string, call: (id: string) => Promise<Answer>) => {
+    const { id } = await made(calls, tenant)
+    await call(id)
+    const [record] = (await audit(service, tenant)).map(({ action, target, result, reason, after }) => {
+      return { action, target, result, reason, ...(after !== undefined && { after }) }
+    })
+    return [record, `code/${id}`]
+  }
+
+  test('hard delete names its target', async () => {
+    const [record, target] = await denial('no-hard', (id) =>
+      calls.hardDelete(editor('no-hard'), id, 'requested'),
+    )
+    const reason = 'AUTHZ.role.denied'
+    expect(record).toEqual({ action: 'hard_delete', target, result: 'deny', reason })
+  })
+
+  test('write to an immutable field names its target', async () => {
+    const [record, target] = await denial('no-field', (id) =>
+      calls.update(editor('no-field'), id, '*', { code: 'OTHER' }),
+    )
+    expect(record).toEqual({ action: 'update', target, result: 'deny', reason: 'AUTHZ.field.denied' })
+  })
+
+  test('write to an immutable field in a bulk update names its target', async () => {
+    const [record, target] = await denial('no-row', (id) => {
+      const items = [{ id, if_match: '*', code: 'OTHER' }]
+      return calls.send('POST', '/codes:bulkUpdate', editor('no-row'), {}, { items })
+    })
+    expect(record).toEqual({ action: 'update', target, result: 'deny', reason: 'AUTHZ.field.denied' })
+  })
+
+  test('share by a Viewer names its target and its grantee', async () => {
+    const [record, target] = await denial('no-share', (id) => calls.share(viewer('no-share'), id, 'friend'))
+    expect(record).toEqual({
+      action: 'share',
+      target,
+      result: 'deny',
+      reason: 'AUTHZ.role.denied',
+      after: { grantee_tenant: 'friend' },
+    })
+  })
+
+  test('share with an invalid body names no grantee', async () => {
+    const [record] = await denial('bad-share', (id) =>
+      calls.share(viewer('bad-share'), id, 'jane@example.com'),
+    )
+    expect(record).not.toHaveProperty('after')
+  })
+
+  test('call with an id that is none names the kind of its target alone', async () => {
+    const [record] = await denial('no-id', () => calls.softDelete(viewer('no-id'), 'jane@example.com'))
+    expect(record).toMatchObject({ action: 'soft_delete', target: 'codes', reason: 'AUTHZ.role.denied' })
+  })
+})
 
 describe('the audit record of', () => {
   test('an update is in its transaction, with what changed and no free text', async () => {

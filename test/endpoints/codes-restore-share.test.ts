@@ -97,13 +97,21 @@ describe('sharing a code', () => {
     expect(await stored(service, 'sharing', id)).toMatchObject({ version: 1 })
   })
 
-  test('with another tenant is denied to an Editor, and nothing names that tenant', async () => {
+  test('with another tenant is denied to an Editor; the audit alone names the code and the grantee', async () => {
     const { id, json } = await made(calls, 'sharing-out')
     const answer = await calls.share(editor('sharing-out'), id, 'grantee-unnamed')
     expect(outcome(answer)).toBe('403 AUTHZ.scope.tenant')
     const records = await audit(service, 'sharing-out')
-    expect(records).toMatchObject([{ action: 'share', result: 'deny', reason: 'AUTHZ.scope.tenant' }])
-    expect(JSON.stringify([answer, records, service.lines])).not.toContain('grantee-unnamed')
+    expect(records).toMatchObject([
+      {
+        action: 'share',
+        target: `code/${id}`,
+        result: 'deny',
+        reason: 'AUTHZ.scope.tenant',
+        after: { grantee_tenant: 'grantee-unnamed' },
+      },
+    ])
+    expect(JSON.stringify([answer, service.lines])).not.toContain('grantee-unnamed')
     expect(JSON.stringify(answer)).not.toContain(json.code)
     expect(await audit(service, 'grantee-unnamed')).toEqual([])
   })
@@ -138,10 +146,15 @@ describe('sharing a code', () => {
 
   test('of another tenant’s code finds nothing, whoever is the grantee', async () => {
     const { id } = await made(calls, 'held')
-    for (const grantee of ['held', 'thief']) {
+    for (const grantee of ['other', 'thief']) {
       expect(outcome(await calls.share(editor('thief'), id, grantee))).toBe('404 NOT_FOUND.code')
     }
-    expect(JSON.stringify(await audit(service, 'thief'))).not.toMatch(new RegExp(`${id}|held`))
+    const records = await audit(service, 'thief')
+    expect(records.map(({ after }) => after)).toEqual([
+      { grantee_tenant: 'other' },
+      { grantee_tenant: 'thief' },
+    ])
+    expect(JSON.stringify(records)).not.toMatch(new RegExp(`${id}|held`))
   })
 
   test('of a soft-deleted code is a conflict', async () => {

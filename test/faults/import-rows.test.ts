@@ -36,8 +36,7 @@ const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecisio
     rows,
     keyOf,
     decide: async (row) => decide(row),
-    action: 'import',
-    area: 'codes',
+    attemptOf: () => ({ action: 'import', target: 'codes' }),
     resumableSeconds: 3600,
   }
   return runRows(batch, committer)

@@ -202,8 +202,10 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
         reach === 'deny' ? 'AUTHZ.role.denied' : 'AUTHZ.scope.tenant',
       )
       expect(JSON.stringify(addressed)).not.toContain(owner)
-      expect(JSON.stringify(await service.items(actor, 'audit'))).not.toContain(owner)
-      expect(await service.items(actor, 'audit')).toHaveLength(1)
+      // `after` shows a part of the body, which the caller has sent.
+      const records = (await service.items(actor, 'audit')).map(({ after: _, ...record }) => record)
+      expect(JSON.stringify(records)).not.toContain(owner)
+      expect(records).toHaveLength(1)
       const path = pathOf(route, service.settings)
       if (!path.includes('{') || reach === 'deny') return
       const headers = { ...call.headers, 'X-Correlation-Id': 'same' }

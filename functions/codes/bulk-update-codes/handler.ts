@@ -2,6 +2,7 @@ import { codeUpdateOf } from '#shared/codes/code-bulk-update.ts'
 import { updateCode } from '#shared/codes/update-code.ts'
 import { multiStatus } from '#shared/platform/bulk/bulk-reply.ts'
 import { runRows } from '#shared/platform/bulk/run-rows.ts'
+import { targetOf } from '#shared/platform/http/denied-attempt.ts'
 import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
 import { lambda } from '#shared/platform/http/lambda.ts'
 import { route } from './route.ts'
@@ -25,8 +26,7 @@ export const endpoint = defineEndpoint(route, {
             ...effects,
           })),
         onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
-        action: 'update',
-        area: 'codes',
+        attemptOf: ({ id }) => ({ action: 'update', target: targetOf('codes', [id]) }),
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
       },
       committer,

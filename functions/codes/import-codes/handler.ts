@@ -23,8 +23,7 @@ export const endpoint = defineEndpoint(route, {
         decide: async (row) =>
           importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
         onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
-        action: 'import',
-        area: 'codes',
+        attemptOf: () => ({ action: 'import', target: 'codes' }),
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
       },
       committer,

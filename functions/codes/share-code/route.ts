@@ -18,6 +18,7 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   body: () => v.strictObject({ grantee_tenant: v.pipe(v.string(), v.regex(tenantPattern)) }),
+  auditedFields: ['grantee_tenant'],
   example: () => ({ grantee_tenant: 'acme' }),
   reply: {
     status: (settings) => settings['codes.share'].status,

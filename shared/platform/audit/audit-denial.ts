@@ -1,30 +1,28 @@
-import type { Caller } from '../auth/caller.ts'
 import { Denial } from '../auth/denial.ts'
-import type { Clock } from '../clock.ts'
 import { Failure } from '../errors/failure.ts'
-import type { Table } from '../table/table.ts'
-import { auditItem } from './audit-record.ts'
+import type { Committer } from '../idempotency/commit.ts'
+import { type AuditEntry, auditItem } from './audit-record.ts'
+
+/** What was attempted, in the terms of the request: a denial says nothing that its caller has not sent. */
+export type Attempt = Pick<AuditEntry, 'action' | 'target' | 'after'>
 
 /**
- * Writes the audit record of a denial before the denial is told (contract, 'Audit record'): if the record cannot be
- * written, the caller is told that the service is unavailable and is not let in either.
+ * Writes the audit record of a denial before the caller gets the denial. If the record cannot be written, the caller is
+ * answered that the service is unavailable, and is not let in either.
+ * @param attemptOf describes what was denied, where something was
  * @returns what to answer
  */
 export async function auditDenial(
   thrown: unknown,
-  action: string,
-  area: string,
-  caller: Caller | undefined,
-  correlationId: string,
-  table: Table,
-  clock: Clock,
+  attemptOf: () => Attempt,
+  { caller, correlation, table, clock }: Committer,
 ): Promise<unknown> {
   const answer = thrown instanceof Denial ? thrown.failure : thrown
   const reason = thrown instanceof Denial ? thrown.reason : deniedCode(thrown)
   if (!caller || !reason) return answer
-  const target = thrown instanceof Denial ? thrown.target : area
-  const entry = { action, target, result: 'deny' as const, reason }
-  await table.put({ item: auditItem(caller, entry, correlationId, clock), condition: { absent: true } })
+  const known = thrown instanceof Denial ? { target: thrown.target } : {}
+  const entry = { ...attemptOf(), ...known, result: 'deny' as const, reason }
+  await table.put({ item: auditItem(caller, entry, correlation.id, clock), condition: { absent: true } })
   return answer
 }
 

@@ -1,4 +1,4 @@
-import { auditDenial } from '../audit/audit-denial.ts'
+import { type Attempt, auditDenial } from '../audit/audit-denial.ts'
 import { messageId } from '../errors/catalogue.ts'
 import { Failure, fail } from '../errors/failure.ts'
 import type { Effects } from '../http/reply.ts'
@@ -22,9 +22,8 @@ export interface Batch<Row> {
   decide: (row: Row, index: number) => Promise<RowDecision>
   /** Told of a row that failed by a fault of the service: its result says nothing of it. */
   onFault: (failure: Failure) => void
-  /** How denials are audited: what the action is called, and the kind of its target. */
-  action: string
-  area: string
+  /** How the denial of a row is audited. */
+  attemptOf: (row: Row) => Attempt
   /** Seconds for which a batch can be resumed. */
   resumableSeconds: number
 }
@@ -91,9 +90,8 @@ async function runRow<Row>(
       ? resultOf(committed.existing)
       : { index, status: decision.status, id: decision.id }
   } catch (thrown) {
-    const { caller, correlation, table, clock } = committer
-    const told = await auditDenial(thrown, batch.action, batch.area, caller, correlation.id, table, clock)
-    const failure = told instanceof Failure ? told : fail('INTERNAL.unexpected', { cause: told })
+    const answer = await auditDenial(thrown, () => batch.attemptOf(row), committer)
+    const failure = answer instanceof Failure ? answer : fail('INTERNAL.unexpected', { cause: answer })
     if (failure.retryable) throw failure
     if (failure.http >= 500) batch.onFault(failure)
     return { index, status: failure.http, error: rowError(failure) }

@@ -10,6 +10,7 @@ import { answerOnce, proceed, renderReply } from './answer-once.ts'
 import { checkRate } from './check-rate.ts'
 import { authenticate, checkBodySize, parseRequest, scopeOf } from './check-request.ts'
 import { type Correlation, correlationHeaders, correlationOf } from './correlation.ts'
+import { deniedAttempt } from './denied-attempt.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
 import { corsHeaders, securityHeaders } from './headers.ts'
 import { checkAccept, idempotencyKey, matchesEtag, timeBudget } from './parse-headers.ts'
@@ -133,10 +134,7 @@ async function pass(passage: Passage): Promise<Answer> {
   try {
     return await decide(passage)
   } catch (thrown) {
-    const { endpoint, caller, correlation, table, clock } = passage
-    const { operation, action = operation } = endpoint.route
-    const [area = ''] = operation.split('.')
-    throw await auditDenial(thrown, action, area, caller, correlation.id, table, clock)
+    throw await auditDenial(thrown, () => deniedAttempt(passage), passage)
   }
 }
 

@@ -85,6 +85,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   example?: (settings: Settings, type: BodyType) => unknown
   /** The schema of its body, for each of its types. */
   body?: (settings: Settings, type: BodyType) => Body
+  /** The fields of its body that the audit record of a denial shows, without secrets and free text. */
+  auditedFields?: readonly string[]
   /** What its body may be sent as; JSON unless it says otherwise. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */
