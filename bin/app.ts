@@ -12,8 +12,9 @@ import { bundle } from './bundle.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
 
 /**
- * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`, and `-c domain=HOST -c certificate=ARN` where it has a name of its own. The local stage has a profile of its own; every other
- * stage names one.
+ * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`, and `-c domain=HOST -c certificate=ARN` where
+ * it has a custom domain. The local stage has a profile; every other stage names one. `-c key=prepare` only creates and
+ * grants the key of a stage that was deployed without one.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
@@ -28,8 +29,14 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, domain })
+  new CommerceStack(app, { stage, settings, codes, domain, preparesKey: preparesKey(app) })
   app.synth()
+}
+
+function preparesKey(app: App): boolean {
+  const value: unknown = app.node.tryGetContext('key')
+  if (value === undefined || value === 'prepare') return value === 'prepare'
+  throw new StageError(`-c key=${value} is unknown: it is prepare, or not given`)
 }
 
 function profileOf(app: App, stage: string): string {

@@ -2,7 +2,7 @@ import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { adviceOnApi, logAdvice } from './alarm-advice.ts'
-import type { AlarmDefinition } from './alarm-types.ts'
+import { type AlarmDefinition, busName } from './alarm-types.ts'
 import { alarmOfStep, alarmsOfConsumer } from './consumer-alarms.ts'
 import { preflight } from './function-entries.ts'
 import { alarmsOfRoute } from './route-alarms.ts'
@@ -70,6 +70,15 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'aws stepfunctions get-execution-history --execution-arn ARN --reverse-order',
     ],
     threshold: { measure: { of: 'runs that ended badly' }, above: 0, periods: 1 },
+  },
+  {
+    id: 'EventBusDeadLettersPresent',
+    severity: 'ticket',
+    breaks: 'The event bus could not encrypt or decrypt events: their subscribers miss them.',
+    act: 'See whether the key of the stage is enabled and its policy names events.amazonaws.com. Then replay the events of that time.',
+    queries: [],
+    commands: ['npm run -s replay -- --from TIME --to TIME --stack STACK'],
+    threshold: { measure: { of: 'messages in the dead-letter queue', name: busName }, above: 0, periods: 1 },
   },
   {
     id: 'TableThrottled',

@@ -35,6 +35,12 @@ export interface Watched {
 
 const period = Duration.minutes(5)
 
+/** Whether the stage has what is measured: backups and the dead letters of the bus are not on every stage. */
+export function isMeasured(measure: Measure, { backupVault, deadLetters }: Watched): boolean {
+  if (measure.of === 'completed backups') return backupVault !== undefined
+  return measure.of !== 'messages in the dead-letter queue' || deadLetters.has(measure.name)
+}
+
 /** @throws Error for a function or a queue that the stack does not have */
 export function metricOf(measure: Measure, watched: Watched): IMetric {
   switch (measure.of) {

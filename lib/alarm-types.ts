@@ -57,6 +57,9 @@ export type AlarmDefinition = Advice & {
   breaks: string
 } & ({ threshold: Threshold; windows?: undefined } | { windows: readonly Window[]; threshold?: undefined })
 
+/** The event bus among what has dead letters. */
+export const busName = 'events.bus'
+
 /** `commerce-prod-page-OrdersCreateBurnsFast`. The policies of the topics and of the key admit these names. */
 export function alarmName(stage: string, audience: Severity | 'silent', id: string): string {
   return `commerce-${stage}-${audience}-${id}`

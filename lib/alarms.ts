@@ -10,7 +10,7 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { Construct } from 'constructs'
 import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
-import { metricOf, type Watched } from './alarm-metrics.ts'
+import { isMeasured, metricOf, type Watched } from './alarm-metrics.ts'
 import { type AlarmTopics, type AlarmTopicsProps, alarmTopics } from './alarm-topics.ts'
 import { type AlarmDefinition, alarmName, type Severity, type Threshold, type Window } from './alarm-types.ts'
 
@@ -69,11 +69,9 @@ export function descriptionOf({ breaks, act }: AlarmDefinition): string {
   return `${breaks} ${act}`
 }
 
-/** The alarms of a stage: one without backups has no alarm on them. */
-function raisedOn({ backupVault }: Watched): AlarmDefinition[] {
-  return alarmDefinitions.filter(
-    ({ threshold }) => backupVault || threshold?.measure.of !== 'completed backups',
-  )
+/** The alarms of a stage: one without backups, or without a key, has no alarms on them. */
+function raisedOn(watched: Watched): AlarmDefinition[] {
+  return alarmDefinitions.filter(({ threshold }) => !threshold || isMeasured(threshold.measure, watched))
 }
 
 interface NamedAlarm {

@@ -26,6 +26,8 @@ export function backups(scope: Construct, table: Table, key?: Key): BackupVault 
       }),
     ],
   })
+  // It holds what AWS Backup needs of the keys of the table and of the vault, through DynamoDB and by grants.
+  // https://docs.aws.amazon.com/aws-backup/latest/devguide/encryption.html
   const name = 'service-role/AWSBackupServiceRolePolicyForBackup'
   const role = new Role(scope, 'BackupRole', {
     assumedBy: new ServicePrincipal('backup.amazonaws.com'),

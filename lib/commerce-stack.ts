@@ -1,11 +1,13 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { EVENTS_TARGET_QUEUE_SAME_ACCOUNT } from 'aws-cdk-lib/cx-api'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { apiKeyScopes } from '#shared/platform/auth/authorise.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { busName } from './alarm-types.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import type { CustomDomain } from './custom-domain.ts'
@@ -37,27 +39,35 @@ export interface CommerceStackProps {
   codes: FunctionCodes
   /** The name under which it is reached; without one, the gateway's own. */
   domain?: CustomDomain | undefined
+  /**
+   * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the key
+   * is two deployments: else the table is encrypted before its functions may use the key.
+   */
+  preparesKey?: boolean
 }
 
 /** The whole service of one stage, in the order in which a request and its events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(scope: Construct, { stage, settings, codes, domain }: CommerceStackProps) {
+  constructor(scope: Construct, { stage, settings, codes, domain, preparesKey }: CommerceStackProps) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
     })
+    // CDK lets EventBridge of every account send to a queue that is encrypted with a key, unless told this.
+    this.node.setContext(EVENTS_TARGET_QUEUE_SAME_ACCOUNT, true)
     const key = ownKey(this, stage)
-    const table = dataTable(this, stage, key)
+    const dataKey = preparesKey ? undefined : key
+    const table = dataTable(this, stage, dataKey)
     const backupVault = stage.keepsData ? backups(this, table, key) : undefined
-    const secret = deploymentSecret(this, stage, key)
-    const partners = partnerSecrets(this, stage, key)
-    const bus = eventBus(this, stage, settings, key)
-    const files = filesBucket(this, stage, settings, key)
-    const queues = workQueues(this, settings, key)
+    const secret = deploymentSecret(this, stage, dataKey)
+    const partners = partnerSecrets(this, stage, dataKey)
+    const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, dataKey)
+    const files = filesBucket(this, stage, settings, dataKey)
+    const queues = workQueues(this, settings, dataKey)
     const mail = mailIdentity(this, settings)
     const mailing = { mail, mailEvents: mailEvents(this, queues.mail_events, settings) }
     const users = userPool(this, stage, settings)
-    const resources = { key, table, secret, partners, bus, files, queues, ...mailing, users }
+    const resources = { key, dataKey, table, secret, partners, bus, files, queues, ...mailing, users }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })
@@ -70,7 +80,7 @@ export class CommerceStack extends Stack {
     }
 
     const working = stepFunctions(this, { stage, codes, resources, steps })
-    const machine = importMachine(this, { stage, key, files, steps: working })
+    const machine = importMachine(this, { stage, key, dataKey, files, steps: working })
     const withMachine = { ...resources, importMachine: machine }
     const consuming = consumers(this, { stage, settings, codes, resources: withMachine, subscriptions })
 
@@ -80,11 +90,12 @@ export class CommerceStack extends Stack {
       ...working.map(({ entry, handler }) => [entry.name, handler] as const),
       [entryOfPreflight.name, preflightHandler],
     ])
-    const deadLetters = new Map(
-      consuming.flatMap(({ subscription, deadLetters }) =>
+    const deadLetters = new Map([
+      ...(undelivered ? [[busName, undelivered] as const] : []),
+      ...consuming.flatMap(({ subscription, deadLetters }) =>
         deadLetters ? [[subscription.name, deadLetters] as const] : [],
       ),
-    )
+    ])
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
     const watch = stage.raisesAlarms
       ? new Watch(this, { ...watched, key, table, queues, backupVault })

@@ -43,7 +43,9 @@ export interface Consumer {
 export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
   const { stage, codes, resources, subscriptions, settings } = props
   return subscriptions.map((subscription) => {
-    const { name, description, uses } = subscription
+    const { name, description, uses, source } = subscription
+    const concurrency =
+      typeof source === 'object' && 'queue' in source ? stage.concurrency?.queues[source.queue] : undefined
     const handler = serviceFunction(scope, {
       stage,
       key: resources.key,
@@ -52,25 +54,32 @@ export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
       code: codeOf(codes, name),
       timeout: Duration.seconds(30),
       environment: environmentOf(uses, resources),
+      concurrency,
     })
     grantUses(handler, uses, resources)
-    const deadLetters = feed(handler, subscription, resources, settings, scope)
+    const deadLetters = feed(handler, subscription, { resources, settings, scope, concurrency })
     return { subscription, handler, ...(deadLetters && { deadLetters }) }
   })
+}
+
+interface FeedProps {
+  resources: Resources
+  settings: Settings
+  scope: Construct
+  /** Of the function, if it has a limit. */
+  concurrency: number | undefined
 }
 
 /** @returns the queue that takes what the function could not handle */
 function feed(
   handler: LambdaFunction,
   { name, source }: Subscription,
-  resources: Resources,
-  settings: Settings,
-  scope: Construct,
+  { resources, settings, scope, concurrency }: FeedProps,
 ): Queue | undefined {
   if (source === 'every.minute') return feedEachMinute(handler)
   if (source === 'pool.token') return feedFromPool(handler, resources.users)
-  if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue])
-  const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
+  if ('queue' in source) return feedFromQueue(handler, resources.queues[source.queue], concurrency)
+  const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.dataKey)
   const filter = streamFilters[source.stream]
   feedFromStream(handler, { resources, filter, deadLetters, maxAttempts: settings['events.maxAttempts'] })
   new CfnOutput(scope, streamDeadLettersOutput(name), { value: deadLetters.queueUrl })
@@ -87,12 +96,18 @@ export function streamDeadLettersOutput(name: string): string {
   return `${pascalCase(name)}DeadLettersUrl`
 }
 
-function feedFromQueue(handler: LambdaFunction, { queue, deadLetters }: WorkQueue): Queue {
+function feedFromQueue(
+  handler: LambdaFunction,
+  { queue, deadLetters }: WorkQueue,
+  maxConcurrency: number | undefined,
+): Queue {
   const mapping = new EventSourceMapping(handler, 'Queue', {
     target: handler,
     eventSourceArn: queue.queueArn,
     batchSize: 10,
     reportBatchItemFailures: true,
+    // Without it, Lambda takes more messages than the function may handle, and counts each as a failed attempt.
+    ...(maxConcurrency !== undefined && { maxConcurrency }),
   })
   Validations.of(mapping).acknowledge({
     id: 'Serverless-LambdaEventSourceMappingDestination',

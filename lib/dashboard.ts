@@ -13,7 +13,7 @@ import { routes } from '#functions/routes.ts'
 import type { Route } from '#shared/platform/http/route.ts'
 import { errorMetric } from '#shared/platform/logging/embedded-metric.ts'
 import { alarmDefinitions } from './alarm-definitions.ts'
-import { latency, metricOf, serverErrors, tail, type Watched } from './alarm-metrics.ts'
+import { isMeasured, latency, metricOf, serverErrors, tail, type Watched } from './alarm-metrics.ts'
 import type { Measure } from './alarm-types.ts'
 import { failureGraph, latencyGraph, sharedGraphs } from './graph-titles.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
@@ -82,7 +82,7 @@ const routesWithoutLatency = routes.map(({ route }) => route).filter(({ latency 
 function watched(kind: Measure['of'], props: Watched): IMetric[] {
   const measures = alarmDefinitions.flatMap(({ threshold }) => (threshold ? [threshold.measure] : []))
   return measures
-    .filter((measure) => measure.of === kind)
+    .filter((measure) => measure.of === kind && isMeasured(measure, props))
     .map((measure) => relabeled(metricOf(measure, props), subjectOf(measure)))
 }
 

@@ -1,18 +1,30 @@
 import { Duration } from 'aws-cdk-lib'
 import { type CfnArchive, EventBus } from 'aws-cdk-lib/aws-events'
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
+import { deadLetterQueue } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
 
+export interface PublishedEvents {
+  bus: EventBus
+  /** Events that the bus cannot encrypt or decrypt, on a stage with a key of its own. */
+  deadLetters?: Queue | undefined
+}
+
 /** The bus on which subscribers get what happens in the service, and the archive that they can replay from. */
-export function eventBus(scope: Construct, stage: Stage, settings: Settings, key?: Key): EventBus {
+export function eventBus(scope: Construct, stage: Stage, settings: Settings, key?: Key): PublishedEvents {
+  const deadLetters = key && deadLetterQueue(scope, 'EventBusDeadLetters', key)
   const bus = new EventBus(scope, 'EventBus', {
     // Subscribers name it in their own stacks.
     eventBusName: `commerce-${stage.name}`,
     description: 'What happened in the commerce service.',
     ...(key && { kmsKey: key }),
+    ...(deadLetters && { deadLetterQueue: deadLetters }),
   })
+  if (deadLetters) letBusSend(bus, deadLetters)
   if (stage.archivesEvents) {
     const archive = bus.archive('EventArchive', {
       description: 'Published events, kept for replay.',
@@ -22,5 +34,18 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
     // Its rights to the key stand in own-key.ts.
     if (key) (archive.node.defaultChild as CfnArchive).kmsKeyIdentifier = key.keyArn
   }
-  return bus
+  return { bus, deadLetters }
+}
+
+/** https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html */
+function letBusSend(bus: EventBus, queue: Queue): void {
+  queue.addToResourcePolicy(
+    new PolicyStatement({
+      sid: 'KeepUndelivered',
+      principals: [new ServicePrincipal('events.amazonaws.com')],
+      actions: ['sqs:SendMessage'],
+      resources: [queue.queueArn],
+      conditions: { ArnEquals: { 'aws:SourceArn': bus.eventBusArn } },
+    }),
+  )
 }

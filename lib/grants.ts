@@ -21,8 +21,10 @@ import type { WorkQueues } from './work-queues.ts'
 
 /** What the functions of one deployment work on. */
 export interface Resources {
-  /** Under which all of it lies, on a stage with a key of its own. */
+  /** What its data is encrypted with, on a stage with a key of its own: functions get grants on it. */
   key?: Key | undefined
+  /** The same key, unless the deployment only prepares its use. */
+  dataKey?: Key | undefined
   table: Table
   secret: Secret
   partners: PartnerSecrets

@@ -6,6 +6,16 @@ const chunksAtOnce = 20
 /** How often to look whether the import of the same file that was first has ended. */
 const waitSeconds = 5
 
+/** The executions of a step are limited: an import that has to wait for others takes longer, and does not fail. */
+const whenThrottled = {
+  ErrorEquals: ['Lambda.TooManyRequestsException'],
+  IntervalSeconds: 1,
+  MaxAttempts: 60,
+  BackoffRate: 1.5,
+  MaxDelaySeconds: 5,
+  JitterStrategy: 'FULL',
+}
+
 const again = {
   ErrorEquals: ['States.ALL'],
   IntervalSeconds: 1,
@@ -24,7 +34,7 @@ export function importDefinition(functionArns: Readonly<Record<ImportStep, strin
     Type: 'Task',
     Resource: functionArns[step],
     TimeoutSeconds: importSteps[step].seconds + 2 * graceSeconds,
-    Retry: [again],
+    Retry: [whenThrottled, again],
   })
   const otherwiseFail = { Catch: [{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'Fail' }] }
   const isNext = (name: string, Next: string) => ({

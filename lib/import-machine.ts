@@ -22,13 +22,15 @@ import type { WorkingStep } from './step-functions.ts'
 export interface ImportMachineProps {
   stage: Stage
   key: Key | undefined
+  /** What its definition and runs are encrypted with. */
+  dataKey: Key | undefined
   files: Bucket
   steps: readonly WorkingStep[]
 }
 
 /** The workflow of imports, with the rights of its own: to invoke its steps, to read manifests and to run its map. */
 export function importMachine(scope: Construct, props: ImportMachineProps): NamedMachine {
-  const { stage, key, files, steps } = props
+  const { stage, key, dataKey, files, steps } = props
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
@@ -48,7 +50,9 @@ export function importMachine(scope: Construct, props: ImportMachineProps): Name
       level: LogLevel.ALL,
       includeExecutionData: false,
     },
-    ...(key && { encryptionConfiguration: new CustomerManagedEncryptionConfiguration(key) }),
+    // CDK grants the role the key for this workflow and for the delivery of its log.
+    // https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
+    ...(dataKey && { encryptionConfiguration: new CustomerManagedEncryptionConfiguration(dataKey) }),
   })
   grantRights(role, stateMachineName, props)
   return { machine, name: stateMachineName }
@@ -67,16 +71,18 @@ function grantRights(role: Role, machineName: string, { key, files, steps }: Imp
   grant('lambda:InvokeFunction', ...steps.map(({ handler }) => handler.functionArn))
   grant('s3:GetObject', files.arnForObjects(`${importFolder}*`))
   grantKey(role, key, ['s3:GetObject'])
+  // https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
   grant('states:StartExecution', arnOf('stateMachine', machineName))
-  const chunks = `${machineName}/Rows:*`
-  grant('states:DescribeExecution', arnOf('execution', chunks))
-  grant('states:StopExecution', arnOf('execution', chunks))
+  const runs = [`${machineName}:*`, `${machineName}/Rows:*`]
+  const runArns = runs.map((run) => arnOf('execution', run))
+  grant('states:DescribeExecution', ...runArns)
+  grant('states:StopExecution', ...runArns)
   acknowledgeFolder({ role }, importFolder, { files })
   Validations.of(role).acknowledge(
-    {
-      id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${chunks}]`,
-      reason: 'The runs of chunks get their names when they begin; it reaches those of its own map only.',
-    },
+    ...runs.map((run) => ({
+      id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${run}]`,
+      reason: 'Runs get their names when they begin; it reaches those of its own workflow and its map only.',
+    })),
     {
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason: 'X-Ray and the delivery of logs take no resource; nothing else is granted on *.',

@@ -3,8 +3,13 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 
 /**
- * The services that ask for the key in the name of whoever calls them. The others that store under it, such as the bus
- * and the logs, ask in their own name (own-key.ts).
+ * The services that use the key in the name of their caller. The others, such as the bus and the logs, use it in their
+ * own name (own-key.ts). What each needs of its callers:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+ * https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+ * https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
  */
 const asking = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states']
 

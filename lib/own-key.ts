@@ -34,22 +34,32 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
   ].map((group) => arn('logs', `log-group:${group}`))
   const bus = arn('events', `event-bus/commerce-${name}`)
   return [
+    // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
     allowed('KeepLogs', `logs.${stack.region}.amazonaws.com`, storing, {
       ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logs },
     }),
+    // https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html
     allowed(
       'TellAlarms',
       'cloudwatch.amazonaws.com',
       ['kms:Decrypt', 'kms:GenerateDataKey*'],
       alarmsOf(stack, stage),
     ),
-    // CDK lets the bus use the key, but not what archives its events: it would name the bus, which names the key.
+    // CDK grants the key to the bus, but not to its archive.
+    // https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-encryption-key-policy.html
+    // https://docs.aws.amazon.com/eventbridge/latest/userguide/encryption-archives.html
     allowed(
       'ArchiveEvents',
       'events.amazonaws.com',
       ['kms:Decrypt', 'kms:GenerateDataKey', 'kms:ReEncrypt*'],
       { StringEquals: { 'kms:EncryptionContext:aws:events:event-bus:arn': bus } },
     ),
+    // A description has no encryption context.
+    // The dead letters of the bus, and the reports of SES. EventBridge sends neither account nor source to KMS.
+    // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+    allowed('SendEventsToQueues', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey'], {
+      ArnLike: { 'kms:EncryptionContext:aws:sqs:arn': arn('sqs', `commerce-${name}-*`) },
+    }),
     allowed('DescribeForEvents', 'events.amazonaws.com', ['kms:DescribeKey'], {
       StringEquals: { 'aws:SourceAccount': stack.account },
     }),

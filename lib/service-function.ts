@@ -17,11 +17,13 @@ export interface ServiceFunctionProps {
   code: FunctionCode
   timeout: Duration
   environment: Record<string, string>
+  /** The executions that are reserved for it, and the most it may have. */
+  concurrency?: number | undefined
 }
 
 /** One function as all of them are: its own role, which can write to its own log and nothing more. */
 export function serviceFunction(scope: Construct, props: ServiceFunctionProps): LambdaFunction {
-  const { stage, key, name, description, code, timeout, environment } = props
+  const { stage, key, name, description, code, timeout, environment, concurrency } = props
   const id = pascalCase(name)
   const logGroup = serviceLog(scope, `${id}Log`, { stage, key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
@@ -41,6 +43,7 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
       ...environment,
     },
     tracing: Tracing.ACTIVE,
+    ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
   })

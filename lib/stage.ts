@@ -1,7 +1,18 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { ImportStep } from '#shared/imports/import-steps.ts'
+import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 /** How requests come to a new version of a function: a tenth of them first, or all at once. */
 export type Rollout = 'canary' | 'at_once'
+
+/**
+ * How many executions of the functions that work on queues and imports may run at once. They are reserved: a flood of
+ * such work never takes the share of the API in the account's quota of concurrent executions.
+ */
+export interface Concurrency {
+  queues: Readonly<Record<TaskQueue, number>>
+  steps: Readonly<Partial<Record<ImportStep, number>>>
+}
 
 /** What differs between the deployments of the service, beside their settings. */
 export interface Stage {
@@ -23,10 +34,29 @@ export interface Stage {
   callableFromLocalhost: boolean
   /** Absent where functions are replaced in their place, and nothing goes back by itself. It needs the alarms. */
   rollout?: Rollout
+  /** Absent where nothing is reserved. */
+  concurrency?: Concurrency
   /** A fixed id of the REST API, where whoever runs the stage can choose one. */
   restApiId?: string
   /** What stands before a route's path in its public address, where the gateway cannot tell. */
   basePath?: string
+}
+
+const production: Omit<Stage, 'name'> = {
+  keepsData: true,
+  deletionProtection: true,
+  logRetention: RetentionDays.SIX_MONTHS,
+  archivesEvents: true,
+  ownKey: true,
+  filtersRequests: true,
+  raisesAlarms: true,
+  callableFromLocalhost: false,
+  rollout: 'canary',
+  concurrency: {
+    queues: { webhooks: 50, mail: 20, mail_events: 10, password_resets: 5, imports: 5 },
+    // The step that ends a failed import has none: it must always run.
+    steps: { prepare: 20, rows: 100, complete: 20 },
+  },
 }
 
 /** Every stage that can be deployed, as `commerce-<name>`. */
@@ -62,17 +92,15 @@ const stages: readonly Stage[] = [
     rollout: 'at_once',
   },
   {
-    name: 'prod',
-    keepsData: true,
-    deletionProtection: true,
-    logRetention: RetentionDays.SIX_MONTHS,
-    archivesEvents: true,
-    ownKey: true,
-    filtersRequests: true,
-    raisesAlarms: true,
-    callableFromLocalhost: false,
-    rollout: 'canary',
+    // Equal to prod but for its size: what works here works there.
+    ...production,
+    name: 'staging',
+    concurrency: {
+      queues: { webhooks: 5, mail: 5, mail_events: 5, password_resets: 2, imports: 2 },
+      steps: { prepare: 5, rows: 20, complete: 5 },
+    },
   },
+  { ...production, name: 'prod' },
 ]
 
 /** Thrown for a stage that is not known, with one sentence. */

@@ -36,6 +36,7 @@ export function stepFunctions(scope: Construct, props: StepFunctionsProps): Work
       code: codeOf(codes, name),
       timeout: Duration.seconds(importSteps[step].seconds + graceSeconds),
       environment: environmentOf(uses, resources),
+      concurrency: stage.concurrency?.steps[step],
     })
     grantUses(handler, uses, resources)
     Validations.of(handler).acknowledge({

@@ -30,7 +30,7 @@ describe('what has to be put right is told in one message, without a stack trace
   })
 
   test.each([
-    ['a stage that nobody knows', { stage: 'staging' }, /^there is no stage 'staging': choose one of .*\n$/],
+    ['a stage that nobody knows', { stage: 'nowhere' }, /^there is no stage 'nowhere': choose one of .*\n$/],
     ['no stage', {}, /^no stage given: choose one of .*\n$/],
     ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
     [

@@ -44,6 +44,7 @@ describe('the workflow of imports', () => {
   test('tries each step again, gives it its time, and lets none fail without a word', () => {
     for (const [name, state] of Object.entries(all).filter(([, { Type }]) => Type === 'Task')) {
       expect(state.Retry).toMatchObject([
+        { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 60 },
         { ErrorEquals: ['States.ALL'], MaxAttempts: 5, JitterStrategy: 'FULL' },
       ])
       const step = importSteps[state.Resource as keyof typeof importSteps]
@@ -85,6 +86,7 @@ describe('the workflow of imports', () => {
     )
     for (const action of ['states:DescribeExecution', 'states:StopExecution']) {
       expect(JSON.stringify(byAction[action])).toContain(':execution:commerce-prod-imports/Rows:*"')
+      expect(JSON.stringify(byAction[action])).toContain(':execution:commerce-prod-imports:*"')
     }
     const others = Object.keys(byAction).filter((action) => !/^(logs|xray|kms):/.test(action))
     expect(others.sort()).toEqual([

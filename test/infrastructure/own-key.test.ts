@@ -1,7 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
-import { hasResource, type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+import {
+  hasResource,
+  type Resource,
+  referenceOf,
+  resourceNamed,
+  resourcesOf,
+  synthesise,
+} from './synthesis.ts'
 
 const { template, watch } = await synthesise('prod')
+const { template: prepared } = await synthesise('prod', { preparesKey: true })
+const without = { local: await synthesise('local'), dev: await synthesise('dev') }
 const [[keyId, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
 const arn = { 'Fn::GetAtt': [keyId, 'Arn'] }
 
@@ -160,10 +169,22 @@ describe('the policy of the key', () => {
     ['KeepLogs', 'kms:EncryptionContext:aws:logs:arn', ':log-group:commerce-prod-*'],
     ['TellAlarms', 'aws:SourceArn', ':alarm:commerce-prod-*'],
     ['ArchiveEvents', 'kms:EncryptionContext:aws:events:event-bus:arn', ':event-bus/commerce-prod'],
+    ['SendEventsToQueues', 'kms:EncryptionContext:aws:sqs:arn', ':commerce-prod-*'],
   ])('%s is for this stage alone', (sid, condition, name) => {
     const statement = services.find(({ Sid }) => Sid === sid)
     const values = Object.values(statement?.Condition ?? {}).map((one) => one[condition])
     expect(JSON.stringify(values)).toContain(name)
+  })
+
+  test.each([
+    ['KeepLogs', ['Decrypt', 'DescribeKey', 'Encrypt', 'GenerateDataKey*', 'ReEncrypt*']],
+    ['TellAlarms', ['Decrypt', 'GenerateDataKey*']],
+    ['ArchiveEvents', ['Decrypt', 'GenerateDataKey', 'ReEncrypt*']],
+    ['DescribeForEvents', ['DescribeKey']],
+    ['SendEventsToQueues', ['Decrypt', 'GenerateDataKey']],
+  ])('%s grants the actions that AWS documents', (sid, actions) => {
+    const statement = services.find(({ Sid }) => Sid === sid)
+    expect([statement?.Action ?? []].flat().sort()).toEqual(actions.map((action) => `kms:${action}`))
   })
 
   test('refers to nothing that refers to the key', () => {
@@ -173,9 +194,58 @@ describe('the policy of the key', () => {
   })
 })
 
-test.each(['local', 'dev'])('stage %s has no key of its own', async (stage) => {
-  const { template: its, watch: within } = await synthesise(stage)
-  for (const one of [its, within]) {
+describe('the bus', () => {
+  const [[, bus]] = resourcesOf(template, 'AWS::Events::EventBus') as [[string, Resource]]
+
+  test('keeps events that it cannot encrypt or decrypt in a queue under the key, with an alarm', () => {
+    const queueId = referenceOf(bus.Properties.DeadLetterConfig.Arn)
+    expect(template.Resources[queueId]?.Properties.KmsMasterKeyId).toEqual(arn)
+    const { Properties: alarm } = resourceNamed(
+      watch,
+      'AWS::CloudWatch::Alarm',
+      'EventBusDeadLettersPresentAlarm',
+    )
+    expect(alarm.Dimensions[0].Value.Ref).toMatch(/^referencetocommerceprodEventBusDeadLetters/)
+  })
+
+  test('and no other sends to the queues: every right of EventBridge names this account or its source', () => {
+    const rights = resourcesOf(template, 'AWS::SQS::QueuePolicy').flatMap(
+      ([, { Properties }]) => Properties.PolicyDocument.Statement as (Statement & { Effect: string })[],
+    )
+    const ofEvents = rights.filter(({ Principal }) => Principal?.Service === 'events.amazonaws.com')
+    expect(ofEvents.length).toBeGreaterThan(0)
+    for (const { Effect, Condition } of ofEvents) {
+      expect(Effect).toBe('Allow')
+      expect(JSON.stringify(Condition)).toMatch(/"aws:Source(Account|Arn)"/)
+    }
+  })
+})
+
+describe('an update that introduces the key', () => {
+  const grantsOf = ({ Resources }: typeof template) =>
+    Object.entries(Resources)
+      .filter(([id, { Type }]) => Type === 'AWS::IAM::Policy' && !id.startsWith('ImportMachineRole'))
+      .map(([id, { Properties }]) => {
+        const statements: Statement[] = Properties.PolicyDocument.Statement
+        return [id, statements.filter(({ Action }) => /kms:/.test(JSON.stringify(Action)))]
+      })
+
+  test('grants it to every function first', () => {
+    expect(grantsOf(prepared)).toEqual(grantsOf(template))
+  })
+
+  test.each(named.filter(([type]) => !['AWS::Logs::LogGroup', 'AWS::Backup::BackupVault'].includes(type)))(
+    'encrypts no %s with it until the second deployment',
+    (type) => {
+      const found = resourcesOf(prepared, type)
+      expect(found.length).toBeGreaterThan(0)
+      expect(JSON.stringify(found)).not.toContain(`"${keyId}"`)
+    },
+  )
+})
+
+test.each(Object.entries(without))('stage %s has no key of its own', (_stage, its) => {
+  for (const one of [its.template, its.watch]) {
     expect(resourcesOf(one, 'AWS::KMS::Key')).toEqual([])
     expect(JSON.stringify(one)).not.toMatch(/"kms:|KmsMasterKeyId|"KmsKeyId"|KMSMasterKey/)
   }

@@ -9,6 +9,8 @@ export interface SynthesisOptions {
   /** Of functions whose code is another. */
   codeShas?: Record<string, string>
   domain?: CustomDomain
+  /** As on the first of the two deployments that introduce the key. */
+  preparesKey?: boolean
 }
 
 export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {

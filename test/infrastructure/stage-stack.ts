@@ -15,6 +15,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
     settings: await settingsOf(options),
     codes: stubs(scratch, options.codeShas),
     domain: options.domain,
+    ...(options.preparesKey && { preparesKey: true }),
   })
 }
 

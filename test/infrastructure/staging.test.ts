@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals'
+import { resourcesOf, synthesise, type Template } from './synthesis.ts'
+
+const prod = await synthesise('prod')
+const staging = await synthesise('staging')
+
+/** The resources and outputs of a template under the names of prod, without its size and hashes of names. */
+function comparable({ Resources: resources, Outputs: outputs = {} }: Template): string[] {
+  return [...Object.entries(resources), ...Object.entries(outputs)]
+    .map((entry) =>
+      JSON.stringify(entry)
+        .replaceAll('staging', 'prod')
+        .replace(/[0-9a-f]{32,64}|[0-9A-F]{8}/g, '#')
+        .replace(/"(ReservedConcurrentExecutions|MaximumConcurrency)":\d+/g, '"$1":"a size"'),
+    )
+    .sort()
+}
+
+test('staging is prod under another name and of another size', () => {
+  expect(comparable(staging.template)).toEqual(comparable(prod.template))
+})
+
+test('staging has the alarms and the dashboard of prod', () => {
+  expect(comparable(staging.watch)).toEqual(comparable(prod.watch))
+})
+
+test.each([
+  'AWS::KMS::Key',
+  'AWS::Backup::BackupPlan',
+  'AWS::WAFv2::WebACL',
+  'AWS::CodeDeploy::DeploymentGroup',
+])('staging has its %s', (type) => expect(resourcesOf(staging.template, type).length).toBeGreaterThan(0))
