@@ -30,7 +30,11 @@ const encrypted = ['auth.issuers', 'refunds.provider']
  * @returns a line for each setting that holds some
  */
 export function localValues(profile: unknown, { name, callableFromLocalhost }: Stage): string[] {
-  return [...localAddresses(profile, { name, callableFromLocalhost }), ...localSizes(profile, name)]
+  return [
+    ...localAddresses(profile, { name, callableFromLocalhost }),
+    ...localSizes(profile, name),
+    ...localAccounts(profile, name),
+  ]
 }
 
 function localSizes(profile: unknown, stage: string): string[] {
@@ -40,6 +44,16 @@ function localSizes(profile: unknown, stage: string): string[] {
       ? [`  ${key} at ${member}: stage ${stage} accepts at most ${largestFileInRequest} bytes in a request.`]
       : [],
   )
+}
+
+/** The local payment provider has an account for each tenant; another provider has none of that name. */
+function localAccounts(profile: unknown, stage: string): string[] {
+  const values = profile as { 'refunds.account'?: { prefix?: unknown } } | null
+  return values?.['refunds.account']?.prefix === 'acct_'
+    ? [
+        `  refunds.account at prefix: acct_ is for the local run; stage ${stage} names the account of each tenant.`,
+      ]
+    : []
 }
 
 function localAddresses(

@@ -105,12 +105,21 @@ describe('what has to be put right is told in one message, without a stack trace
         'refunds.provider',
         'otp.mail',
         'imports.maxBytes',
+        'refunds.account',
         'auth.issuers',
       ],
     ],
     [
       'dev',
-      ['auth.issuers', 'limits.webAcl', 'refunds.provider', 'otp.mail', 'imports.maxBytes', 'auth.issuers'],
+      [
+        'auth.issuers',
+        'limits.webAcl',
+        'refunds.provider',
+        'otp.mail',
+        'imports.maxBytes',
+        'refunds.account',
+        'auth.issuers',
+      ],
     ],
   ])('the addresses and the key of this machine, and examples, on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')

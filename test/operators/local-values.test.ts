@@ -35,6 +35,17 @@ test.each([
   expect(localValues({ 'a.setting': value }, prod)).toEqual([])
 })
 
+test.each([
+  [
+    'acct_',
+    ['  refunds.account at prefix: acct_ is for the local run; stage prod names the account of each tenant.'],
+  ],
+  ['acct_shop_', []],
+  [undefined, []],
+])('the account prefix %s is found if it is that of the local run', (prefix, problems) => {
+  expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual(problems)
+})
+
 describe('a file in a request', () => {
   const largest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
 
