@@ -35,7 +35,9 @@ describe('the page on security', () => {
   )
 
   test('names settings that exist', () => {
-    const named = matchesOf(/`((?:auth|secrets|discount|limits|refunds|lists|imports)\.[A-Za-z]+)`/g)
+    const named = matchesOf(
+      /`((?:auth|secrets|discount|limits|login|otp|refunds|lists|imports)\.[A-Za-z]+)`/g,
+    )
     expect(named.filter((key) => !Object.hasOwn(register, key))).toEqual([])
   })
 
