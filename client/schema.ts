@@ -454,7 +454,7 @@ export interface components {
         IfMatch: string;
         /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
         IfMatchOptional: string;
-        /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+        /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
         CorrelationId: string;
         /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
         RequestTimeout: number;
@@ -462,6 +462,8 @@ export interface components {
         Traceparent: string;
         /** @description W3C Trace Context. */
         Tracestate: string;
+        /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+        Baggage: string;
     };
     requestBodies: never;
     headers: {
@@ -559,7 +561,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -567,6 +569,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -743,7 +747,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -751,6 +755,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -944,7 +950,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -952,6 +958,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 id: string;
@@ -1131,7 +1139,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1139,6 +1147,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -1316,7 +1326,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1324,6 +1334,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -1356,6 +1368,8 @@ export interface operations {
                     version?: number;
                     correlation_id?: string;
                     traceparent?: string;
+                    tracestate?: string;
+                    baggage?: string;
                 };
             };
         };
@@ -1566,7 +1580,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1574,6 +1588,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -1754,7 +1770,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1762,6 +1778,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -1962,7 +1980,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1970,6 +1988,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 id: string;
@@ -2146,7 +2166,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -2154,6 +2174,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
                 /** @description Why, for the audit. */
                 "X-Audit-Log-Reason"?: string;
             };
@@ -2324,7 +2346,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -2332,6 +2354,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 id: string;
@@ -2561,7 +2585,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -2569,6 +2593,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 id: string;
@@ -2770,7 +2796,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -2778,6 +2804,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 id: string;
@@ -2979,7 +3007,7 @@ export interface operations {
             header?: {
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -2987,6 +3015,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -3151,7 +3181,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -3159,6 +3189,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -3353,7 +3385,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -3361,6 +3393,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -3565,7 +3599,7 @@ export interface operations {
                 "Idempotency-Key": string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -3573,6 +3607,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -3748,7 +3784,7 @@ export interface operations {
                  * @example try-otp.request
                  */
                 "Idempotency-Key"?: string;
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -3756,6 +3792,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -3900,7 +3938,7 @@ export interface operations {
                  * @example try-otp.verify
                  */
                 "Idempotency-Key"?: string;
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -3908,6 +3946,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -4050,7 +4090,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4058,6 +4098,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -4217,7 +4259,7 @@ export interface operations {
                  * @example try-login.reset-password
                  */
                 "Idempotency-Key"?: string;
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4225,6 +4267,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -4374,7 +4418,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4382,6 +4426,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
@@ -4568,7 +4614,7 @@ export interface operations {
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4576,6 +4622,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 operation_id: string;
@@ -4767,7 +4815,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
                 /** @description What the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4775,6 +4823,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path: {
                 operation_id: string;
@@ -4979,7 +5029,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made. */
+                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -4987,6 +5037,8 @@ export interface operations {
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
+                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;

@@ -5,7 +5,7 @@ import { publishedEventSchema } from '#shared/platform/events/event-schemas.ts'
 import { pathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
-import { impliedVersion, WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { type Json, jsonSchema } from '../openapi/schemas.ts'
 
 /** Events, each in all of its versions. */
@@ -55,7 +55,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
         ...components(published, 'published', (definition) => publishedPayload(definition, settings)),
         ...components(received, 'received', (definition) => receivedPayload(definition, settings)),
       },
-      schemas: { ReceivedEvent: jsonSchema(WebhookEvent) },
+      schemas: { ReceivedEvent: jsonSchema(webhookEvent(settings)) },
     },
   }
 }

@@ -1,3 +1,5 @@
+import { patternIncludes } from './patterns.ts'
+
 // biome-ignore lint/suspicious/noExplicitAny: JSON Schema, of every shape
 export type Schema = any
 
@@ -82,6 +84,8 @@ function narrows(keyword: string, given: Schema, taken: Schema): boolean {
     return taken.type !== given.type && !(taken.type === 'number' && given.type === 'integer')
   if (lowest.includes(keyword)) return !(given[keyword] >= taken[keyword])
   if (highest.includes(keyword)) return !(given[keyword] <= taken[keyword])
+  if (keyword === 'pattern' && typeof given.pattern === 'string')
+    return !patternIncludes(taken.pattern, given.pattern)
   return !judged.has(keyword) && told(given[keyword]) !== told(taken[keyword])
 }
 

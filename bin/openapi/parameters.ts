@@ -1,4 +1,5 @@
-import { tenantPattern } from '#shared/platform/auth/tenant.ts'
+import { tenantNamePattern } from '#shared/platform/auth/tenant-name.ts'
+import { correlationIdPattern } from '#shared/platform/http/correlation.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { listParameters } from './list-parameters.ts'
@@ -17,7 +18,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(route.idempotency === 'none' ? [] : [idempotencyKey(route, settings)]),
     ...(route.reply.etag && route.method === 'GET' ? [reference('parameters', 'IfNoneMatch')] : []),
     ...(route.auth === 'bearer' ? [reference('parameters', 'Nonce')] : []),
-    ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate'].map((name) =>
+    ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate', 'Baggage'].map((name) =>
       reference('parameters', name),
     ),
   ]
@@ -32,7 +33,11 @@ export function sharedParameters(settings: Settings): Json {
         settings['auth.adminTenantParameter'],
         'The tenant to work in: an Admin may name any, others their own.',
       ),
-      schema: { type: 'string', pattern: tenantPattern.source },
+      schema: {
+        type: 'string',
+        pattern: tenantNamePattern(settings).source,
+        'x-open-point': 'requests.tenantName',
+      },
       'x-open-point': 'auth.adminTenantParameter',
     },
     Nonce: {
@@ -61,8 +66,9 @@ export function sharedParameters(settings: Settings): Json {
     CorrelationId: {
       ...header(
         'X-Correlation-Id',
-        'Taken over if it is up to 64 letters, digits, dots, dashes and underscores; else a new one is made.',
+        `Kept if it matches ${correlationIdPattern(settings).source}; otherwise the service makes another one.`,
       ),
+      'x-open-point': 'requests.correlationId',
     },
     RequestTimeout: {
       ...header(
@@ -74,6 +80,13 @@ export function sharedParameters(settings: Settings): Json {
     },
     Traceparent: header('traceparent', 'W3C Trace Context.'),
     Tracestate: header('tracestate', 'W3C Trace Context.'),
+    Baggage: {
+      ...header(
+        'baggage',
+        `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are not passed on. It reaches events and other services, so put no secrets into it.`,
+      ),
+      'x-open-point': 'requests.baggageMaxBytes',
+    },
   }
 }
 

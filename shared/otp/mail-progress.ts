@@ -20,7 +20,7 @@ export async function noteProgress(
 ): Promise<void> {
   const { sealed: _sealed, task: _task, outbox: _outbox, ...kept } = mail
   const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
-  const correlation = { id: correlation_id, traceparent: undefined, tracestate: undefined }
+  const correlation = { id: correlation_id, trace: {} }
   const condition = inState(precedingStates[state])
   const note = {
     writes: [{ item: { ...kept, state }, condition, otherwise: 'INTERNAL.unexpected' as const }],

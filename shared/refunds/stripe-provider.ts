@@ -1,6 +1,7 @@
 import Stripe from 'stripe'
 import type { Clock } from '../platform/clock.ts'
 import { fail } from '../platform/errors/failure.ts'
+import type { TraceContext } from '../platform/http/correlation.ts'
 import type { Budget } from '../platform/limits/budget.ts'
 import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 
@@ -25,6 +26,7 @@ const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 /** Under this name a payout at Stripe holds the refund's id. */
 const metadataName = 'refund_id'
 
+type CallOptions = Pick<Stripe.RequestOptions, 'timeout' | 'headers'>
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 
 /** Refunds by Stripe's API, in the connected account that a request names. */
@@ -34,9 +36,11 @@ export function stripeProvider(options: {
   endpoint: string
   /** How long one attempt may take, from connecting to the end of the answer. */
   attemptMilliseconds: number
+  /** Headers of the trace that the calls belong to. */
+  trace?: TraceContext
   clock: Clock
 }): PaymentProvider {
-  const { attemptMilliseconds, clock } = options
+  const { attemptMilliseconds, clock, trace = {} } = options
   const stripe = stripeClient(options.apiKey, new URL(options.endpoint))
   return {
     async refund(request, budget) {
@@ -45,7 +49,7 @@ export function stripeProvider(options: {
         const timeout = Math.min(attemptMilliseconds, remaining())
         if (timeout < 1) throw fail('DEPENDENCY.timeout')
         try {
-          return await askOnce(stripe, request, timeout, clock)
+          return await askOnce(stripe, request, { timeout, headers: { ...trace } }, clock)
         } catch (thrown) {
           if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
           if (!isTransient(thrown)) return refused(thrown)
@@ -83,19 +87,23 @@ function within(budget: Budget, clock: Clock): () => number {
 async function askOnce(
   stripe: Stripe,
   request: ProviderRequest,
-  timeout: number,
+  options: CallOptions,
   clock: Clock,
 ): Promise<ProviderOutcome> {
   const keyIsKnown = clock.now() - request.askedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(stripe, request, timeout)
-  return paid ? outcomeOf(paid, true) : create(stripe, request, timeout)
+  const paid = keyIsKnown ? undefined : await findPayout(stripe, request, options)
+  return paid ? outcomeOf(paid, true) : create(stripe, request, options)
 }
 
-async function create(stripe: Stripe, request: ProviderRequest, timeout: number): Promise<ProviderOutcome> {
+async function create(
+  stripe: Stripe,
+  request: ProviderRequest,
+  options: CallOptions,
+): Promise<ProviderOutcome> {
   const { account, chargeId, amount, refundId } = request
   const made = await stripe.refunds.create(
     { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
-    { stripeAccount: account, idempotencyKey: `refund-${refundId}`, timeout },
+    { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
   )
   // Typed as an object, and with this client a Headers.
   const headers = new Headers(made.lastResponse.headers)
@@ -106,9 +114,12 @@ async function create(stripe: Stripe, request: ProviderRequest, timeout: number)
 async function findPayout(
   stripe: Stripe,
   { account, chargeId, refundId }: ProviderRequest,
-  timeout: number,
+  options: CallOptions,
 ): Promise<Stripe.Refund | undefined> {
-  const ofCharge = stripe.refunds.list({ charge: chargeId, limit: 100 }, { stripeAccount: account, timeout })
+  const ofCharge = stripe.refunds.list(
+    { charge: chargeId, limit: 100 },
+    { stripeAccount: account, ...options },
+  )
   for await (const refund of ofCharge) if (refund.metadata?.[metadataName] === refundId) return refund
   return undefined
 }

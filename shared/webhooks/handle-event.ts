@@ -1,5 +1,6 @@
-import { tenantPattern } from '../platform/auth/tenant.ts'
+import { tenantNamePattern } from '../platform/auth/tenant-name.ts'
 import { timestamp } from '../platform/clock.ts'
+import { traceOf } from '../platform/http/correlation.ts'
 import { type Committer, commit } from '../platform/idempotency/commit.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Handler } from './handler.ts'
@@ -26,7 +27,7 @@ export async function handleEvent(
   const now = clock.now()
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
   const effects = (await handlerOf(event, events)?.(event, handling)) ?? {}
-  const correlation = { id: item.correlation_id, traceparent: event.traceparent, tracestate: undefined }
+  const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
   await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
     along: [handled(eventId, timestamp(now))],
   }))
@@ -51,7 +52,7 @@ function handlerOf(
 function tenantOf({ data }: WebhookEvent, settings: Settings): string {
   const { tenant_id } = data
   if (tenant_id === undefined) return settings['auth.publicTenant']
-  if (typeof tenant_id !== 'string' || !tenantPattern.test(tenant_id)) {
+  if (typeof tenant_id !== 'string' || !tenantNamePattern(settings).test(tenant_id)) {
     throw new Error('data.tenant_id is no tenant')
   }
   return tenant_id

@@ -1,32 +1,46 @@
 import * as v from 'valibot'
-import { traceparentPattern } from '../platform/http/correlation.ts'
+import { correlationIdPattern, traceparentPattern } from '../platform/http/correlation.ts'
 import { utcInstant } from '../platform/schemas/date-time.ts'
+import { openPoint } from '../platform/settings/open-point.ts'
+import { perSettings } from '../platform/settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
 const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
-const correlationId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,64}$/))
+const correlationId = perSettings((settings) =>
+  v.pipe(v.string(), v.regex(correlationIdPattern(settings)), openPoint('requests.correlationId')),
+)
 
 /**
  * The body of POST /v1/webhooks/events (contract, 'Webhook event shape'). What a type needs beyond data.id is checked
  * by its handler: an event that cannot be handled is kept all the same. What this service publishes has this shape,
  * too, so that a replay of the bus can be taken in.
  */
-export const WebhookEvent = v.strictObject({
-  event_id: id,
-  type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
-  occurred_at: v.pipe(utcInstant, v.metadata({ description: 'UTC, ending in Z.' })),
-  data: v.objectWithRest({ id }, v.unknown()),
-  source,
-  source_service: source,
-  version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
-  correlation_id: v.exactOptional(correlationId),
-  traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
-})
-export type WebhookEvent = v.InferOutput<typeof WebhookEvent>
+export const webhookEvent = perSettings((settings) =>
+  v.strictObject({
+    event_id: id,
+    type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
+    occurred_at: v.pipe(utcInstant, v.metadata({ description: 'UTC, ending in Z.' })),
+    data: v.objectWithRest({ id }, v.unknown()),
+    source,
+    source_service: source,
+    version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+    correlation_id: v.exactOptional(correlationId(settings)),
+    traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
+    tracestate: v.exactOptional(v.pipe(v.string(), v.maxLength(512))),
+    baggage: v.exactOptional(v.pipe(v.string(), v.maxLength(8192))),
+  }),
+)
+export type WebhookEvent = v.InferOutput<ReturnType<typeof webhookEvent>>
 
 /** The correlation id of an event, also where only its data names one, as the data of a cart event does. */
-export function correlationIdOf({ correlation_id, data }: WebhookEvent): string | undefined {
-  return correlation_id ?? (v.is(correlationId, data.correlation_id) ? data.correlation_id : undefined)
+export function correlationIdOf(
+  { correlation_id, data }: WebhookEvent,
+  settings: Settings,
+): string | undefined {
+  return (
+    correlation_id ?? (v.is(correlationId(settings), data.correlation_id) ? data.correlation_id : undefined)
+  )
 }
 
 /** The version of an event that names none. */

@@ -106,7 +106,7 @@ test('an id that the service gives is the same in the early answer, the log and 
 })
 
 test('an id that is not well formed is not taken over', async () => {
-  const answer = await call(1000, 600, { 'X-Correlation-Id': 'a@example.com' })
+  const answer = await call(1000, 600, { 'X-Correlation-Id': 'a b@example.com' })
   expect(answer.json.error.correlation_id).toMatch(/^[0-9a-f-]{36}$/)
   expect(written.join()).not.toContain('example.com')
 })

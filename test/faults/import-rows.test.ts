@@ -21,7 +21,7 @@ beforeEach(() => {
   id = crypto.randomUUID()
   faults.length = 0
   const caller = { sub: 'u1', tenant: 'acme', role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
-  const correlation = { id: 'c', traceparent: undefined, tracestate: undefined }
+  const correlation = { id: 'c', trace: {} }
   committer = { table: service.table, clock: systemClock, caller, correlation }
 })
 

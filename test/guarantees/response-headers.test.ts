@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals'
 import { corsHeaders } from '#shared/platform/http/headers.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-test.each(['WWW-Authenticate', 'x-amzn-Remapped-WWW-Authenticate'])(
-  '%s is exposed to scripts, as API Gateway renames it',
+test.each(['WWW-Authenticate', 'x-amzn-Remapped-WWW-Authenticate', 'baggage'])(
+  '%s is exposed to scripts',
   (name) => {
     const headers = corsHeaders('http://localhost:5173', localSettings, false)
     expect(headers['Access-Control-Expose-Headers']?.split(', ')).toContain(name)

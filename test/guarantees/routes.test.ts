@@ -77,14 +77,20 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
   test('takes over the caller’s correlation and trace, and no malformed one', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const call = await validCall(route)
-    const given = { 'X-Correlation-Id': 'req-1', traceparent, tracestate: 'a=b' }
+    const given = { 'X-Correlation-Id': 'req-1', traceparent, tracestate: 'a=b', baggage: 'c=d' }
     const answer = await service.call({ ...call, headers: { ...call.headers, ...given } })
     expect(answer.headers).toMatchObject(given)
-    const bad = { 'X-Correlation-Id': 'jane@example.com', traceparent: '00-0-0-0', tracestate: 'a=b' }
+    const bad = {
+      'X-Correlation-Id': 'jane doe',
+      traceparent: '00-0-0-0',
+      tracestate: 'a=b',
+      baggage: 'no member',
+    }
     const refused = await service.call({ ...(await validCall(route)), headers: { ...call.headers, ...bad } })
     expect(refused.headers['X-Correlation-Id']).not.toContain('jane')
     expect(refused.headers).not.toHaveProperty('traceparent')
     expect(refused.headers).not.toHaveProperty('tracestate')
+    expect(refused.headers).not.toHaveProperty('baggage')
   })
 
   test('answers an allowed origin alone, and never with a wildcard', async () => {

@@ -71,6 +71,11 @@ describe('an API key', () => {
     expect(lines).toEqual([line])
   })
 
+  test('works for a tenant whose name has dots', async () => {
+    const { key } = await newKey('acme.example')
+    expect((await ordersBy(key)).status).toBe(200)
+  })
+
   test('is needed whole', async () => {
     const { key } = await newKey('whole')
     const other = (await newKey('other-whole')).key

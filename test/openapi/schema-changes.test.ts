@@ -23,6 +23,7 @@ const { schema } = fc.letrec<{ schema: Schema }>((tie) => ({
       { const: 'a' },
     ),
     ofType('string', bound('minLength', 'maxLength')),
+    ofType('string', fc.record({ pattern: fc.constantFrom('^[a]{1,2}$', '^[a-c]{1,3}$', '^[ab]+$') })),
     ofType('integer', bound('minimum', 'maximum')),
     ofType('number', bound('minimum', 'exclusiveMaximum')),
     ofType(
@@ -79,4 +80,18 @@ test('no schema is a change of itself, for senders or readers', () => {
       expect(schemaChanges({ before: same, after: structuredClone(same), as })).toEqual([])
     }),
   )
+})
+
+test.each([
+  ['^[A-Za-z0-9._-]{1,64}$', '^[\\x21-\\x7e]{1,128}$', true],
+  ['^[A-Z][A-Z0-9_-]{0,63}$', '^[A-Z][A-Z0-9._-]{0,63}$', true],
+  ['^[A-Z]{1,16}$', '^[A-Z]{1,15}$', false],
+  ['^[A-Z]{1,16}$', '^[A-Z]{2,16}$', false],
+  ['^[A-Z.]{1,16}$', '^[A-Z]{1,16}$', false],
+  ['^[A-Z]$', '^[A-Z]{1,2}$', true],
+  ['^a+$', '^a*$', false],
+])('whoever sends text of %s may send text of %s: %j', (before, after, expected) => {
+  const texts = (pattern: string) => ({ type: 'string', pattern })
+  const changes = schemaChanges({ before: texts(before), after: texts(after), as: 'sender' })
+  expect(changes.length === 0).toBe(expected)
 })

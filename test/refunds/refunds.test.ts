@@ -43,6 +43,16 @@ const ledgerOf = async (tenant: string) => service.items(tenant, 'ledger')
 const paidTo = (tenant: string) => provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
 
 describe('a refund', () => {
+  test('carries the trace of its request to the provider', async () => {
+    const trace = {
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+      tracestate: 'a=b',
+      baggage: 'shop=one',
+    }
+    await refund('traced', { charge_id: 'ch_traced', amount: 1 }, 'traced', trace)
+    expect(provider.calls.find(({ account }) => account === 'acct_traced')?.trace).toEqual(trace)
+  })
+
   test('is one payout, one ledger entry and one answer, however often its key is sent', async () => {
     const body = { charge_id: 'ch_1', amount: 700 }
     const first = await refund('once', body, 'one')

@@ -312,6 +312,35 @@ describe('requests', () => {
       (await call(other)).json.error.details.errors.map(({ field }: { field: string }) => field),
     ).toEqual(['a', 'b'])
   })
+  test('requests.correlationId', async () => {
+    const ids = ['checkout:42', 'x'.repeat(41), 'x'.repeat(40)]
+    const keeps = async (service: Service) => {
+      const calls = ids.map((id) => service.call({ path: '/health', headers: { 'X-Correlation-Id': id } }))
+      const answers = await Promise.all(calls)
+      return answers.map(({ headers }, index) => headers['X-Correlation-Id'] === ids[index])
+    }
+    expect([await keeps(local), await keeps(other)]).toEqual([
+      [true, true, true],
+      [false, false, true],
+    ])
+  })
+  test('requests.baggageMaxBytes', async () => {
+    const headers = { baggage: `first=1,second=${'x'.repeat(20)}` }
+    const passedOn = async (service: Service) =>
+      (await service.call({ path: '/health', headers })).headers.baggage
+    expect([await passedOn(local), await passedOn(other)]).toEqual([headers.baggage, 'first=1'])
+  })
+  test('requests.tenantName', async () => {
+    const statuses = async (service: Service) => {
+      const names = ['acme.example_1', 'x'.repeat(17), 'x'.repeat(16)]
+      const answers = await Promise.all(names.map((tenant) => list(service, '', 'Viewer', tenant)))
+      return answers.map(({ status }) => status)
+    }
+    expect([await statuses(local), await statuses(other)]).toEqual([
+      [200, 200, 200],
+      [401, 401, 200],
+    ])
+  })
   test('requests.timeoutHeader', async () => {
     const answer = async (service: Service, headers: Record<string, string>, step: number) => {
       let now = Date.now()

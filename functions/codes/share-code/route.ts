@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { CodeView } from '#shared/codes/code.ts'
-import { tenantPattern } from '#shared/platform/auth/tenant.ts'
+import { tenantNamePattern } from '#shared/platform/auth/tenant-name.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
+import { openPoint } from '#shared/platform/settings/open-point.ts'
 import { perSettings } from '#shared/platform/settings/per-settings.ts'
 
 export const route = defineRoute({
@@ -17,7 +18,15 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   ifMatch: 'accepted',
-  body: () => v.strictObject({ grantee_tenant: v.pipe(v.string(), v.regex(tenantPattern)) }),
+  body: perSettings((settings) =>
+    v.strictObject({
+      grantee_tenant: v.pipe(
+        v.string(),
+        v.regex(tenantNamePattern(settings)),
+        openPoint('requests.tenantName'),
+      ),
+    }),
+  ),
   auditedFields: ['grantee_tenant'],
   example: () => ({ grantee_tenant: 'acme' }),
   reply: {
@@ -27,7 +36,7 @@ export const route = defineRoute({
     ),
   },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
-  openPoints: ['codes.share', 'codes.fields', 'auth.crossTenantStatus'],
+  openPoints: ['codes.share', 'codes.fields', 'requests.tenantName', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
   breaks: 'No discount code can be shared.',
 })

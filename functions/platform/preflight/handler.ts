@@ -14,6 +14,7 @@ const cookiePaths: string[] = JSON.parse(process.env.COOKIE_PATHS ?? '[]')
 /** Answers the preflight requests of browsers for every path. */
 export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
   const { headers } = toRequest(event)
+  const settings = deployedSettings()
   const allowed = [...(methods[event.resource] ?? []), 'OPTIONS']
   return toResult({
     status: 204,
@@ -21,8 +22,8 @@ export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayPr
       Allow: allowed.join(', '),
       'Cache-Control': 'no-store',
       ...securityHeaders,
-      ...correlationHeaders(correlationOf(headers, () => newId(systemClock))),
-      ...preflightHeaders(headers.origin, allowed, deployedSettings(), cookiePaths.includes(event.resource)),
+      ...correlationHeaders(correlationOf(headers, settings, () => newId(systemClock))),
+      ...preflightHeaders(headers.origin, allowed, settings, cookiePaths.includes(event.resource)),
     },
     body: undefined,
   })

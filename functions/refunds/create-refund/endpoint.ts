@@ -23,7 +23,9 @@ export const endpoint = defineEndpoint(route, {
   async proceed(resume, _, context) {
     const { endpoint: at, attemptMilliseconds } = context.settings['refunds.provider']
     const apiKey = await context.secret('payments')
-    const provider = stripeProvider({ apiKey, endpoint: at, attemptMilliseconds, clock: context.clock })
+    const { clock, committer } = context
+    const { trace } = committer.correlation
+    const provider = stripeProvider({ apiKey, endpoint: at, attemptMilliseconds, trace, clock })
     return settleRefund(resume as unknown as PendingRefund, provider, context)
   },
 })

@@ -18,7 +18,7 @@ export const endpoint = defineEndpoint(route, {
       throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })
     }
     const status = route.reply.status(settings)
-    const correlationId = correlationIdOf(body) ?? committer.correlation.id
+    const correlationId = correlationIdOf(body, settings) ?? committer.correlation.id
     return {
       status,
       writes: [received(body, correlationId, now(), settings['webhooks.inboxDays'])],

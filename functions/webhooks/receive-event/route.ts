@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { defineRoute } from '#shared/platform/http/route.ts'
-import { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { webhookEvent } from '#shared/webhooks/webhook-event.ts'
 
 export const route = defineRoute({
   operation: 'webhooks.receive',
@@ -12,7 +12,7 @@ export const route = defineRoute({
   auth: 'signature',
   idempotency: 'none',
   bodyBytes: (settings) => settings['webhooks.maxBytes'],
-  body: () => WebhookEvent,
+  body: webhookEvent,
   example: () => ({
     event_id: 'evt-1',
     type: 'order.paid',
@@ -28,6 +28,8 @@ export const route = defineRoute({
     'webhooks.status',
     'webhooks.maxBytes',
     'webhooks.inboxDays',
+    'requests.correlationId',
+    'requests.tenantName',
   ],
   uses: ['table.write', 'secret.webhooks'],
   breaks: 'Events of other services are not received; their senders try again.',

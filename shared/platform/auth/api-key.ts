@@ -37,9 +37,12 @@ export function apiKeyText({ tenant, key_id, secret }: ApiKeyCredential): string
 /** The parts of a key; undefined of a text that cannot be one. */
 export function readApiKey(text: string): ApiKeyCredential | undefined {
   if (!text.startsWith(prefix) || text.length > longest) return undefined
-  const [tenant = '', key_id = '', secret = '', ...rest] = text.slice(prefix.length).split('.')
+  // The name of a tenant may hold dots.
+  const parts = text.slice(prefix.length).split('.')
+  const [key_id = '', secret = ''] = parts.slice(-2)
+  const tenant = parts.slice(0, -2).join('.')
   const wellFormed = tenantPattern.test(tenant) && isUuidV7(key_id) && secretPattern.test(secret)
-  return wellFormed && rest.length === 0 ? { tenant, key_id, secret } : undefined
+  return wellFormed ? { tenant, key_id, secret } : undefined
 }
 
 /**

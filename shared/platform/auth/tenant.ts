@@ -1,2 +1,2 @@
-/** What a tenant is called: part of keys, so it holds nothing that could reach into another's. */
-export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+/** Every name that a tenant can have. Names are part of keys, so none can hold a separator of these. */
+export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -6,7 +6,7 @@ import { type Failure, fail } from '../errors/failure.ts'
 import type { Budget } from '../limits/budget.ts'
 import { type Caller, highestRole } from './caller.ts'
 import { keySetOf } from './key-set.ts'
-import { tenantPattern } from './tenant.ts'
+import { tenantNamePattern } from './tenant-name.ts'
 
 /** Longer than any honest token; checked before anything is parsed, in characters. */
 const longestHeader = 8192
@@ -98,7 +98,7 @@ function bearerToken(authorization: string | undefined): string {
 function callerOf(claims: JWTPayload, settings: Settings): Caller {
   const { sub, tenant } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > longestSubject) throw invalidToken()
-  if (typeof tenant !== 'string' || !tenantPattern.test(tenant)) throw invalidToken()
+  if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()
   const scope = claims[settings['auth.scopeClaim']]
   return {
     sub,

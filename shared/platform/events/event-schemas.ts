@@ -21,6 +21,8 @@ export function publishedEventSchema(type: string, version: number, data: v.Gene
     source: v.literal('commerce-api'),
     correlation_id: v.string(),
     traceparent: v.exactOptional(v.string()),
+    tracestate: v.exactOptional(v.string()),
+    baggage: v.exactOptional(v.string()),
     data,
   })
 }

@@ -1,3 +1,4 @@
+import type { TraceContext } from '../http/correlation.ts'
 import { uuidV8 } from '../ids/uuid-v8.ts'
 import type { Item } from '../table/keys.ts'
 
@@ -12,22 +13,20 @@ export interface OutgoingEvent {
 }
 
 /** The events of one commit, stored on the item that they speak of. */
-export interface Outbox {
+export interface Outbox extends TraceContext {
   /** Of the commit: the ids of its events are derived from it. */
   id: string
   occurred_at: string
   correlation_id: string
-  traceparent?: string
   events: OutgoingEvent[]
 }
 
 /** An event as subscribers get it (contract, 'Events'). */
-export interface PublishedEvent extends Omit<OutgoingEvent, 'once'> {
+export interface PublishedEvent extends Omit<OutgoingEvent, 'once'>, TraceContext {
   /** Derived from the commit, so that publishing twice is seen as one event. */
   event_id: string
   occurred_at: string
   correlation_id: string
-  traceparent?: string
   source: 'commerce-api'
 }
 

@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/register.ts'
 import { authorise, type Scope } from '../auth/authorise.ts'
 import type { Caller } from '../auth/caller.ts'
 import { hasSessionCookie } from '../auth/session-cookie.ts'
-import { tenantPattern } from '../auth/tenant.ts'
+import { tenantNamePattern } from '../auth/tenant-name.ts'
 import { verifyApiKey } from '../auth/verify-api-key.ts'
 import { verifySession } from '../auth/verify-session.ts'
 import { verifySignature } from '../auth/verify-signature.ts'
@@ -69,10 +69,11 @@ export function scopeOf(
   const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
   const scope = authorise(caller, { ...route, access: route.access }, addressed[0], settings)
   if (addressed.length > 1) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
-  if (!tenantPattern.test(scope.tenant)) {
+  const pattern = tenantNamePattern(settings)
+  if (!pattern.test(scope.tenant)) {
     throw failField('VALIDATION.filter.value_invalid', name, {
       reason: 'format',
-      regex: tenantPattern.source,
+      regex: pattern.source,
     })
   }
   return scope

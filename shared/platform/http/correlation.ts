@@ -1,41 +1,79 @@
+import type { Settings } from '../../settings/register.ts'
+import { perSettings } from '../settings/per-settings.ts'
 import type { HttpRequest } from './request.ts'
 
-/** What ties an answer, its logs, its audit records and its events together. */
-export interface Correlation {
-  id: string
-  traceparent: string | undefined
-  tracestate: string | undefined
+/** The trace of a request, by the names of its headers. Each value can be sent and stored as it is. */
+export interface TraceContext {
+  traceparent?: string
+  tracestate?: string
+  baggage?: string
 }
 
-/** No room for an e-mail address or free text, so that a caller's id can go into logs as it is. */
-const idPattern = /^[A-Za-z0-9._-]{1,64}$/
+/** What ties a response, its logs, its audit records and its events together. */
+export interface Correlation {
+  id: string
+  /** Passed on in responses, events and calls of other services. */
+  trace: TraceContext
+}
+
 export const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const tracestatePattern = /^[\x20-\x7e]{1,512}$/
+/** A list member of W3C Baggage: key, value and properties, without white space around it. */
+const member = /^[\w!#$%&'*+.^`|~-]+[\t ]*=[\t \x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e;]*$/
 
-/** Takes the caller's ids where they are well formed (W3C Trace Context), and makes a correlation id where not. */
-export function correlationOf(headers: HttpRequest['headers'], newId: () => string): Correlation {
+const characters = { visible_ascii: '\\x21-\\x7e', word: 'A-Za-z0-9._-' }
+
+/** The form of a correlation id (setting requests.correlationId). It has no white space and no control characters. */
+export const correlationIdPattern = perSettings((settings) => {
+  const { form, maxLength } = settings['requests.correlationId']
+  return new RegExp(`^[${characters[form]}]{1,${maxLength}}$`)
+})
+
+/** Takes the caller's correlation id and trace where they are well formed, and makes an id where not. */
+export function correlationOf(
+  headers: HttpRequest['headers'],
+  settings: Settings,
+  newId: () => string,
+): Correlation {
   const id = headers['x-correlation-id']
-  const traceparent = headers.traceparent
-  const tracestate = headers.tracestate
-  const traced = traceparent !== undefined && traceparentPattern.test(traceparent)
   return {
-    id: id !== undefined && idPattern.test(id) ? id : newId(),
-    traceparent: traced ? traceparent : undefined,
-    tracestate:
-      traced && tracestate !== undefined && tracestatePattern.test(tracestate) ? tracestate : undefined,
+    id: id !== undefined && correlationIdPattern(settings).test(id) ? id : newId(),
+    trace: traceOf(headers, settings),
   }
+}
+
+/** What is well formed of a trace, with baggage up to the limit of the setting. */
+export function traceOf(
+  { traceparent, tracestate, baggage = '' }: { [Name in keyof TraceContext]?: string | undefined },
+  settings: Settings,
+): TraceContext {
+  const traced = traceparent !== undefined && traceparentPattern.test(traceparent)
+  const kept = baggageWithin(baggage, settings['requests.baggageMaxBytes'])
+  return {
+    ...(traced && { traceparent }),
+    ...(traced && tracestate !== undefined && tracestatePattern.test(tracestate) && { tracestate }),
+    ...(kept !== '' && { baggage: kept }),
+  }
+}
+
+/** The first members that are well formed and fit together; a member is passed on whole or not at all. */
+function baggageWithin(baggage: string, maxBytes: number): string {
+  const members = baggage.split(',').map((one) => one.trim())
+  let kept = ''
+  for (const one of members.filter((text) => member.test(text))) {
+    const longer = kept === '' ? one : `${kept},${one}`
+    if (longer.length > maxBytes) break
+    kept = longer
+  }
+  return kept
 }
 
 /** The request with a correlation id in any case: the caller's where it is well formed. */
-export function withCorrelation(request: HttpRequest, newId: () => string): HttpRequest {
-  const { id } = correlationOf(request.headers, newId)
+export function withCorrelation(request: HttpRequest, settings: Settings, newId: () => string): HttpRequest {
+  const { id } = correlationOf(request.headers, settings, newId)
   return { ...request, headers: { ...request.headers, 'x-correlation-id': id } }
 }
 
-export function correlationHeaders({ id, traceparent, tracestate }: Correlation): Record<string, string> {
-  return {
-    'X-Correlation-Id': id,
-    ...(traceparent !== undefined && { traceparent }),
-    ...(tracestate !== undefined && { tracestate }),
-  }
+export function correlationHeaders({ id, trace }: Correlation): Record<string, string> {
+  return { 'X-Correlation-Id': id, ...trace }
 }

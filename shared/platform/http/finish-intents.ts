@@ -98,7 +98,7 @@ function passageOf(endpoint: Endpoint, { correlation_id }: Marker, runtime: Runt
     runtime,
     clock,
     settings,
-    correlation: { id: correlation_id, traceparent: undefined, tracestate: undefined },
+    correlation: { id: correlation_id, trace: {} },
     budget,
     table: runtime.openTable(budget),
     caller: undefined,

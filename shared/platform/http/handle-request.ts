@@ -86,7 +86,7 @@ function arrivalOf(endpoints: readonly Endpoint[], given: HttpRequest, runtime: 
     startedAt: clock.now(),
     picked,
     request,
-    correlation: correlationOf(request.headers, () => newId(clock)),
+    correlation: correlationOf(request.headers, settings, () => newId(clock)),
     operation: picked?.endpoint.route.operation ?? 'platform.unknown-route',
   }
 }

@@ -38,6 +38,7 @@ const exposedHeaders = [
   'Sunset',
   'traceparent',
   'tracestate',
+  'baggage',
 ].join(', ')
 
 /**

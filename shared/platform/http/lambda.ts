@@ -34,7 +34,7 @@ export function lambda<Body extends v.GenericSchema>(
       const runtime = made
       const startedAt = runtime.clock.now()
       // An id that is made here is the same in the early answer and in what the request has written by then.
-      const request = withCorrelation(toRequest(event), () => newId(runtime.clock))
+      const request = withCorrelation(toRequest(event), runtime.settings, () => newId(runtime.clock))
       cutShort.set(event, () =>
         toResult(answerCutShort(served, request, runtime, startedAt), basePathOf(event)),
       )

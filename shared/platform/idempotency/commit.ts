@@ -83,7 +83,7 @@ function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): 
     id: newId(clock),
     occurred_at: timestamp(clock.now()),
     correlation_id: correlation.id,
-    ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),
+    ...correlation.trace,
     events,
   }
 }

@@ -71,13 +71,15 @@ export function powertoolsLog(service: string): Log {
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
       const failed = status >= 500
+      // Baggage and tracestate hold what callers put there, so they are not logged.
+      const { traceparent } = correlation.trace
       const record = {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
         status,
         duration_milliseconds: durationMilliseconds,
         correlation_id: correlation.id,
-        ...(correlation.traceparent !== undefined && { traceparent: correlation.traceparent }),
+        ...(traceparent !== undefined && { traceparent }),
         ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
         ...(source && failed && failureCount(source(), 1, failure?.code)),
         ...(source && failure && !failed && errorCount(source(), failure.code)),

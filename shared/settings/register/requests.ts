@@ -75,6 +75,33 @@ export const requests = {
       maxMilliseconds: v.pipe(count, v.maxValue(26_000)),
     }),
   }),
+  'requests.correlationId': setting({
+    open: 'the form and the greatest length of a correlation id; another one is replaced',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    precedent: 'W3C Trace Context',
+    schema: v.strictObject({
+      form: v.picklist(['visible_ascii', 'word']),
+      maxLength: v.pipe(count, v.minValue(36), v.maxValue(255)),
+    }),
+  }),
+  'requests.tenantName': setting({
+    open: 'the punctuation of a tenant name beside letters and digits, and its greatest length',
+    contract: 'Authentication',
+    feature: 'platform',
+    precedent: 'names of hosts in DNS',
+    schema: v.strictObject({
+      punctuation: v.pipe(v.string(), v.regex(/^[._-]{0,3}$/, 'some of . _ -')),
+      maxLength: v.pipe(count, v.maxValue(64)),
+    }),
+  }),
+  'requests.baggageMaxBytes': setting({
+    open: 'how many bytes of baggage are passed on',
+    contract: 'Endpoints, Conventions',
+    feature: 'platform',
+    precedent: 'W3C Baggage: 8192',
+    schema: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(8192)),
+  }),
   'limits.tooLarge': setting({
     open: 'the error code of a 413',
     contract: 'Errors, Other status rules',

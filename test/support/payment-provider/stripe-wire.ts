@@ -13,6 +13,8 @@ export interface Call {
   account: string | undefined
   key: string | undefined
   authorised: boolean
+  /** Its headers of W3C Trace Context and W3C Baggage. */
+  trace: Record<string, string | undefined>
 }
 
 export interface Answer {
@@ -38,6 +40,11 @@ export async function readCall(request: IncomingMessage, number: number): Promis
     parameters: Object.fromEntries(method === 'GET' ? url.searchParams : new URLSearchParams(form)),
     account: headerOf(headers['stripe-account']),
     key: headerOf(headers['idempotency-key']),
+    trace: {
+      traceparent: headerOf(headers.traceparent),
+      tracestate: headerOf(headers.tracestate),
+      baggage: headerOf(headers.baggage),
+    },
     authorised: /^Bearer .|^Basic ./.test(headers.authorization ?? ''),
   }
 }
