@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, type Stack } from 'aws-cdk-lib'
 import {
   Alarm,
   AlarmRule,
@@ -9,10 +9,12 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { Construct } from 'constructs'
+import { functionOf, routes } from '#functions/routes.ts'
 import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
 import { isMeasured, metricOf, type Watched } from './alarm-metrics.ts'
 import { type AlarmTopics, type AlarmTopicsProps, alarmTopics } from './alarm-topics.ts'
 import { type AlarmDefinition, alarmName, type Severity, type Threshold, type Window } from './alarm-types.ts'
+import { stackOfFunction } from './area-stacks.ts'
 
 export type AlarmsProps = Watched & AlarmTopicsProps
 
@@ -20,8 +22,8 @@ export type AlarmsProps = Watched & AlarmTopicsProps
  * Alarms that say what users lose. Each severity has a topic, which hears of the alarm and of its end. A page is a
  * composite alarm that stays quiet while the whole API fails: one outage raises one page.
  */
-export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): AlarmTopics {
-  const topics = alarmTopics(scope, { key, stage: watched.stage })
+export function alarms(watch: Stack, { key, ...watched }: AlarmsProps): AlarmTopics {
+  const topics = alarmTopics(watch, { key, stage: watched.stage })
   const notify = (severity: Severity, alarm: Alarm | CompositeAlarm) => {
     const action = new SnsAction(topics[severity])
     alarm.addAlarmAction(action)
@@ -29,7 +31,12 @@ export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): Alar
   }
   const metricAlarm = (window: Window, audience: Severity | 'silent', alarmDescription: string) => {
     const name = alarmName(watched.stage.name, audience, window.id)
-    return alarm(scope, { id: `${window.id}Alarm`, alarmName: name, alarmDescription }, window, watched)
+    return alarm(
+      stackOfAlarm(watch, window),
+      { id: `${window.id}Alarm`, alarmName: name, alarmDescription },
+      window,
+      watched,
+    )
   }
   const outage = metricAlarm(
     { ...apiFailing.threshold, id: apiFailing.id },
@@ -49,19 +56,30 @@ export function alarms(scope: Construct, { key, ...watched }: AlarmsProps): Alar
       const made = metricAlarm(part, 'silent', `Part of ${id}, which notifies people.`)
       return AlarmRule.fromAlarm(made, AlarmState.ALARM)
     })
-    const composite = new CompositeAlarm(scope, windows ? `${id}Alarm` : `${id}Page`, {
-      compositeAlarmName: alarmName(watched.stage.name, severity, id),
-      alarmDescription,
-      alarmRule: AlarmRule.allOf(...silent),
-      ...(severity === 'page' && {
-        actionsSuppressor: outage,
-        actionsSuppressorWaitPeriod: Duration.minutes(2),
-        actionsSuppressorExtensionPeriod: Duration.minutes(5),
-      }),
-    })
+    const composite = new CompositeAlarm(
+      stackOfAlarm(watch, parts[0]),
+      windows ? `${id}Alarm` : `${id}Page`,
+      {
+        compositeAlarmName: alarmName(watched.stage.name, severity, id),
+        alarmDescription,
+        alarmRule: AlarmRule.allOf(...silent),
+        ...(severity === 'page' && {
+          actionsSuppressor: outage,
+          actionsSuppressorWaitPeriod: Duration.minutes(2),
+          actionsSuppressorExtensionPeriod: Duration.minutes(5),
+        }),
+      },
+    )
     notify(severity, composite)
   }
   return topics
+}
+
+/** The alarms on a route are in a nested stack if its function is in one. */
+function stackOfAlarm(watch: Stack, part: Threshold | undefined): Stack {
+  const measure = part?.measure
+  const entry = measure && 'route' in measure && routes.find(({ route }) => route === measure.route)
+  return entry ? stackOfFunction(watch, functionOf(entry).name) : watch
 }
 
 /** What an alarm says: what users lose, and what to do. */

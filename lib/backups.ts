@@ -13,7 +13,7 @@ import type { Construct } from 'constructs'
  */
 export function backups(scope: Construct, table: Table, key?: Key): BackupVault {
   const vault = new BackupVault(scope, 'BackupVault', {
-    removalPolicy: RemovalPolicy.RETAIN,
+    removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ...(key && { encryptionKey: key }),
   })
   const plan = new BackupPlan(scope, 'Backups', {

@@ -26,7 +26,7 @@ export function dataTable(scope: Construct, stage: Stage, key?: Key): Table {
     // The relay tells new events from those that the item carried already, so it needs both images.
     stream: StreamViewType.NEW_AND_OLD_IMAGES,
     deletionProtection: stage.deletionProtection,
-    removalPolicy: removalOf(stage),
+    removalPolicy: removalOfProtected(stage),
   })
   table.addGlobalSecondaryIndex({
     indexName: byIdIndex,
@@ -36,7 +36,15 @@ export function dataTable(scope: Construct, stage: Stage, key?: Key): Table {
   return table
 }
 
-/** What becomes of a resource that holds data when the stack is deleted. */
+/**
+ * Returns what happens to a resource that holds data when its stack is deleted. A first deployment that fails deletes
+ * it nevertheless: its name would be taken at the next attempt.
+ */
 export function removalOf(stage: Stage): RemovalPolicy {
-  return stage.keepsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
+  return stage.keepsData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
+}
+
+/** Is for a resource that refuses to be deleted: a failed deployment that tried to delete it would be stuck. */
+export function removalOfProtected(stage: Stage): RemovalPolicy {
+  return stage.deletionProtection ? RemovalPolicy.RETAIN : removalOf(stage)
 }

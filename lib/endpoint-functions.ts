@@ -1,9 +1,10 @@
-import { Duration, Validations } from 'aws-cdk-lib'
+import { Duration, type Stack, Validations } from 'aws-cdk-lib'
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { stackOfFunction } from './area-stacks.ts'
 import { type FunctionCodes, preflight } from './function-entries.ts'
 import { environmentOf, issuerOf } from './function-environment.ts'
 import { grantUses, type Resources } from './grants.ts'
@@ -28,12 +29,12 @@ export interface Endpoint {
 }
 
 /** One function for each method of the gateway, with the rights that its routes say they use. */
-export function endpointFunctions(scope: Construct, props: EndpointFunctionsProps): Endpoint[] {
+export function endpointFunctions(main: Stack, props: EndpointFunctionsProps): Endpoint[] {
   const { stage, settings, codes, resources, routes } = props
   const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
   return [...byFunction].flatMap(([name, entries]) => {
     const uses = [...new Set(entries.flatMap(({ route }) => route.uses))]
-    const handler = serviceFunction(scope, {
+    const handler = serviceFunction(stackOfFunction(main, name), {
       stage,
       key: resources.key,
       name,

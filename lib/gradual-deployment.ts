@@ -1,4 +1,4 @@
-import { Duration, Fn, Validations } from 'aws-cdk-lib'
+import { Duration, Fn, NestedStack, Stack, Validations } from 'aws-cdk-lib'
 import {
   Alarm,
   ComparisonOperator,
@@ -14,7 +14,7 @@ import {
   LambdaDeploymentGroup,
 } from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Alias, type IFunction } from 'aws-cdk-lib/aws-lambda'
+import { Alias, type CfnAlias, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/logging/embedded-metric.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
@@ -30,23 +30,34 @@ const configs: Record<Rollout, ILambdaDeploymentConfig> = {
  * One deployment group for each alias. A new version that fails goes back by itself, and the stack with it. A group
  * watches its new version alone: an outage or a failing old version never blocks the deployment that fixes it.
  */
-export function gradualDeployments(scope: Construct, stage: Stage, invoked: readonly IFunction[]): void {
+export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly IFunction[]): void {
   const { rollout } = stage
   if (!rollout) return
-  const deployments = new Construct(scope, 'Deployments')
-  const shared = {
-    application: new LambdaApplication(deployments, 'Application'),
-    role: deployer(deployments),
-    deploymentConfig: configs[rollout],
-  }
+  const deployments = new Construct(main, 'Deployments')
+  const application = new LambdaApplication(deployments, 'Application', { applicationName: main.stackName })
+  const shared = { application, role: deployer(deployments), deploymentConfig: configs[rollout] }
+  const groups = new NestedStack(deployments, 'Groups', {
+    description: `Deployment groups of ${main.stackName}.`,
+  })
   for (const alias of new Set(invoked)) {
     if (!(alias instanceof Alias)) throw new Error('there is no alias to move')
-    const alarms = [newVersionAlarm(deployments, alias, stage)]
-    new LambdaDeploymentGroup(deployments, idOf(alias), { ...shared, alias, alarms })
+    const scope = Stack.of(alias) === main ? groups : Stack.of(alias)
+    const alarms = [newVersionAlarm(scope, alias, stage)]
+    const deploymentGroupName = `${idOf(alias)}Rollout`
+    const group = { ...shared, deploymentGroupName, alias, alarms }
+    moveBy(new LambdaDeploymentGroup(scope, deploymentGroupName, group), alias, main.stackName)
   }
 }
 
-/** A group is called as the function whose alias it moves. */
+/** Lets a group move an alias, which knows it by name: CDK resolves no reference of an update policy to another stack. */
+function moveBy(group: LambdaDeploymentGroup, alias: Alias, applicationName: string): void {
+  const { cfnOptions } = alias.node.defaultChild as CfnAlias
+  const deploymentGroupName = `${idOf(alias)}Rollout`
+  cfnOptions.updatePolicy = { codeDeployLambdaAliasUpdate: { applicationName, deploymentGroupName } }
+  alias.node.addDependency(group)
+}
+
+/** Returns the id of the function whose alias it is. */
 function idOf({ node }: Alias): string {
   return node.scope?.node.id ?? node.id
 }

@@ -1,14 +1,16 @@
-import { Tags, Validations } from 'aws-cdk-lib'
+import { Names, NestedStack, RemovalPolicy, Stack, Tags, Validations } from 'aws-cdk-lib'
 import {
   AccessLogFormat,
+  AwsIntegration,
   type CfnRestApi,
   EndpointType,
-  LambdaIntegration,
   LogGroupLogDestination,
+  Method,
   type MethodDeploymentOptions,
   MethodLoggingLevel,
   RestApi,
 } from 'aws-cdk-lib/aws-apigateway'
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
@@ -42,6 +44,7 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     binaryMediaTypes: bodyTypesOfAll(endpoints, settings),
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
+    cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ...(domain && { disableExecuteApiEndpoint: true }),
     deployOptions: {
       stageName: stage.name,
@@ -63,6 +66,7 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
   keepExecutionLog(scope, api, { stage, key })
   addGatewayResponses(api, settings)
   addMethods(api, endpoints, preflight, settings)
+  allowInvocations(scope, api, [...endpoints.map(({ invoked }) => invoked), preflight])
   acknowledgeFindings(api, stage)
   return api
 }
@@ -144,30 +148,57 @@ function addMethods(
   preflight: IFunction,
   settings: Settings,
 ): void {
-  const answersOptions = integrationOf(preflight)
   const byPath = Map.groupBy(endpoints, ({ route }) => gatewayPathOf(route, settings))
   for (const [path, atPath] of byPath) {
     const resource = api.root.resourceForPath(path)
-    resource.addMethod('OPTIONS', answersOptions)
+    resource.addMethod('OPTIONS', integrationOf(preflight))
     // Routes that the gateway cannot tell apart have one function, and so one method.
     const byMethod = new Map(
       atPath.flatMap(({ route, invoked }) => methodsOf(route).map((method) => [method, invoked])),
     )
-    for (const [method, invoked] of byMethod) resource.addMethod(method, integrationOf(invoked))
+    for (const [httpMethod, invoked] of byMethod) {
+      const stack = Stack.of(invoked)
+      if (stack === Stack.of(api)) resource.addMethod(httpMethod, integrationOf(invoked))
+      else {
+        const integration = integrationOf(invoked)
+        const method = new Method(stack, `${httpMethod}${path}`, { resource, httpMethod, integration })
+        Validations.of(method).acknowledge(...ownAuthorization)
+      }
+    }
   }
 }
 
-/** One permission for the whole API instead of one a method: the function's only caller is this API. */
-function integrationOf(handler: IFunction): LambdaIntegration {
-  return new LambdaIntegration(handler, { scopePermissionToMethod: false })
+function integrationOf({ functionArn }: IFunction): AwsIntegration {
+  const path = `2015-03-31/functions/${functionArn}/invocations`
+  return new AwsIntegration({ proxy: true, service: 'lambda', path })
 }
 
+/**
+ * One permission for the whole API instead of one a method: the only caller of a function is this API. They are in a
+ * nested stack, because a permission can move between stacks: the new one exists before the old one is deleted.
+ */
+function allowInvocations(scope: Construct, api: RestApi, invoked: readonly IFunction[]): void {
+  const description = `What ${api.restApiName} may invoke.`
+  const permissions = new NestedStack(scope, 'Invocations', { description })
+  for (const handler of new Set(invoked)) {
+    handler.addPermission(Names.uniqueId(handler), {
+      principal: new ServicePrincipal('apigateway.amazonaws.com'),
+      sourceArn: api.arnForExecuteApi(),
+      scope: permissions,
+    })
+  }
+  api.latestDeployment?.node.addDependency(permissions)
+}
+
+const ownAuthorization = ['AwsSolutions-APIG4', 'AwsSolutions-COG4'].map((id) => ({
+  id,
+  reason:
+    'The functions verify the bearer token themselves, with its tenant, roles and scopes; health and preflight take no token.',
+}))
+
 function acknowledgeFindings(api: RestApi, stage: Stage): void {
-  const bearer =
-    'The functions verify the bearer token themselves, with its tenant, roles and scopes; health and preflight take no token.'
   Validations.of(api).acknowledge(
-    { id: 'AwsSolutions-APIG4', reason: bearer },
-    { id: 'AwsSolutions-COG4', reason: bearer },
+    ...ownAuthorization,
     {
       id: 'AwsSolutions-APIG2',
       reason:

@@ -11,7 +11,7 @@ import {
 import type { Construct } from 'constructs'
 import { userAttributes } from '#shared/login/token-claims.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { removalOf } from './data-table.ts'
+import { removalOfProtected } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
 /** Where users and their passwords are kept, and the client through which they log in. */
@@ -50,7 +50,7 @@ export function userPool(scope: Construct, stage: Stage, settings: Settings): Us
       [userAttributes.role]: new StringAttribute({ minLen: 1, maxLen: 16, mutable: true }),
     },
     deletionProtection: stage.deletionProtection,
-    removalPolicy: removalOf(stage),
+    removalPolicy: removalOfProtected(stage),
   })
   acknowledgeFindings(pool)
   return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }

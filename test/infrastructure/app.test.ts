@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
 import { publishedProfile } from './published-profile.ts'
+import type { Template } from './synthesis.ts'
 
 const root = join(import.meta.dirname, '../..')
 let scratch: string
@@ -143,8 +144,12 @@ test('two syntheses of the same sources and settings are equal, whatever folders
   )
   expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
   const [first, second] = await Promise.all(Object.keys(checkouts).map(deployedFiles))
-  // The templates of the stack and of the one within it, and the assets, which are named by their hashes.
-  expect(Object.keys(first ?? {})).toHaveLength(3)
+  // The templates of the stack and of its nested stacks, and the assets, which are named by their hashes.
+  const { Resources: resources } = JSON.parse(first?.['commerce-prod.template.json'] ?? '')
+  const nested = Object.values(resources as Template['Resources']).filter(
+    ({ Type }) => Type === 'AWS::CloudFormation::Stack',
+  )
+  expect(Object.keys(first ?? {})).toHaveLength(2 + nested.length)
   expect(second).toEqual(first)
   const hashes = Object.keys(JSON.parse(first?.['commerce-prod.assets.json'] ?? '').files)
   expect(hashes.length).toBeGreaterThan(Object.keys(functionEntries()).length)

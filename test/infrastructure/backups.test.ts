@@ -17,6 +17,6 @@ test('on prod the table is copied each night, and a copy is kept for 35 days in 
   ])
   expect(
     resourcesOf(template, 'AWS::Backup::BackupVault').map(([, { DeletionPolicy }]) => DeletionPolicy),
-  ).toEqual(['Retain'])
+  ).toEqual(['RetainExceptOnCreate'])
   expect(referenceOf(selection?.Properties.BackupPlanId)).toMatch(/^Backups/)
 })

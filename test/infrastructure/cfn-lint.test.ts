@@ -25,8 +25,9 @@ async function written(name: string, template: object): Promise<string> {
 test('the templates of the stages on AWS are what CloudFormation takes', async () => {
   const stages = ['dev', 'prod']
   const templates = stages.map(async (stage) => {
-    const { template, watch } = await synthesise(stage, { domain })
-    return [await written(stage, template), await written(`${stage}-watch`, watch)]
+    const { stacks } = await synthesise(stage, { domain })
+    const all = Object.entries(stacks)
+    return Promise.all(all.map(([name, template]) => written(`${stage}-${name}`, template)))
   })
   expect(await cfnLint((await Promise.all(templates)).flat())).toEqual([])
 }, 600_000)

@@ -15,7 +15,7 @@ const [[bucketId, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[strin
 describe('the bucket', () => {
   test('is the only one, outlives the stack and is private to it', () => {
     expect(resourcesOf(template, 'AWS::S3::Bucket')).toHaveLength(1)
-    expect(bucket.DeletionPolicy).toBe('Retain')
+    expect(bucket.DeletionPolicy).toBe('RetainExceptOnCreate')
     expect(bucket.Properties.PublicAccessBlockConfiguration).toEqual({
       BlockPublicAcls: true,
       BlockPublicPolicy: true,

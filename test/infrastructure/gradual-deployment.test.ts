@@ -33,11 +33,16 @@ describe('a function behind the gateway', () => {
 
 /** The deployment group that moves the alias of a function. */
 function groupOf(name: string): Resource {
-  const group = resourceNamed(template, 'AWS::CodeDeploy::DeploymentGroup', `Deployments${pascalCase(name)}`)
   const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
-  const update = alias?.[1].UpdatePolicy as { CodeDeployLambdaAliasUpdate: { DeploymentGroupName: object } }
-  expect(resources[referenceOf(update.CodeDeployLambdaAliasUpdate.DeploymentGroupName)]).toEqual(group)
-  return group
+  const update = alias?.[1].UpdatePolicy as { CodeDeployLambdaAliasUpdate: Record<string, string> }
+  const { ApplicationName: application, DeploymentGroupName: group } = update.CodeDeployLambdaAliasUpdate
+  const [[, its] = []] = resourcesOf(template, 'AWS::CodeDeploy::Application')
+  expect(its?.Properties.ApplicationName).toBe(application)
+  const found = resourcesOf(template, 'AWS::CodeDeploy::DeploymentGroup').filter(
+    ([, { Properties }]) => Properties.DeploymentGroupName === group,
+  )
+  expect(found).toHaveLength(1)
+  return (found[0] as [string, Resource])[1]
 }
 
 describe('a deployment', () => {

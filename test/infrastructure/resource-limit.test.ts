@@ -1,30 +1,113 @@
-import { describe, expect, test } from '@jest/globals'
-import { resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
+import { describe, expect, jest, test } from '@jest/globals'
+import { resourcesOf, type Synthesis, synthesise, type Template } from './synthesis.ts'
 
-/** CloudFormation takes 500 in a stack; the rest is room to grow before the stack has to be cut up again. */
-const most = 450
+/** Each synthesis is a process. */
+jest.setTimeout(120_000)
+
+/** CloudFormation accepts 500 resources and 200 parameters and outputs each in one stack. */
+const limits = { resources: 450, parameters: 190, outputs: 190 }
+const moreRoutes = 30
 const domain = { host: 'api.example.com', certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/1' }
-const stages: [stage: string, nested: number, Synthesis][] = [
-  ['local', 0, await synthesise('local')],
-  ['dev', 1, await synthesise('dev', { domain })],
-  ['prod', 1, await synthesise('prod', { domain })],
+const prod = await synthesise('prod', { domain })
+const grown = await synthesise('prod', { domain, moreRoutes })
+const stages: [stage: string, Synthesis][] = [
+  ['local', await synthesise('local')],
+  ['dev', await synthesise('dev', { domain })],
+  ['prod', prod],
+  [`prod with ${moreRoutes} more routes`, grown],
 ]
 
-describe.each(stages)('stage %s', (stage, nested, { template, watch }) => {
-  test('has room for more resources in every stack', () => {
-    for (const [name, its] of Object.entries({ [`commerce-${stage}`]: template, Watch: watch })) {
-      const count = Object.keys(its.Resources).length
-      const size = count <= most ? 'has room' : `has ${count} resources, above ${most}`
-      expect(`${name} ${size}`).toBe(`${name} has room`)
-    }
+const sizesOf = ({ Resources, Parameters = {}, Outputs = {} }: Template) => ({
+  resources: Object.keys(Resources).length,
+  parameters: Object.keys(Parameters).length,
+  outputs: Object.keys(Outputs).length,
+})
+
+test.each(stages)('stage %s fits into the limits of each stack', (_stage, { stacks }) => {
+  const exceeding = Object.entries(stacks).flatMap(([name, template]) =>
+    Object.entries(sizesOf(template)).flatMap(([kind, size]) => {
+      const limit = limits[kind as keyof typeof limits]
+      return size > limit ? [`${name}: ${size} ${kind}, above ${limit}`] : []
+    }),
+  )
+  expect(exceeding).toEqual([])
+})
+
+describe('an additional route', () => {
+  const added = Object.entries(grown.stacks.ExtraArea?.Resources ?? {})
+
+  test('has its function, log, rights, alias, deployment group and methods in the nested stack of its area', () => {
+    const types = new Set(added.map(([, { Type }]) => Type))
+    expect([...types].sort()).toEqual([
+      'AWS::ApiGateway::Method',
+      'AWS::CloudWatch::Alarm',
+      'AWS::CodeDeploy::DeploymentGroup',
+      'AWS::IAM::Policy',
+      'AWS::IAM::Role',
+      'AWS::Lambda::Alias',
+      'AWS::Lambda::Function',
+      'AWS::Lambda::Version',
+      'AWS::Logs::LogGroup',
+    ])
+    expect(resourcesOf(grown.stacks.ExtraArea as Template, 'AWS::Lambda::Function')).toHaveLength(moreRoutes)
   })
 
-  test('has a stack within the stack if it has alarms, with fewer than 200 parameters and outputs', () => {
-    expect(resourcesOf(template, 'AWS::CloudFormation::Stack')).toHaveLength(nested)
-    const { Parameters: parameters = {}, Outputs: outputs = {} } = watch
-    for (const ends of [parameters, outputs]) {
-      expect(Object.keys(ends).length > 0).toBe(nested > 0)
-      expect(Object.keys(ends).length).toBeLessThan(200)
-    }
+  test('adds only a path and its OPTIONS method to the main stack', () => {
+    const before = new Set(Object.keys(prod.stacks['commerce-prod']?.Resources ?? {}))
+    const more = Object.entries(grown.stacks['commerce-prod']?.Resources ?? {})
+      .filter(([id]) => !before.has(id))
+      .map(([, { Type }]) => Type)
+    const methods = more.filter((type) => type === 'AWS::ApiGateway::Method')
+    const paths = more.filter((type) => type === 'AWS::ApiGateway::Resource')
+    expect([methods.length, paths.length]).toEqual([moreRoutes, moreRoutes])
+    // The nested stack of the area, a new version of the preflight function, and a deployment of the gateway.
+    expect(more.length).toBe(2 * moreRoutes + 3)
+  })
+
+  test('is moved gradually by a group that has the name in its alias', () => {
+    const groups = added.flatMap(([, { Properties }]) => Properties.DeploymentGroupName ?? [])
+    const aliases = added.filter(([, { Type }]) => Type === 'AWS::Lambda::Alias')
+    const named = aliases.map(([, { UpdatePolicy }]) => UpdatePolicy)
+    expect(groups).toEqual(expect.arrayContaining(['ExtraRead1Rollout', 'ExtraRead30Rollout']))
+    expect(named).toEqual(
+      expect.arrayContaining([
+        {
+          CodeDeployLambdaAliasUpdate: {
+            ApplicationName: 'commerce-prod',
+            DeploymentGroupName: 'ExtraRead1Rollout',
+          },
+        },
+      ]),
+    )
+  })
+
+  test('can be invoked by the gateway before it is reached', () => {
+    const [[, deployment] = []] = resourcesOf(
+      grown.stacks['commerce-prod'] as Template,
+      'AWS::ApiGateway::Deployment',
+    )
+    expect(JSON.stringify(deployment)).toContain('"InvocationsNestedStackInvocationsNestedStackResource')
+  })
+})
+
+describe('what is deployed stays in its stack and under its logical id', () => {
+  // Logical ids of the main stack before it was split. Move none: a resource that moves is made again.
+  const ids = Object.keys(prod.stacks['commerce-prod']?.Resources ?? {}).join(' ')
+
+  test.each([
+    ['functions', /\bOrdersCreate[0-9A-F]{8}\b/],
+    ['logs', /\bOrdersCreateLog[0-9A-F]{8}\b/],
+    ['roles', /\bOrdersCreateRole[0-9A-F]{8}\b/],
+    ['inline policies, which are known by their name', /\bOrdersCreateRoleDefaultPolicy[0-9A-F]{8}\b/],
+    ['aliases, of which a function has one of a name', /\bOrdersCreateLive[0-9A-F]{8}\b/],
+    ['methods, of which a path has one of a name', /\bApiv1ordersPOST[0-9A-F]{8}\b/],
+    ['paths, of which the gateway has one of a name', /\bApiv1orders[0-9A-F]{8}\b/],
+  ])('%s', (_what, id) => {
+    expect(ids).toMatch(id)
+  })
+
+  test('every function of the first release', () => {
+    const functions = resourcesOf(prod.stacks['commerce-prod'] as Template, 'AWS::Lambda::Function')
+    expect(functions.length).toBeGreaterThanOrEqual(37)
   })
 })

@@ -68,7 +68,7 @@ describe('the table', () => {
 
 test('the secret is made by AWS and outlives the stack', () => {
   const [[, secret]] = resourcesOf(template, 'AWS::SecretsManager::Secret') as [[string, Resource]]
-  expect(secret.DeletionPolicy).toBe('Retain')
+  expect(secret.DeletionPolicy).toBe('RetainExceptOnCreate')
   expect(secret.Properties.GenerateSecretString).toEqual({ ExcludePunctuation: true, PasswordLength: 64 })
 })
 

@@ -11,6 +11,8 @@ export interface SynthesisOptions {
   domain?: CustomDomain
   /** As on the first of the two deployments that introduce the key. */
   preparesKey?: boolean
+  /** Routes to add to the table. */
+  moreRoutes?: number
 }
 
 export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {

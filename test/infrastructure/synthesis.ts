@@ -13,6 +13,7 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
   Properties: any
   DeletionPolicy?: string
+  UpdateReplacePolicy?: string
   UpdatePolicy?: unknown
 }
 
@@ -25,9 +26,12 @@ export interface Template {
 
 export interface Synthesis {
   settings: Settings
+  /** Of the main stack and its nested stacks as one, without those of the alarms. */
   template: Template
-  /** Of the stack within it, which has the alarms; empty on a stage without. */
+  /** Of the nested stacks of the alarms; empty on a stage without. */
   watch: Template
+  /** Each stack as it is deployed, by name. */
+  stacks: Record<string, Template>
 }
 
 /**

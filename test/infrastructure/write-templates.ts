@@ -1,17 +1,74 @@
 /** Writes the templates of a stage to a file: `node write-templates.ts STAGE OPTIONS FILE`, with the options as JSON. */
 import { renameSync, writeFileSync } from 'node:fs'
+import { NestedStack, type Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
-import { Watch } from '#lib/watch.ts'
-import { stackOfStage } from './stage-stack.ts'
+import { routes } from '#functions/routes.ts'
+import type { SynthesisOptions } from './stage-settings.ts'
+import type { Template as Json } from './synthesis.ts'
 
 const [stage = '', options = '{}', file = ''] = process.argv.slice(2)
-const stack = await stackOfStage(stage, JSON.parse(options))
-const watch = stack.node.tryFindChild('Watch')
+const asked: SynthesisOptions = JSON.parse(options)
+
+// Before the infrastructure is loaded, which derives its alarms from the route table.
+for (let n = 1; n <= (asked.moreRoutes ?? 0); n++) addRoute(n)
+const { stackOfStage } = await import('./stage-stack.ts')
+
+const stack = await stackOfStage(stage, asked)
+const nested = stack.node.findAll().filter((one) => NestedStack.isNestedStack(one))
+const stacks = Object.fromEntries([stack, ...nested].map((one) => [nameOf(one), templateOf(one)]))
+const ofAlarms = nested.filter((one) => /^Watch/.test(nameOf(one)))
 const templates = {
-  template: Template.fromStack(stack).toJSON(),
-  watch: watch instanceof Watch ? Template.fromStack(watch).toJSON() : { Resources: {} },
+  template: flattened([stack, ...nested.filter((one) => !ofAlarms.includes(one))]),
+  watch: flattened(ofAlarms),
+  stacks,
 }
 // Moved into place, so that nobody reads half of it.
 const aside = `${file}-${process.pid}`
 writeFileSync(aside, JSON.stringify(templates))
 renameSync(aside, file)
+
+/** Adds a route that costs as many resources as any: read by GET on a path of its own, with budgets. */
+function addRoute(n: number): void {
+  const model = routes.find(({ route }) => route.operation === 'orders.read')
+  if (!model) throw new Error('there is no route to copy')
+  const operation = `extra.read${n}`
+  const uses = [...model.route.uses, 'files.link'] as const
+  const route = { ...model.route, operation, path: `/v1/extra-${n}`, errorBudgetPercent: 0.1, uses }
+  Object.assign(routes, { [routes.length]: { route, folder: model.folder } })
+}
+
+function templateOf(one: Stack): Json {
+  return Template.fromStack(one).toJSON() as Json
+}
+
+/** The path of a nested stack within the main stack, or the name of the main stack. */
+function nameOf(one: Stack): string {
+  return one === stack ? stack.stackName : one.node.path.slice(stack.node.path.length + 1)
+}
+
+/** A stack and the nested stacks after it as one: every reference names its resource. */
+function flattened(parts: readonly Stack[]): Json {
+  const all = parts.map((one) => stacks[nameOf(one)] as Json)
+  const parameters: Record<string, unknown> = {}
+  const outputs = new Map<string, unknown>()
+  for (const one of parts.slice(1)) {
+    const id = stack.resolve(one.nestedStackResource?.ref).Ref
+    for (const { Resources } of all) Object.assign(parameters, Resources[id]?.Properties.Parameters)
+    for (const [name, { Value }] of Object.entries(stacks[nameOf(one)]?.Outputs ?? {}))
+      outputs.set(`${id} Outputs.${name}`, Value)
+  }
+  const resources = all.flatMap(({ Resources }) => Object.entries(Resources))
+  if (new Set(resources.map(([id]) => id)).size < resources.length)
+    throw new Error('two resources have one id')
+  return resolved({ ...all[0], Resources: Object.fromEntries(resources) }) as Json
+
+  function resolved(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(resolved)
+    const { Ref, 'Fn::GetAtt': attribute } = value as { Ref?: string; 'Fn::GetAtt'?: string[] }
+    if (Ref !== undefined && Ref in parameters) return resolved(parameters[Ref])
+    const output = attribute?.join(' ') ?? ''
+    if (outputs.has(output)) return resolved(outputs.get(output))
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolved(one)]))
+  }
+}
