@@ -499,9 +499,9 @@ export interface operations {
                 cursor?: string;
                 /** @description Text search in cart_id, id, whatever the case. */
                 q?: string;
-                /** @description For the roles Admin, Service. */
+                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
                 include_deleted?: boolean;
-                /** @description For the roles Admin, Service. */
+                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
                 deleted?: boolean;
                 /** @description id equals this value. */
                 id?: string;
@@ -1500,13 +1500,13 @@ export interface operations {
                 cursor?: string;
                 /** @description Text search in code, name, whatever the case. */
                 q?: string;
-                /** @description For the roles Admin, Service. */
+                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
                 include_deleted?: boolean;
-                /** @description For the roles Admin, Service. */
+                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
                 deleted?: boolean;
-                /** @description Legacy paging. */
+                /** @description Legacy paging. Another name of page_size; not beside it. */
                 limit?: number;
-                /** @description Legacy paging. */
+                /** @description Legacy paging. Items to pass over; not beside cursor. */
                 offset?: number;
                 /** @description id equals this value. */
                 id?: string;

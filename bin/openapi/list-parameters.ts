@@ -38,11 +38,19 @@ export function listParameters({ operation }: Route, listing: Listing, settings:
       'x-open-point': 'lists.searchFields',
     },
     ...['include_deleted', 'deleted'].map((name) => ({
-      ...query(name, `For the roles ${settings['lists.includeDeletedRoles'].join(', ')}.`),
+      ...query(
+        name,
+        `For the roles ${settings['lists.includeDeletedRoles'].join(', ')}. Refused where both are sent and differ.`,
+      ),
       schema: { type: 'boolean', default: false },
       'x-open-point': 'lists.includeDeletedRoles',
     })),
-    ...(offset ? ['limit', 'offset'].map((name) => legacy(name)) : []),
+    ...(offset
+      ? [
+          legacy('limit', 'Another name of page_size; not beside it.'),
+          legacy('offset', 'Items to pass over; not beside cursor.'),
+        ]
+      : []),
     ...Object.entries(listing.fields).flatMap(([field, kind]) => filters(field, kind, listing, settings)),
   ]
 }
@@ -52,9 +60,9 @@ function meaningOfSort({ orders = {} }: Listing): string {
   return `The order; created_at is the time in the id, so both sort alike.${others.join('')}`
 }
 
-function legacy(name: string): Json {
+function legacy(name: string, meaning: string): Json {
   return {
-    ...query(name, 'Legacy paging.'),
+    ...query(name, `Legacy paging. ${meaning}`),
     schema: { type: 'integer', minimum: 0 },
     'x-open-point': 'lists.offsetPaging',
   }
