@@ -111,6 +111,13 @@ describe('money at DynamoDB', () => {
     expect(costOf('handle it').requests).toBe(3)
     expect(costOf('handle it again')).toMatchObject({ requests: 1, tableWriteUnits: 0 })
   })
+  test('a replayed verification is one read, as it is not counted', () =>
+    expect(costOf('replay a verification')).toMatchObject({
+      status: 200,
+      requests: 1,
+      readUnits: 1,
+      tableWriteUnits: 0,
+    }))
   test('a discount that is unknown costs the requests of one that applies, less the code', () => {
     const [applied, unknown] = [costOf('verify a discount on a cart'), costOf('verify an unknown code')]
     expect([applied.status, unknown.status]).toEqual([200, 200])
