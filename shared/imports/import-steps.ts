@@ -12,4 +12,4 @@ export const importSteps = {
 export type ImportStep = keyof typeof importSteps
 
 /** The time of a step's function beyond that of the step, in seconds: to end the operation and to report the error. */
-export const graceSeconds = 10
+export const graceSeconds = 5

@@ -22,7 +22,7 @@ export interface StepContext {
 }
 
 /** Below what a function has beyond the time of its step. */
-const endingMilliseconds = 6000
+const endingMilliseconds = 4000
 
 /** Does one step. It may run again with the same input, whatever came of the time before. */
 export type Step<Input, Output> = (input: Input, context: StepContext) => Promise<Output>
