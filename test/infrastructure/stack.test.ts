@@ -132,8 +132,8 @@ describe('functions', () => {
   test('every log ends', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup')
     expect(groups.filter(([, { Properties }]) => Properties.RetentionInDays !== 180)).toEqual([])
-    // One for each function, the gateway's access log and its execution log, those of the web ACL and of the workflow.
-    expect(groups).toHaveLength(functions.length + 4)
+    // One for each function, the access log and the execution log of the gateway, those of both web ACLs and of the workflow.
+    expect(groups).toHaveLength(functions.length + 5)
   })
 })
 
