@@ -65,6 +65,9 @@ function localAddresses(
     .flatMap(([key, value]) => {
       const texts = stringsIn(value)
       const machine = texts.filter((text) => ofThisMachine.test(text))
+      if (value === null && key === 'mail.domain') {
+        return [`  ${key}: mails from a single address are for the local run; stage ${name} needs a domain.`]
+      }
       const examples = texts.filter((text) => example.test(text))
       const plain = texts.filter((text) => /^http:/i.test(text) && !machine.includes(text))
       return [

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
+import { apiKeyScopes } from '#shared/platform/auth/authorise.ts'
 import { newId, systemClock } from '#shared/platform/clock.ts'
 import { pathOf, type Route } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -114,7 +115,7 @@ async function main(): Promise<void> {
   const settings = await loadSettings(values.settings ?? localProfile, 'local')
   const table = openTable(stack)
   const tenant = `verify-${newId(systemClock)}`
-  const scopes = ['orders:read', 'orders:write']
+  const scopes = [createOrder, listOrders].flatMap((route) => apiKeyScopes(route, settings) ?? [])
   const { key: apiKey, line } = await make(table, systemClock, { tenant, name: 'verify', scopes })
   const baseUrl = values.url ?? outputOf(stack, 'BaseUrl')
   try {

@@ -2,7 +2,6 @@ import { Duration } from 'aws-cdk-lib'
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
 import type { IBackupVault } from 'aws-cdk-lib/aws-backup'
 import { type IMetric, MathExpression, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
@@ -11,6 +10,7 @@ import { ageMetric, type Work } from '#shared/platform/logging/embedded-metric.t
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Measure, periodSeconds } from './alarm-types.ts'
+import type { DataTable } from './data-table.ts'
 import { methodsOf } from './endpoint-functions.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
 import { tailRequests } from './route-alarms.ts'
@@ -26,7 +26,7 @@ export interface Watched {
   functions: ReadonlyMap<string, IFunction>
   deadLetters: ReadonlyMap<string, Queue>
   queues: WorkQueues
-  table: Table
+  table: DataTable
   /** On a stage with backups of the table. */
   backupVault?: IBackupVault | undefined
   /** The workflow of imports. */
@@ -188,7 +188,7 @@ function completedRuns(name: string, { functions }: Watched): IMetric {
 }
 
 /** Reads and writes of the table, and of its index, which throttles on its own. */
-function throttledRequests({ tableName: TableName }: Table): IMetric {
+function throttledRequests({ tableName: TableName }: DataTable): IMetric {
   const throttled = (metricName: string, more: Record<string, string>) =>
     new Metric({
       namespace: 'AWS/DynamoDB',

@@ -1,19 +1,33 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk-lib/aws-backup'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import { Schedule } from 'aws-cdk-lib/aws-events'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
+import type { Settings } from '#shared/settings/register.ts'
+import type { DataTable } from './data-table.ts'
 
 /**
- * A copy of the table each night, kept for 35 days in a vault that outlives the stack: point-in-time recovery is lost
- * with the table, and these are not.
+ * A backup of the table each night, in a vault that outlives the stack: point-in-time recovery is lost with the table,
+ * and backups are not. Copies in vaults of other regions and accounts outlive the region and the account, too.
  * @returns the vault
  */
-export function backups(scope: Construct, table: Table, key?: Key): BackupVault {
+export function backups(
+  scope: Construct,
+  table: DataTable,
+  { settings, key }: { settings: Settings; key: Key | undefined },
+): BackupVault {
+  const { keptDays, lock, copies } = settings['storage.backups']
   const vault = new BackupVault(scope, 'BackupVault', {
     removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+    ...(lock && {
+      lockConfiguration: {
+        minRetention: Duration.days(lock.minDays),
+        maxRetention: Duration.days(lock.maxDays),
+        // After these days nobody, the root user included, can shorten a retention or delete a backup.
+        changeableFor: Duration.days(lock.changeableDays),
+      },
+    }),
     ...(key && { encryptionKey: key }),
   })
   const plan = new BackupPlan(scope, 'Backups', {
@@ -22,7 +36,11 @@ export function backups(scope: Construct, table: Table, key?: Key): BackupVault 
       new BackupPlanRule({
         ruleName: 'nightly',
         scheduleExpression: Schedule.cron({ hour: '3', minute: '0' }),
-        deleteAfter: Duration.days(35),
+        deleteAfter: Duration.days(keptDays),
+        copyActions: copies.map(({ vaultArn, keptDays: days }, index) => ({
+          destinationBackupVault: BackupVault.fromBackupVaultArn(scope, `CopyVault${index}`, vaultArn),
+          deleteAfter: Duration.days(days),
+        })),
       }),
     ],
   })

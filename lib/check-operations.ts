@@ -4,6 +4,7 @@ import { takesSession } from '#shared/platform/http/route.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
+import { strayMailDomains } from './mail.ts'
 import { ratesBelowThrottles } from './web-acl-rates.ts'
 
 /** The operations that a profile names, by the setting that names them. */
@@ -56,6 +57,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
     ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
+    ...strayMailDomains(settings).map((one) => `  mail.domain: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
   ]
   if (problems.length === 0) return

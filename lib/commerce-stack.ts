@@ -20,7 +20,7 @@ import { preflight as entryOfPreflight, type FunctionCodes } from './function-en
 import { gradualDeployments } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
 import { invokedBy } from './live-alias.ts'
-import { mailIdentity } from './mail.ts'
+import { mailing } from './mail.ts'
 import { mailEvents } from './mail-events.ts'
 import { ownKey } from './own-key.ts'
 import { partnerSecrets } from './partner-secrets.ts'
@@ -57,17 +57,17 @@ export class CommerceStack extends Stack {
     this.node.setContext(EVENTS_TARGET_QUEUE_SAME_ACCOUNT, true)
     const key = ownKey(this, stage)
     const dataKey = preparesKey ? undefined : key
-    const table = dataTable(this, stage, dataKey)
-    const backupVault = stage.keepsData ? backups(this, table, key) : undefined
+    const table = dataTable(this, { stage, settings, key: dataKey })
+    const backupVault = stage.keepsData ? backups(this, table, { settings, key }) : undefined
     const secret = deploymentSecret(this, stage, dataKey)
     const partners = partnerSecrets(this, stage, dataKey)
     const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, dataKey)
     const files = filesBucket(this, stage, settings, dataKey)
     const queues = workQueues(this, settings, dataKey)
-    const mail = mailIdentity(this, settings)
-    const mailing = { mail, mailEvents: mailEvents(this, queues.mail_events, settings) }
-    const users = userPool(this, stage, settings)
-    const resources = { key, dataKey, table, secret, partners, bus, files, queues, ...mailing, users }
+    const mail = mailing(this, settings)
+    mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
+    const users = userPool(this, { stage, settings, mail })
+    const resources = { key, dataKey, table, secret, partners, bus, files, queues, mail, users }
 
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })

@@ -2,6 +2,7 @@ import { RemovalPolicy } from 'aws-cdk-lib'
 import {
   AttributeType,
   BillingMode,
+  type ITable,
   ProjectionType,
   StreamViewType,
   Table,
@@ -10,10 +11,25 @@ import {
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from './stage.ts'
 
-/** The one table of the service: every entity, idempotency record, audit record and outgoing event. */
-export function dataTable(scope: Construct, stage: Stage, key?: Key): Table {
+/** The table of the stack, or one that it adopted. */
+export type DataTable = Table | ITable
+
+/**
+ * The one table of the service: every entity, idempotency record, audit record and outgoing event. A table that
+ * `npm run restore` made takes its place as soon as the profile names it; where data is kept, the old one remains.
+ */
+export function dataTable(
+  scope: Construct,
+  { stage, settings, key }: { stage: Stage; settings: Settings; key: Key | undefined },
+): DataTable {
+  const restored = settings['storage.restoredTable']
+  if (restored) {
+    const { tableName, streamArn: tableStreamArn } = restored
+    return Table.fromTableAttributes(scope, 'RestoredTable', { tableName, tableStreamArn })
+  }
   const table = new Table(scope, 'Table', {
     partitionKey: { name: 'pk', type: AttributeType.STRING },
     sortKey: { name: 'sk', type: AttributeType.STRING },

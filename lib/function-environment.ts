@@ -4,7 +4,7 @@ import type { Users } from './user-pool.ts'
 
 /** Where a function finds what it uses. */
 export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
-  const { table, secret, partners, files, bus, queues, users, mailEvents, importMachine } = resources
+  const { table, secret, partners, files, bus, queues, users, mail, importMachine } = resources
   const usesOneOf = (...rights: Right[]) => rights.some((right) => uses.includes(right))
   const addresses = Object.entries(queues).flatMap(([name, { queue }]) =>
     usesOneOf('queues.send', `queue.${name as TaskQueue}`)
@@ -20,7 +20,8 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
     ...(usesOneOf('imports.start') && { IMPORT_MACHINE_ARN: importMachine?.machine.stateMachineArn ?? '' }),
     ...(usesOneOf('bus.publish') && { EVENT_BUS_NAME: bus.eventBusName }),
     ...(usesOneOf('pool.client') && { USER_POOL_CLIENT_ID: users.client.userPoolClientId }),
-    ...(usesOneOf('mail.send') && mailEvents && { MAIL_CONFIGURATION_SET: mailEvents.configurationSetName }),
+    ...(usesOneOf('mail.send') &&
+      mail.configurationSet && { MAIL_CONFIGURATION_SET: mail.configurationSet.configurationSetName }),
     ...(usesOneOf('pool.login') && { USER_POOL_ID: users.pool.userPoolId }),
     ...Object.fromEntries(addresses),
   }

@@ -1,20 +1,21 @@
 import { Stack } from 'aws-cdk-lib'
-import type { Table } from 'aws-cdk-lib/aws-dynamodb'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import { Grant } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Bucket } from 'aws-cdk-lib/aws-s3'
 import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import type { ConfigurationSet, EmailIdentity } from 'aws-cdk-lib/aws-ses'
+import type { ConfigurationSet } from 'aws-cdk-lib/aws-ses'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/files/file-store.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { acknowledgeFolder, inFolder } from './bucket-folder.ts'
+import type { DataTable } from './data-table.ts'
 import { acknowledgeRuns, machineOf, type NamedMachine, runsOf } from './import-runs.ts'
 import { grantKey } from './key-grants.ts'
+import type { Mailing } from './mail.ts'
 import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
@@ -25,15 +26,13 @@ export interface Resources {
   key?: Key | undefined
   /** The same key, unless the deployment only prepares its use. */
   dataKey?: Key | undefined
-  table: Table
+  table: DataTable
   secret: Secret
   partners: PartnerSecrets
   bus: EventBus
   files: Bucket
   queues: WorkQueues
-  mail: EmailIdentity
-  /** Through which mails are sent whose delivery is reported. */
-  mailEvents?: ConfigurationSet | undefined
+  mail: Mailing
   users: Users
   /** Made of functions itself, so that these cannot use it. */
   importMachine?: NamedMachine
@@ -93,7 +92,10 @@ const rights = {
   'queue.mail': receiving('mail'),
   'mail.send': {
     actions: ['ses:SendEmail'],
-    on: ({ mail, mailEvents }) => [mail.emailIdentityArn, ...(mailEvents ? [arnOf(mailEvents)] : [])],
+    on: ({ mail: { identity, configurationSet } }) => [
+      identity.emailIdentityArn,
+      ...(configurationSet ? [arnOf(configurationSet)] : []),
+    ],
   },
   'queue.mail_events': receiving('mail_events'),
   'queue.password_resets': receiving('password_resets'),

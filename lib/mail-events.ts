@@ -1,22 +1,21 @@
 import { Validations } from 'aws-cdk-lib'
 import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
-import { ConfigurationSet, EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses'
+import { type ConfigurationSet, EmailSendingEvent, EventDestination } from 'aws-cdk-lib/aws-ses'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 import type { WorkQueue } from './work-queues.ts'
 
 /**
- * The configuration set whose deliveries and bounces SES reports to the queue; undefined if the deployment takes
- * acceptance by SES as delivery. SES publishes to the account's default bus only.
+ * Reports deliveries and bounces of the mails of a configuration set to the queue, unless the deployment takes acceptance
+ * by SES as delivery. SES publishes to the account's default bus only.
  */
 export function mailEvents(
   scope: Construct,
   { queue }: WorkQueue,
-  settings: Settings,
-): ConfigurationSet | undefined {
-  if (settings['otp.deliveredOn'] === 'accepted') return undefined
-  const configurationSet = new ConfigurationSet(scope, 'MailConfigurationSet')
+  { settings, configurationSet }: { settings: Settings; configurationSet: ConfigurationSet | undefined },
+): void {
+  if (!configurationSet || settings['otp.deliveredOn'] === 'accepted') return
   configurationSet.addEventDestination('DefaultBus', {
     destination: EventDestination.eventBus(EventBus.fromEventBusName(scope, 'DefaultBus', 'default')),
     events: [EmailSendingEvent.DELIVERY, EmailSendingEvent.BOUNCE],
@@ -40,5 +39,4 @@ export function mailEvents(
     reason:
       'A dead-letter queue would keep the whole event with the address of the recipient. EventBridge tries a delivery for 24 hours.',
   })
-  return configurationSet
 }

@@ -1,6 +1,7 @@
 import { Duration, Validations } from 'aws-cdk-lib'
 import {
   AccountRecovery,
+  type CfnUserPool,
   ClientAttributes,
   FeaturePlan,
   Mfa,
@@ -12,6 +13,7 @@ import type { Construct } from 'constructs'
 import { userAttributes } from '#shared/login/token-claims.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { removalOfProtected } from './data-table.ts'
+import type { Mailing } from './mail.ts'
 import type { Stage } from './stage.ts'
 
 /** Where users and their passwords are kept, and the client through which they log in. */
@@ -26,7 +28,10 @@ export interface Users {
  * The users of the service. They are made by whoever runs it, who alone writes their tenant and role; the access
  * tokens get both from the function that feeds on the pool (`pool.token` in functions/subscriptions.ts).
  */
-export function userPool(scope: Construct, stage: Stage, settings: Settings): Users {
+export function userPool(
+  scope: Construct,
+  { stage, settings, mail }: { stage: Stage; settings: Settings; mail: Mailing },
+): Users {
   const pool = new UserPool(scope, 'Users', {
     // Below this plan a pool does not let its access tokens be added to.
     featurePlan: FeaturePlan.ESSENTIALS,
@@ -53,7 +58,22 @@ export function userPool(scope: Construct, stage: Stage, settings: Settings): Us
     removalPolicy: removalOfProtected(stage),
   })
   acknowledgeFindings(pool)
+  if (settings['mail.domain']?.verified) sendThroughSes(pool, settings['otp.mail'].from, mail)
   return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
+}
+
+/**
+ * Cognito's own sender stops at 50 mails a day. SES takes its place as soon as the domain is verified: before, Cognito
+ * refuses to be deployed with it.
+ */
+function sendThroughSes(pool: UserPool, from: string, { identity, configurationSet }: Mailing): void {
+  const resource = pool.node.defaultChild as CfnUserPool
+  resource.emailConfiguration = {
+    emailSendingAccount: 'DEVELOPER',
+    from,
+    sourceArn: identity.emailIdentityArn,
+    ...(configurationSet && { configurationSet: configurationSet.configurationSetName }),
+  }
 }
 
 function loginClient(pool: UserPool, settings: Settings): UserPoolClient {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { functionOf, routes } from '#functions/routes.ts'
+import { mailing } from '#lib/mail.ts'
 import { pascalCase } from '#lib/service-function.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { userPool } from '#lib/user-pool.ts'
@@ -107,7 +108,11 @@ describe('its app client', () => {
       refresh: [30 * 24 * 60, 'minutes'],
     })
     const stack = new Stack(new App({ outdir: scratchFolder() }), 'other')
-    userPool(stack, stageNamed('dev'), otherSettings)
+    userPool(stack, {
+      stage: stageNamed('dev'),
+      settings: otherSettings,
+      mail: mailing(stack, otherSettings),
+    })
     const [[, other]] = resourcesOf(
       Template.fromStack(stack).toJSON() as Synthesised,
       'AWS::Cognito::UserPoolClient',

@@ -14,7 +14,13 @@ import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** The template of a stage with the settings of this test, synthesized once for each profile. */
 async function templateOf(settings: Settings) {
-  const changed = ['limits.gateway', 'limits.webAcl', 'events.maxAttempts'] as const
+  const changed = [
+    'events.maxAttempts',
+    'limits.gateway',
+    'limits.webAcl',
+    'storage.backups',
+    'storage.restoredTable',
+  ] as const
   const changes = Object.fromEntries(changed.map((key) => [key, settings[key]]))
   return (await synthesise('prod', { changes })).template
 }
@@ -114,6 +120,53 @@ describe('limits.webAcl', () => {
     expect(JSON.stringify(Rules)).toContain('{"Name":"Retry-After","Value":"120"}')
     expect(TokenDomains).toEqual(['shop.example.com', 'admin.example.com'])
     expect(CaptchaConfig.ImmunityTimeProperty.ImmunityTime).toBe(600)
+  })
+})
+
+describe('storage.backups', () => {
+  test('decides how long a backup is kept', () => {
+    const [[, plan]] = resourcesOf(other, 'AWS::Backup::BackupPlan') as [[string, Resource]]
+    expect(plan.Properties.BackupPlan.BackupPlanRule[0].Lifecycle).toEqual({ DeleteAfterDays: 90 })
+  })
+
+  test('names the vaults of other regions and accounts that receive a copy', () => {
+    const [[, plan]] = resourcesOf(other, 'AWS::Backup::BackupPlan') as [[string, Resource]]
+    expect(plan.Properties.BackupPlan.BackupPlanRule[0].CopyActions).toEqual([
+      {
+        DestinationBackupVaultArn: 'arn:aws:backup:eu-central-1:444455556666:backup-vault:commerce-copies',
+        Lifecycle: { DeleteAfterDays: 180 },
+      },
+    ])
+  })
+
+  test('locks the vault', () => {
+    const lockOf = (template: Template) =>
+      resourcesOf(template, 'AWS::Backup::BackupVault')[0]?.[1].Properties.LockConfiguration
+    expect([lockOf(local), lockOf(other)]).toEqual([
+      undefined,
+      { MinRetentionDays: 30, MaxRetentionDays: 365, ChangeableForDays: 7 },
+    ])
+  })
+})
+
+describe('storage.restoredTable', () => {
+  const text = JSON.stringify(other)
+
+  test('replaces the table of the stack', () => {
+    expect(resourcesOf(other, 'AWS::DynamoDB::Table')).toEqual([])
+    expect(other.Outputs?.TableName?.Value).toBe('commerce-prod-restored')
+  })
+
+  test('is read and written by the functions', () => {
+    expect(text).toContain('"TABLE_NAME":"commerce-prod-restored"')
+    expect(text).toContain(':table/commerce-prod-restored/index/by-id')
+  })
+
+  test('feeds the functions from its stream', () => {
+    const sources = resourcesOf(other, 'AWS::Lambda::EventSourceMapping').map(
+      ([, { Properties }]) => Properties.EventSourceArn,
+    )
+    expect(sources.filter((arn) => arn === otherSettings['storage.restoredTable']?.streamArn)).toHaveLength(2)
   })
 })
 

@@ -3,6 +3,8 @@ import { setting } from '../setting.ts'
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
 
+const host = v.pipe(v.string(), v.regex(/^([a-z0-9-]+\.)+[a-z][a-z0-9-]+$/, 'a host name in lower case'))
+
 const scopes = v.array(v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')))
 
 /** An e-mail address alone is not offered: anybody could then lock its owner out. */
@@ -49,6 +51,13 @@ export const identity = {
     feature: 'otp',
     precedent: 'SES',
     schema: v.picklist(['accepted', 'delivery']),
+  }),
+  'mail.domain': setting({
+    open: 'the domain that mails are sent from, its MAIL FROM domain, and whether SES has verified it; null for the local run',
+    contract: 'POST /otp/request',
+    feature: 'otp',
+    precedent: 'SES, DMARC (RFC 7489)',
+    schema: v.nullable(v.strictObject({ identity: host, mailFrom: host, verified: v.boolean() })),
   }),
   'otp.sessionSeconds': setting({
     open: 'the life of a session in seconds',

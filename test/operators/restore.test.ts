@@ -1,0 +1,146 @@
+import {
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  PutItemCommand,
+  RestoreTableToPointInTimeCommand,
+  ScanCommand,
+  UpdateContinuousBackupsCommand,
+} from '@aws-sdk/client-dynamodb'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type RestoredTable, restoreTable, timeOf } from '#bin/restore.ts'
+import { testClient } from '#test/support/dynamodb-client.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { createTable } from '#test/support/tables.ts'
+
+const at = new Date('2026-01-31T12:00:00Z')
+const asked: unknown[] = []
+
+/**
+ * DynamoDB Local, with the two calls that it does not know: a restore copies the table, and continuous backups are
+ * recorded.
+ */
+function restoringClient(): DynamoDBClient {
+  const client = testClient()
+  const send = client.send.bind(client)
+  const restoring = Object.create(client) as DynamoDBClient
+  restoring.send = (async (command: { input: unknown }) => {
+    if (command instanceof UpdateContinuousBackupsCommand) return asked.push(command.input)
+    if (!(command instanceof RestoreTableToPointInTimeCommand)) return send(command as never)
+    asked.push(command.input)
+    const { SourceTableName = '', TargetTableName = '' } = command.input
+    await createTable(client, TargetTableName)
+    const { Items = [] } = await send(new ScanCommand({ TableName: SourceTableName }))
+    for (const Item of Items) await send(new PutItemCommand({ TableName: TargetTableName, Item }))
+    return {}
+  }) as DynamoDBClient['send']
+  return restoring
+}
+
+let before: Service
+let order: { id: string }
+let target: string
+let restored: RestoredTable
+const place = (service: Service) =>
+  service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: { tenant: 'restoring', role: 'Editor' },
+    headers: { 'Idempotency-Key': 'before-the-loss' },
+    body: { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' },
+  })
+
+beforeAll(async () => {
+  before = await startService()
+  order = (await place(before)).json
+  expect(order.id).toBeDefined()
+  target = `restored-${crypto.randomUUID()}`
+  const restoring = {
+    dynamodb: restoringClient(),
+    source: before.tableName,
+    target,
+    at,
+    pauseMilliseconds: 50,
+  }
+  restored = await restoreTable(restoring)
+}, 120_000)
+
+describe('npm run restore', () => {
+  test('restores the table of the stack to the time', () => {
+    expect(asked[0]).toEqual({
+      SourceTableName: before.tableName,
+      TargetTableName: target,
+      RestoreDateTime: at,
+    })
+  })
+
+  test('switches on the stream with both images', async () => {
+    const { Table } = await testClient().send(new DescribeTableCommand({ TableName: target }))
+    expect(Table?.StreamSpecification).toEqual({ StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' })
+  })
+
+  test('switches on deletion protection', async () => {
+    const { Table } = await testClient().send(new DescribeTableCommand({ TableName: target }))
+    expect(Table?.DeletionProtectionEnabled).toBe(true)
+  })
+
+  test('switches on time to live', async () => {
+    const { TimeToLiveDescription } = await testClient().send(
+      new DescribeTimeToLiveCommand({ TableName: target }),
+    )
+    expect(TimeToLiveDescription).toMatchObject({ AttributeName: 'expires_at', TimeToLiveStatus: 'ENABLED' })
+  })
+
+  test('switches on point-in-time recovery', () => {
+    expect(asked.at(-1)).toEqual({
+      TableName: target,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+    })
+  })
+
+  test('prints what the setting storage.restoredTable needs', () => {
+    expect(restored).toEqual({ tableName: target, streamArn: expect.stringContaining(`${target}/stream/`) })
+  })
+
+  test('can be run again', async () => {
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseMilliseconds: 50 }
+    expect(await restoreTable(again)).toEqual(restored)
+  })
+
+  test('without a time refuses a table that does not exist', async () => {
+    const missing = {
+      dynamodb: testClient(),
+      source: before.tableName,
+      target: 'none',
+      pauseMilliseconds: 50,
+    }
+    await expect(restoreTable(missing)).rejects.toThrow('there is no table none')
+  })
+
+  test.each(['yesterday', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00'])(
+    'refuses %s as a time',
+    (text) => {
+      expect(() => timeOf(text)).toThrow('--to takes a time in UTC')
+    },
+  )
+})
+
+describe('a service on the restored table', () => {
+  let after: Service
+  beforeAll(async () => {
+    after = await startService({ tableName: target })
+  })
+
+  test('reads what was there', async () => {
+    const { json } = await after.call({
+      path: `/v1/orders/${order.id}`,
+      as: { tenant: 'restoring', role: 'Viewer' },
+    })
+    expect(json.id).toBe(order.id)
+  })
+
+  test('replays a request from before', async () => {
+    const { headers, json } = await place(after)
+    expect([json.id, headers['Idempotency-Status']]).toEqual([order.id, 'replayed'])
+  })
+})

@@ -1,0 +1,135 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { parse } from 'yaml'
+
+const root = join(import.meta.dirname, '../..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+
+interface Job {
+  needs?: string | string[]
+  environment?: string
+  if?: string
+  permissions?: Record<string, string>
+  steps: { run?: string; uses?: string; with?: Record<string, string> }[]
+}
+
+interface Command {
+  script: string
+  flags: string[]
+}
+
+/** The project's own commands in a text: `npm run SCRIPT -- --flag`. */
+function commandsIn(text: string): Command[] {
+  const joined = text.replaceAll('\\\n', ' ').replaceAll('`', '\n')
+  return [...joined.matchAll(/npm run (?:-s )?([\w:-]+)([^\n;|&]*)/g)].map(([, script = '', rest = '']) => ({
+    script,
+    flags: [...rest.matchAll(/(?<= )--([\w-]+)/g)].map(([, flag = '']) => flag),
+  }))
+}
+
+/** The flags that a script of bin/ declares, itself or in a module next to it. */
+function flagsOf(script: string): string[] {
+  const file = /bin\/[\w/-]+\.ts/.exec(scripts[script] ?? '')?.[0]
+  const own = file ? read(file) : ''
+  const imported = [...own.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => read(`bin/${name}`))
+  const source = [own, ...imported].join('\n')
+  return [...source.matchAll(/'?([\w-]+)'?: (?:text\b|string\b|flag\b|\{ type)/g)].map(
+    ([, flag = '']) => flag,
+  )
+}
+
+const pages = ['docs/deployment.md', 'docs/operations.md', 'docs/examples/github-actions.yml']
+const commands = pages.flatMap((page) => commandsIn(read(page)).map((command) => ({ page, ...command })))
+
+describe('the commands of the pages on deployment and operation', () => {
+  test.each(commands)('$page: npm run $script exists', ({ script }) => {
+    expect(Object.keys(scripts)).toContain(script)
+  })
+
+  test.each(commands.flatMap(({ flags, ...rest }) => flags.map((flag) => ({ ...rest, flag }))))(
+    '$page: npm run $script takes --$flag',
+    ({ script, flag }) => {
+      expect(flagsOf(script)).toContain(flag)
+    },
+  )
+
+  test.each(pages.slice(0, 2))('%s links to files that exist', (page) => {
+    const links = [...read(page).matchAll(/\]\(([\w./-]+)\)/g)].map(([, link = '']) =>
+      join(root, 'docs', link),
+    )
+    expect(links.filter((link) => !existsSync(link))).toEqual([])
+  })
+})
+
+describe('the pipeline', () => {
+  const pipeline = parse(read('docs/examples/github-actions.yml')) as { jobs: Record<string, Job> }
+  const { jobs } = pipeline
+  const runsOf = (job: string) => jobs[job]?.steps.flatMap(({ run }) => run ?? []) ?? []
+
+  test('checks before it deploys to staging, and deploys to staging before production', () => {
+    expect([jobs.staging?.needs, jobs.production?.needs]).toEqual([['check', 'synth'], 'staging'])
+  })
+
+  test.each(['staging', 'production'])('verifies %s right after the deployment', (job) => {
+    const [, deploy, verify] = runsOf(job)
+    expect(deploy).toMatch(/^npx cdk deploy --all --app cdk\.out/)
+    expect(verify).toMatch(/^npm run -s verify /)
+  })
+
+  test('deploys from main only, to environments that hold the approval', () => {
+    const deployments = [jobs.staging, jobs.production].map((job) => [job?.if, job?.environment])
+    expect(deployments).toEqual([
+      ["github.ref == 'refs/heads/main'", 'staging'],
+      ["github.ref == 'refs/heads/main'", 'production'],
+    ])
+  })
+
+  test('comments the difference on pull requests', () => {
+    expect(runsOf('diff').join('\n')).toMatch(/npx cdk diff --app cdk\.out\/prod.*gh pr comment/s)
+  })
+
+  test('gets credentials by OIDC, in the jobs that need some and in no other', () => {
+    const withCredentials = Object.entries(jobs).filter(([, { steps }]) =>
+      steps.some(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials')),
+    )
+    const withTokens = Object.entries(jobs).filter(
+      ([, { permissions }]) => permissions?.['id-token'] === 'write',
+    )
+    expect(withCredentials.map(([name]) => name)).toEqual(['diff', 'staging', 'production'])
+    expect(withTokens).toEqual(withCredentials)
+  })
+
+  test('names no long-lived key', () => {
+    expect(read('docs/examples/github-actions.yml')).not.toMatch(/aws-access-key-id|secrets\./i)
+  })
+})
+
+describe('the policy of operators', () => {
+  const policy = JSON.parse(read('docs/examples/operator-policy.json')) as {
+    Statement: { Action: string | string[] }[]
+  }
+  const actions = policy.Statement.flatMap(({ Action }) => Action)
+  const commandFiles = readdirSync(join(root, 'bin')).filter((file) => file.endsWith('.ts'))
+  /** The calls that commands make through the SDK; those of the table's port are named by their actions below. */
+  const calls = commandFiles.flatMap((file) =>
+    [...read(`bin/${file}`).matchAll(/new ([A-Z]\w+)Command\(/g)].map(([, call = '']) => call),
+  )
+
+  test.each([...new Set(calls)])('allows the call %s of a command', (call) => {
+    const names = actions.map((action) => action.split(':')[1])
+    expect(names).toContain({ Invoke: 'InvokeFunction' }[call] ?? call)
+  })
+
+  test.each(['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'ConditionCheckItem'])(
+    'allows dynamodb:%s, which commands need for audit records and transactions',
+    (action) => {
+      expect(actions).toContain(`dynamodb:${action}`)
+    },
+  )
+
+  test('names actions one by one', () => {
+    expect(actions.filter((action) => action.includes('*'))).toEqual([])
+  })
+})
