@@ -14,13 +14,14 @@ import { loadSettings, localProfile } from './settings-file.ts'
 /**
  * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`, and `-c domain=HOST -c certificate=ARN` where
  * it has a custom domain. The local stage has a profile; every other stage names one. `-c key=prepare` only creates and
- * grants the key of a stage that was deployed without one.
+ * grants the key of a stage that was deployed without one. `-c rollout=bypass` deploys without CodeDeploy.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
   const domain = customDomain(app.node.tryGetContext('domain'), app.node.tryGetContext('certificate'), stage)
+  const flags = deploymentFlags(app)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
   checkOperations(settings, routes, profile)
@@ -29,14 +30,17 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, domain, preparesKey: preparesKey(app) })
+  new CommerceStack(app, { stage, settings, codes, domain, ...flags })
   app.synth()
 }
 
-function preparesKey(app: App): boolean {
-  const value: unknown = app.node.tryGetContext('key')
-  if (value === undefined || value === 'prepare') return value === 'prepare'
-  throw new StageError(`-c key=${value} is unknown: it is prepare, or not given`)
+function deploymentFlags(app: App) {
+  const flag = (name: string, on: string) => {
+    const value: unknown = app.node.tryGetContext(name)
+    if (value === undefined || value === on) return value === on
+    throw new StageError(`-c ${name}=${value} is unknown: it is ${on}, or not given`)
+  }
+  return { preparesKey: flag('key', 'prepare'), bypassesRollout: flag('rollout', 'bypass') }
 }
 
 function profileOf(app: App, stage: string): string {

@@ -19,7 +19,8 @@ export interface Advice {
   commands: readonly string[]
 }
 
-const lastDeployment = 'If it began with a deployment, deploy the one before.'
+const rollback = 'npm run -s rollback -- --stack STACK'
+const lastDeployment = 'If it began with a deployment, roll back with npm run rollback.'
 
 /** Advice that begins with what a function logs of its failures. */
 export function logAdvice(functionName: string, act: string, commands: readonly string[] = []): Advice {
@@ -37,7 +38,7 @@ export function adviceOnRoute(entry: RouteEntry) {
   const single = `${asked} and status >= 500 | fields @timestamp, correlation_id, error_code | sort @timestamp desc`
   const slowest = `${asked} | fields @timestamp, duration_milliseconds, correlation_id | sort duration_milliseconds desc`
   const queries = [byCode, single].map((query) => ({ group, query }))
-  const commands = commandsOn(route)
+  const commands = [...commandsOn(route), rollback]
   const advice = (act: string): Advice => ({ act, queries, commands })
   return {
     failing: advice(`See by which error code it fails. ${remedyOf(route)}`),
@@ -74,7 +75,7 @@ function commandsOn({ uses, auth }: Route): string[] {
 export const adviceOnApi: Advice = {
   act: `See on the dashboard which routes fail and with which error codes. Read the AWS Health Dashboard for DynamoDB, Lambda and API Gateway. ${lastDeployment}`,
   queries: [],
-  commands: ['aws health describe-events --filter eventStatusCodes=open'],
+  commands: [rollback, 'aws health describe-events --filter eventStatusCodes=open'],
 }
 
 /** On the alarms of a function without a route: when it fails, gives something up, or does not run. */
@@ -105,7 +106,8 @@ export function adviceOnConsumer({ name, source }: Subscription) {
 
 function afterMending(source: Subscription['source']): string {
   if (source === 'every.minute') return 'The next minute makes up for what was left undone.'
-  if (source === 'pool.token') return lastDeployment
+  if (source === 'pool.token')
+    return 'If it began with a deployment, deploy the commit before it with -c rollout=bypass.'
   if ('queue' in source)
     return 'What is given up meanwhile waits in its dead-letter queue: redrive that afterwards.'
   return 'The changes wait in the table’s stream for a day and go on by themselves.'

@@ -31,7 +31,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     breaks: preflight.breaks,
     ...logAdvice(
       preflight.name,
-      'Read what it fails with; if it began with a deployment, deploy the one before.',
+      'Read what it fails with; if it began with a deployment, roll back with npm run rollback.',
     ),
     threshold: { measure: { of: 'errors of the function', name: preflight.name }, above: 2, periods: 1 },
   },

@@ -19,7 +19,7 @@ import { filesBucket } from './files-bucket.ts'
 import { preflight as entryOfPreflight, type FunctionCodes } from './function-entries.ts'
 import { gradualDeployments } from './gradual-deployment.ts'
 import { importMachine } from './import-machine.ts'
-import { invokedBy } from './live-alias.ts'
+import { bypassRollout, invokedBy } from './live-alias.ts'
 import { mailing } from './mail.ts'
 import { mailEvents } from './mail-events.ts'
 import { ownKey } from './own-key.ts'
@@ -44,11 +44,16 @@ export interface CommerceStackProps {
    * is two deployments: else the table is encrypted before its functions may use the key.
    */
   preparesKey?: boolean
+  /** Deploys new versions at once, without CodeDeploy and its alarms: the way out if they block a fix. */
+  bypassesRollout?: boolean
 }
 
 /** The whole service of one stage, in the order in which a request and its events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(scope: Construct, { stage, settings, codes, domain, preparesKey }: CommerceStackProps) {
+  constructor(
+    scope: Construct,
+    { stage, settings, codes, domain, preparesKey, bypassesRollout }: CommerceStackProps,
+  ) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
@@ -100,7 +105,9 @@ export class CommerceStack extends Stack {
     const watch = stage.raisesAlarms
       ? new Watch(this, { ...watched, key, table, queues, backupVault })
       : undefined
-    gradualDeployments(this, stage, [...endpoints.map(({ invoked }) => invoked), preflight])
+    const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight]
+    gradualDeployments(this, stage, invoked)
+    if (bypassesRollout) for (const one of invoked) bypassRollout(one)
     Tags.of(this).add('service', 'commerce')
 
     new CfnOutput(this, 'BaseUrl', { value: domain ? `https://${domain.host}/` : api.url })

@@ -29,6 +29,10 @@ const configs: Record<Rollout, ILambdaDeploymentConfig> = {
 /**
  * One deployment group for each alias. A new version that fails goes back by itself, and the stack with it. A group
  * watches its new version alone: an outage or a failing old version never blocks the deployment that fixes it.
+ *
+ * Only functions behind the gateway have aliases. What a new version of a consumer or a step of the workflow fails with is
+ * tried again, and redriven from a dead-letter queue or sent again. Two versions of the user pool's trigger at once would
+ * give one user tokens with different claims.
  */
 export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly IFunction[]): void {
   const { rollout } = stage

@@ -1,4 +1,4 @@
-import { AssetHashType, type Duration, Validations } from 'aws-cdk-lib'
+import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
@@ -46,6 +46,8 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
+    // Versions outlive the deployment that replaces them: npm run rollback moves the alias back.
+    currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
   Validations.of(role).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',

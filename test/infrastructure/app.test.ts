@@ -33,6 +33,11 @@ describe('what has to be put right is told in one message, without a stack trace
   test.each([
     ['a stage that nobody knows', { stage: 'nowhere' }, /^there is no stage 'nowhere': choose one of .*\n$/],
     ['no stage', {}, /^no stage given: choose one of .*\n$/],
+    [
+      'a rollout that is unknown',
+      { stage: 'prod', rollout: 'fast' },
+      /^-c rollout=fast is unknown: it is bypass, or not given\n$/,
+    ],
     ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
     [
       'a domain without its certificate',

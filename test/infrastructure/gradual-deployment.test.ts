@@ -8,6 +8,7 @@ jest.setTimeout(120_000)
 
 const prod = await synthesise('prod')
 const { template } = prod
+const { template: bypassing } = await synthesise('prod', { bypassesRollout: true })
 const resources = template.Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
 const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
 const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
@@ -87,6 +88,31 @@ describe('a deployment', () => {
     for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
       expect(resourcesOf(local.template, type)).toHaveLength(0)
   })
+})
+
+describe('a deployment that bypasses CodeDeploy', () => {
+  const aliasesOf = (its: typeof template) =>
+    resourcesOf(its, 'AWS::Lambda::Alias').map(([, { UpdatePolicy }]) => UpdatePolicy)
+
+  test('lets CloudFormation move every alias', () => {
+    expect(aliasesOf(template)).not.toContain(undefined)
+    expect(new Set(aliasesOf(bypassing))).toEqual(new Set([undefined]))
+  })
+
+  test('keeps the deployment groups for the next one', () => {
+    const groupsOf = (its: typeof template) =>
+      resourcesOf(its, 'AWS::CodeDeploy::DeploymentGroup').map(([id]) => id)
+    expect(groupsOf(bypassing)).toEqual(groupsOf(template))
+  })
+})
+
+test('versions are kept when a newer one replaces them, and removed when their deployment fails', () => {
+  const policies = resourcesOf(template, 'AWS::Lambda::Version').map(([, version]) => [
+    version.DeletionPolicy,
+    version.UpdateReplacePolicy,
+  ])
+  expect(policies.length).toBeGreaterThan(0)
+  for (const policy of policies) expect(policy).toEqual(['RetainExceptOnCreate', 'Retain'])
 })
 
 describe('a version', () => {

@@ -13,6 +13,7 @@ export interface SynthesisOptions {
   preparesKey?: boolean
   /** Routes to add to the table. */
   moreRoutes?: number
+  bypassesRollout?: boolean
 }
 
 export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {

@@ -16,6 +16,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
     codes: stubs(scratch, options.codeShas),
     domain: options.domain,
     ...(options.preparesKey && { preparesKey: true }),
+    ...(options.bypassesRollout && { bypassesRollout: true }),
   })
 }
 
