@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import { fail } from '../platform/errors/failure.ts'
-import { lastIdAt, timeOf } from '../platform/ids/uuid-v7.ts'
-import { beside, smallestId } from '../platform/listing/ids.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { pendingEntries, roundRobin } from '../platform/sweep/pending-entries.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Workflow } from '../platform/workflow/workflow.ts'
 import { endOperation, soFar } from './end-operation.ts'
@@ -18,9 +18,6 @@ const everyMilliseconds = 60_000
 /** Within what Step Functions allows an account each minute (DescribeExecution: 10 a second in most regions). */
 const mostChecks = 500
 const checkMilliseconds = 18_000
-/** The oldest operations in progress that are read. */
-const mostMarkers = 20_000
-const pageSize = 1000
 
 /** The result of one run of the sweeper. */
 export interface Swept {
@@ -45,7 +42,8 @@ export async function endAbandoned(
   most: number = mostChecks,
 ): Promise<Swept> {
   const until = clock.now() + checkMilliseconds
-  const refs = await operationsInProgress(table, clock)
+  const entries = await pendingEntries(table, unfinishedOperations, clock.now() - restMilliseconds)
+  const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
   const swept: Swept = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
   for (const ref of inTurns(refs, most, Math.floor(clock.now() / everyMilliseconds))) {
@@ -56,20 +54,6 @@ export async function endAbandoned(
   return swept
 }
 
-/** Oldest first. */
-async function operationsInProgress(table: Table, clock: Clock): Promise<OperationRef[]> {
-  const high = lastIdAt(clock.now() - restMilliseconds)
-  const range = { partition: unfinishedOperations, high, descending: false, limit: pageSize }
-  const refs: OperationRef[] = []
-  for (let low = smallestId; refs.length < mostMarkers; ) {
-    const { items, exhausted } = await table.readRange({ ...range, low })
-    refs.push(...items.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk })))
-    if (exhausted) break
-    low = beside(String(items.at(-1)?.sk), 1)
-  }
-  return refs
-}
-
 /**
  * The operations that one run checks: one of each tenant, then a second of each, until there are as many as it may
  * check. The next run goes on with the next tenants, and with the next operations of a tenant that has more than its
@@ -78,11 +62,10 @@ async function operationsInProgress(table: Table, clock: Clock): Promise<Operati
 function inTurns(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
   const tenants = [...Map.groupBy(refs, ({ tenant }) => tenant).values()]
   const share = Math.max(1, Math.floor(most / tenants.length))
-  const queues = rotated(tenants, run * most).map((queue) => rotated(queue, run * share))
-  const chosen: OperationRef[] = []
-  for (let round = 0; chosen.length < Math.min(most, refs.length); round += 1)
-    chosen.push(...queues.flatMap((queue) => queue.slice(round, round + 1)))
-  return chosen.slice(0, most)
+  return roundRobin(
+    rotated(tenants, run * most).map((queue) => rotated(queue, run * share)),
+    most,
+  )
 }
 
 function rotated<T>(items: readonly T[], by: number): T[] {

@@ -134,6 +134,22 @@ describe('the service’s own look at what was left pending', () => {
   })
 })
 
+describe('one look with the many stuck refunds of one tenant', () => {
+  test('finishes the refund of another tenant, though it is younger than all of them', async () => {
+    const stuck = Array.from({ length: 20 }, (_, n) => `stuck-${n}`)
+    const other = `${tenant}-other`
+    service.provider.faults = () => down
+    for (const key of stuck) await service.refund(tenant, key, bodyOf(key))
+    await service.refund(other, 'z', bodyOf('z'))
+    service.provider.faults = ({ parameters }) => (parameters.charge === 'ch_z' ? undefined : down)
+    const { left } = await service.sweep(restMilliseconds)
+    expect(left).toBe(stuck.length)
+    expect(inShort(await booksOf(service, service.provider, other)).ledger).toBe(1)
+    service.mend()
+    while ((await service.sweep(restMilliseconds)).left > 0);
+  })
+})
+
 describe('a fault of the service itself', () => {
   test('after the money may have moved stores nothing as failed, and ends well once it is mended', async () => {
     await leavePending(['a'])

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts'
 import { type Marker, markers, unmark } from '../idempotency/marker.ts'
 import { asRecord } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
-import { lastIdAt, timeOf } from '../ids/uuid-v7.ts'
+import { timeOf } from '../ids/uuid-v7.ts'
 import { startBudget } from '../limits/budget.ts'
-import { smallestId } from '../listing/ids.ts'
+import { pendingEntries, roundRobin } from '../sweep/pending-entries.ts'
 import type { Table } from '../table/table.ts'
 import { expiryOf, onceOf } from './answer-once.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
@@ -24,31 +24,28 @@ export interface Finished {
 
 /** Younger ones are still being worked on by their own requests. */
 const restMilliseconds = 60_000
-const mostAtOnce = 1000
 const budgetMilliseconds = 10_000
 /** No intent is begun after this; the function has time left for the last one. */
 const lookMilliseconds = 15_000
 
 /**
  * Finishes the intents that no retry came for (`finished: 'by_itself'`): each is taken over like a retry would, and
- * carried out with what it recorded. The order is one of chance, as a few that cannot be finished and take long to
- * fail would otherwise keep all others from their turn, look after look.
+ * carried out with what it recorded. Tenants take turns, and the order is random otherwise: a few intents that fail
+ * slowly, or the many of one tenant, do not keep the others waiting run after run.
  * @param endpoints those whose intents these are
  */
 export async function finishIntents(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
   const until = clock.now() + lookMilliseconds
   const table = runtime.openTable(startBudget(clock, lookMilliseconds + budgetMilliseconds))
-  const high = lastIdAt(clock.now() - restMilliseconds)
-  const range = { partition: markers, low: smallestId, high, descending: false, limit: mostAtOnce }
-  const { items } = await table.readRange(range)
+  const items = await pendingEntries(table, markers, clock.now() - restMilliseconds)
   const told: Finished = { finished: 0, left: 0 }
   if (items[0]) told.oldest = timeOf(items[0].sk)
   const kept = (fault: unknown) => {
     told.fault = fault
     return false
   }
-  for (const marker of shuffled(items as unknown as Marker[], clock)) {
+  for (const marker of inTurns(items as unknown as Marker[], clock)) {
     const inTime = clock.now() < until
     const done = inTime && (await finishIntent(marker, endpoints, runtime, table).catch(kept))
     told[done ? 'finished' : 'left'] += 1
@@ -56,9 +53,14 @@ export async function finishIntents(endpoints: readonly Endpoint[], runtime: Run
   return told
 }
 
-function shuffled(all: readonly Marker[], clock: Clock): Marker[] {
-  const drawn = all.map((marker) => ({ marker, at: clock.jitter() }))
-  return drawn.toSorted((a, b) => a.at - b.at).map(({ marker }) => marker)
+function inTurns(all: readonly Marker[], clock: Clock): Marker[] {
+  const tenants = Map.groupBy(shuffled(all, clock), ({ tenant }) => tenant)
+  return roundRobin([...tenants.values()])
+}
+
+function shuffled<T>(all: readonly T[], clock: Clock): T[] {
+  const drawn = all.map((one) => ({ one, at: clock.jitter() }))
+  return drawn.toSorted((a, b) => a.at - b.at).map(({ one }) => one)
 }
 
 async function finishIntent(

@@ -1,3 +1,4 @@
+import type { Caller } from '../auth/caller.ts'
 import type { Correlation } from '../http/correlation.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Change } from '../table/table.ts'
@@ -13,6 +14,8 @@ export interface Marker extends Key {
   record: Key
   payload_hash: string
   correlation_id: string
+  /** Of the caller; absent from markers of release 0.1.0. */
+  tenant?: string
 }
 
 /** The partition of all markers. One is enough: a marker lives for as long as its request. */
@@ -23,9 +26,10 @@ interface Marked {
   operation: string
   keyed: KeyedRequest
   correlation: Correlation
+  caller: Caller | undefined
 }
 
-export function marking({ operation, keyed, correlation }: Marked, { marker }: Unfinished): Change[] {
+export function marking({ operation, keyed, correlation, caller }: Marked, { marker }: Unfinished): Change[] {
   if (marker === undefined) return []
   const item: Marker & Item = {
     ...keyOfMarker(marker),
@@ -33,6 +37,7 @@ export function marking({ operation, keyed, correlation }: Marked, { marker }: U
     record: keyed.key,
     payload_hash: keyed.payloadHash,
     correlation_id: correlation.id,
+    ...(caller && { tenant: caller.tenant }),
   }
   return [{ item, condition: { absent: true } }]
 }

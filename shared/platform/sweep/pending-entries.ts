@@ -1,0 +1,35 @@
+import { lastIdAt } from '../ids/uuid-v7.ts'
+import { beside, smallestId } from '../listing/ids.ts'
+import type { Item } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
+
+const mostEntries = 20_000
+const pageSize = 1000
+
+/**
+ * Returns the entries of pending work that are older than a moment, oldest first: at most 20,000, so that the entries of
+ * one tenant hide those of another only beyond that number.
+ * @param partition the partition of the entries, whose sort keys are UUIDv7
+ * @param olderThan milliseconds since 1970
+ */
+export async function pendingEntries(table: Table, partition: string, olderThan: number): Promise<Item[]> {
+  const range = { partition, high: lastIdAt(olderThan), descending: false, limit: pageSize }
+  const entries: Item[] = []
+  for (let low = smallestId; entries.length < mostEntries; ) {
+    const { items, exhausted } = await table.readRange({ ...range, low })
+    entries.push(...items)
+    if (exhausted) break
+    low = beside(String(items.at(-1)?.sk), 1)
+  }
+  return entries
+}
+
+/** Takes one of each queue, then a second of each, and so on, so that no queue waits for the end of another. */
+export function roundRobin<T>(queues: readonly (readonly T[])[], most = Number.POSITIVE_INFINITY): T[] {
+  const chosen: T[] = []
+  for (let round = 0, left = queues; left.length > 0 && chosen.length < most; round += 1) {
+    left = left.filter((queue) => queue.length > round)
+    chosen.push(...left.map((queue) => queue[round] as T))
+  }
+  return chosen.slice(0, most)
+}
