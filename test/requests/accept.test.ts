@@ -61,6 +61,7 @@ describe('Accept', () => {
     ['parameters', `application/json${';a=b'.repeat(100_000)}`],
     ['quotes', 'a;b="'.repeat(100_000)],
     ['backslashes in quotes', `a;b="${'\\'.repeat(500_001)}`],
+    ['escaped quotes without an end', `a;b="${'\\"'.repeat(250_000)}`],
   ])('with very many %s takes time in proportion to its length', (_, accept) => {
     const startedAt = performance.now()
     takes(accept, json)

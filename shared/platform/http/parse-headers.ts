@@ -110,9 +110,14 @@ function accepts(accept: string, mediaType: string): boolean {
   return decisive.some((weight) => weight !== 0)
 }
 
-/** Quoted strings hold commas and semicolons; only one of plain letters can be a value that matters. */
+/**
+ * Quoted strings hold commas and semicolons; only one of plain letters can be a value that matters. A string without an
+ * end reaches to the end of the header, so that each character is read once.
+ */
 function withoutQuotes(header: string): string {
-  return header.replace(/"((?:[^"\\]|\\.)*)"/g, (_, text: string) => (/^[\w.-]*$/.test(text) ? text : '?'))
+  return header.replace(/"((?:[^"\\]|\\.)*)(?:"|\\?$)/g, (_, text: string) =>
+    /^[\w.-]*$/.test(text) ? text : '?',
+  )
 }
 
 /**
