@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 async function written(name: string, template: object): Promise<string> {
-  const file = join(scratch, `${name}.json`)
+  // The stacks within a stack are named by their paths.
+  const file = join(scratch, `${name.replaceAll('/', '-')}.json`)
   await writeFile(file, JSON.stringify(template))
   return file
 }
