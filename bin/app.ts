@@ -4,7 +4,6 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
-import { customDomain } from '#lib/custom-domain.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
@@ -12,15 +11,14 @@ import { bundle } from './bundle.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
 
 /**
- * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`, and `-c domain=HOST -c certificate=ARN` where
- * it has a custom domain. The local stage has a profile; every other stage names one. `-c key=prepare` only creates and
- * grants the key of a stage that was deployed without one. `-c rollout=bypass` deploys without CodeDeploy.
+ * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a profile; every other stage names one.
+ * `-c key=prepare` only creates and grants the key of a stage that was deployed without one. `-c rollout=bypass` deploys
+ * without CodeDeploy.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
-  const domain = customDomain(app.node.tryGetContext('domain'), app.node.tryGetContext('certificate'), stage)
   const flags = deploymentFlags(app)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
@@ -30,7 +28,7 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, domain, ...flags })
+  new CommerceStack(app, { stage, settings, codes, ...flags })
   app.synth()
 }
 

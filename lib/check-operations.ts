@@ -4,6 +4,7 @@ import { takesSession } from '#shared/platform/http/route.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
+import { missingAddress } from './custom-domain.ts'
 import { strayMailDomains } from './mail.ts'
 import { ratesBelowThrottles } from './web-acl-rates.ts'
 
@@ -57,6 +58,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
     ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
+    ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
     ...strayMailDomains(settings).map((one) => `  mail.domain: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
   ]

@@ -10,7 +10,6 @@ import type { Settings } from '#shared/settings/register.ts'
 import { busName } from './alarm-types.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
-import type { CustomDomain } from './custom-domain.ts'
 import { dataTable } from './data-table.ts'
 import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
@@ -37,8 +36,6 @@ export interface CommerceStackProps {
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */
   codes: FunctionCodes
-  /** The name under which it is reached; without one, the gateway's own. */
-  domain?: CustomDomain | undefined
   /**
    * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the key
    * is two deployments: else the table is encrypted before its functions may use the key.
@@ -52,7 +49,7 @@ export interface CommerceStackProps {
 export class CommerceStack extends Stack {
   constructor(
     scope: Construct,
-    { stage, settings, codes, domain, preparesKey, bypassesRollout }: CommerceStackProps,
+    { stage, settings, codes, preparesKey, bypassesRollout }: CommerceStackProps,
   ) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
@@ -77,7 +74,7 @@ export class CommerceStack extends Stack {
     const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
     const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })
     const preflight = invokedBy(preflightHandler, stage)
-    const api = restApi(this, { stage, settings, endpoints, preflight, key, domain })
+    const api = restApi(this, { stage, settings, endpoints, preflight, key })
 
     if (stage.filtersRequests) {
       webAcl(this, api, { stage, settings, key })
@@ -110,6 +107,7 @@ export class CommerceStack extends Stack {
     if (bypassesRollout) for (const one of invoked) bypassRollout(one)
     Tags.of(this).add('service', 'commerce')
 
+    const domain = settings['api.domain']
     new CfnOutput(this, 'BaseUrl', { value: domain ? `https://${domain.host}/` : api.url })
     new CfnOutput(this, 'RestApiId', { value: api.restApiId })
     new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })

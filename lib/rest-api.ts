@@ -16,7 +16,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { bodyTypesOf, gatewayPathOf } from '#shared/platform/http/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type CustomDomain, serveUnder } from './custom-domain.ts'
+import { serveUnder } from './custom-domain.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
 import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
 import { serviceLog } from './service-log.ts'
@@ -29,13 +29,12 @@ export interface RestApiProps {
   endpoints: readonly Endpoint[]
   preflight: IFunction
   key: Key | undefined
-  /** The only name under which it is then reached. */
-  domain: CustomDomain | undefined
 }
 
 /** The gateway: a method for each route, OPTIONS for each path, and the envelope for what it answers itself. */
 export function restApi(scope: Construct, props: RestApiProps): RestApi {
-  const { stage, settings, endpoints, preflight, key, domain } = props
+  const { stage, settings, endpoints, preflight, key } = props
+  const domain = settings['api.domain']
   const api = new RestApi(scope, 'Api', {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
@@ -45,7 +44,7 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     // The gateway writes its logs with a role of the account, which a new account does not have.
     cloudWatchRole: true,
     cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-    ...(domain && { disableExecuteApiEndpoint: true }),
+    ...(settings['api.gatewayAddress'] === 'closed' && { disableExecuteApiEndpoint: true }),
     deployOptions: {
       stageName: stage.name,
       tracingEnabled: true,
@@ -55,14 +54,14 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
       accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
   })
-  // CDK's own output tells the gateway's address, which is closed where there is a domain; BaseUrl tells the right one.
+  // CDK adds an output with the gateway's address, which may be closed. BaseUrl is the address to use.
   api.node.tryRemoveChild('Endpoint')
   if (stage.restApiId !== undefined) {
     const includeResourceTypes = ['AWS::ApiGateway::RestApi']
     Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })
   }
   Object.assign(api.node.defaultChild as CfnRestApi, tlsPolicy)
-  if (domain) serveUnder(scope, api, domain)
+  if (domain) serveUnder(scope, api, domain, stage)
   keepExecutionLog(scope, api, { stage, key })
   addGatewayResponses(api, settings)
   addMethods(api, endpoints, preflight, settings)

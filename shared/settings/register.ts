@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import { authentication } from './register/authentication.ts'
 import { codes } from './register/codes.ts'
+import { deployment } from './register/deployment.ts'
 import { discount } from './register/discount.ts'
 import { identity, imports } from './register/identity.ts'
 import { money, webhooks } from './register/money.ts'
@@ -11,6 +12,7 @@ import { requests } from './register/requests.ts'
 export const register = {
   ...authentication,
   ...requests,
+  ...deployment,
   ...lists,
   ...orders,
   ...codes,

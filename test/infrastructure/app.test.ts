@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
 import { publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
+
+/** Each run of the app is a process, which loads CDK. */
+jest.setTimeout(120_000)
 
 const root = join(import.meta.dirname, '../..')
 let scratch: string
@@ -39,16 +42,6 @@ describe('what has to be put right is told in one message, without a stack trace
       /^-c rollout=fast is unknown: it is bypass, or not given\n$/,
     ],
     ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
-    [
-      'a domain without its certificate',
-      { stage: 'prod', domain: 'api.example.com' },
-      /^a domain needs its certificate, .*\n$/,
-    ],
-    [
-      'a domain that is none',
-      { stage: 'prod', domain: 'example', certificate: 'arn:aws:acm:us-east-1:111122223333:certificate/1' },
-      /^'example' is no host name: .*\n$/,
-    ],
     [
       'a profile that is not there',
       { stage: 'prod', settings: '/none.json' },

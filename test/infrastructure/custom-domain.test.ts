@@ -1,102 +1,138 @@
 import { describe, expect, test } from '@jest/globals'
-import { customDomain } from '#lib/custom-domain.ts'
-import { StageError, stageNamed } from '#lib/stage.ts'
-import { type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+import { routes } from '#functions/routes.ts'
+import { checkOperations } from '#lib/check-operations.ts'
+import { ProfileError } from '#shared/settings/read-profile.ts'
+import { settingsOf } from './stage-settings.ts'
+import { type Resource, referenceOf, resourcesOf, synthesise, type Template } from './synthesis.ts'
 
 const certificateArn =
   'arn:aws:acm:eu-central-1:111122223333:certificate/12345678-1234-1234-1234-123456789012'
-const prod = stageNamed('prod')
+const domain = { host: 'api.example.com', certificateArn }
+const set = { 'api.domain': domain }
 
-describe('what a deployment is told', () => {
-  test('is a host name and a certificate, or neither', () => {
-    const given = customDomain('api.example.com', certificateArn, prod)
-    expect(given).toEqual({ host: 'api.example.com', certificateArn })
-    expect(customDomain(undefined, undefined, prod)).toBeUndefined()
+describe('api.domain', () => {
+  test.each([null, domain])('can be %j', async (value) => {
+    expect((await settingsOf({ changes: { 'api.domain': value } }))['api.domain']).toEqual(value)
   })
 
   test.each([
-    ['a domain alone', 'api.example.com', undefined, /name both or neither$/],
-    ['a certificate alone', undefined, certificateArn, /name both or neither$/],
-    ['a name without a dot', 'localhost', certificateArn, /^'localhost' is no host name/],
-    ['a name in upper case', 'API.example.com', certificateArn, /is no host name/],
-    ['an address', 'https://api.example.com', certificateArn, /is no host name/],
-    ['a port', 'api.example.com:443', certificateArn, /is no host name/],
-    ['a wildcard', '*.example.com', certificateArn, /is no host name/],
-    ['a label that ends with a hyphen', 'api-.example.com', certificateArn, /is no host name/],
-    ['a label of 64 characters', `${'a'.repeat(64)}.example.com`, certificateArn, /is no host name/],
-    ['an IP address', '192.0.2.1', certificateArn, /is no host name/],
-    ['no ARN', 'api.example.com', 'certificate/1234', /^'certificate\/1234' is no certificate of ACM/],
+    ['a host without its certificate', { certificateArn: undefined }, /api\.domain at certificateArn/],
+    ['a certificate without its host', { host: undefined }, /api\.domain at host/],
+    ['a host without a dot', { host: 'localhost' }, /a host name in lower case/],
+    ['a host in upper case', { host: 'API.example.com' }, /a host name in lower case/],
+    ['a URL', { host: 'https://api.example.com' }, /a host name in lower case/],
+    ['a port', { host: 'api.example.com:443' }, /a host name in lower case/],
+    ['a wildcard', { host: '*.example.com' }, /a host name in lower case/],
+    ['a label that ends with a hyphen', { host: 'api-.example.com' }, /a host name in lower case/],
+    ['a label of 64 characters', { host: `${'a'.repeat(64)}.example.com` }, /a host name in lower case/],
+    ['an IP address', { host: '192.0.2.1' }, /a host name in lower case/],
+    ['no ARN', { certificateArn: 'certificate/1234' }, /the ARN of a certificate of ACM/],
     [
       'the ARN of something else',
-      'api.example.com',
-      'arn:aws:iam::1:server-certificate/a',
-      /is no certificate/,
+      { certificateArn: 'arn:aws:iam::1:server-certificate/a' },
+      /the ARN of a certificate of ACM/,
     ],
-  ])('and not %s', (_case, host, certificate, message) => {
-    expect(() => customDomain(host, certificate, prod)).toThrow(StageError)
-    expect(() => customDomain(host, certificate, prod)).toThrow(message)
+  ])('cannot be %s', async (_case, change, message) => {
+    const changes = { 'api.domain': JSON.parse(JSON.stringify({ ...domain, ...change })) }
+    await expect(settingsOf({ changes })).rejects.toThrow(ProfileError)
+    await expect(settingsOf({ changes })).rejects.toThrow(message)
   })
 
-  test('and nothing on the local stage, which has an address of its own', () => {
-    expect(() => customDomain('api.example.com', certificateArn, stageNamed('local'))).toThrow(StageError)
+  test('is refused on the local stage, which has a fixed address', async () => {
+    await expect(synthesise('local', { changes: set })).rejects.toThrow(
+      'stage local has a fixed address: set api.domain to null',
+    )
   })
 })
 
-const domain = { host: 'api.example.com', certificateArn }
+describe('api.gatewayAddress', () => {
+  test('cannot be closed without a domain', async () => {
+    const settings = await settingsOf({ changes: { 'api.gatewayAddress': 'closed' } })
+    expect(() => checkOperations(settings, routes, 'p.json')).toThrow(
+      'api.gatewayAddress: closed needs a domain in api.domain',
+    )
+  })
+
+  test.each(['open', 'closed'])('can be %s with a domain', async (value) => {
+    const settings = await settingsOf({ changes: { ...set, 'api.gatewayAddress': value } })
+    expect(() => checkOperations(settings, routes, 'p.json')).not.toThrow()
+  })
+})
+
 const without = await synthesise('prod')
-const within = await synthesise('prod', { domain })
+const within = await synthesise('prod', { changes: set })
+const closed = await synthesise('prod', { changes: { ...set, 'api.gatewayAddress': 'closed' } })
+
+const apiOf = (template: Template) =>
+  resourcesOf(template, 'AWS::ApiGateway::RestApi')[0] as [string, Resource]
+const idOf = (id: string) => id.replace(/(ApiDeployment)[0-9A-Fa-f]+$/, '$1')
+const idsOf = ({ Resources }: Template) => Object.keys(Resources).map(idOf)
 
 describe('with a domain', () => {
+  const { template } = within
   const tls = { SecurityPolicy: 'SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09', EndpointAccessMode: 'STRICT' }
+  const [domainId, resource] = resourcesOf(template, 'AWS::ApiGateway::DomainName')[0] as [string, Resource]
 
-  test('the API is reached under it alone, by TLS 1.2 or newer', () => {
-    const { template } = within
-    const [[apiId, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
-    expect(api.Properties).toMatchObject({ DisableExecuteApiEndpoint: true, ...tls })
-    const [[domainId, its]] = resourcesOf(template, 'AWS::ApiGateway::DomainName') as [[string, Resource]]
-    expect(its.Properties).toMatchObject({
+  test('the API accepts TLS 1.2 or newer under both addresses', () => {
+    expect(apiOf(template)[1].Properties).toMatchObject(tls)
+    expect(resource.Properties).toMatchObject(tls)
+  })
+
+  test('the domain has the host and the certificate of the profile', () => {
+    expect(resource.Properties).toMatchObject({
       DomainName: 'api.example.com',
       RegionalCertificateArn: certificateArn,
       EndpointConfiguration: { Types: ['REGIONAL'] },
-      ...tls,
-    })
-    const [[, mapping]] = resourcesOf(template, 'AWS::ApiGateway::BasePathMapping') as [[string, Resource]]
-    const [[stageId]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
-    const { DomainName: mapped, RestApiId: to, Stage: stage, BasePath: path } = mapping.Properties
-    expect([mapped, to, stage].map(referenceOf)).toEqual([domainId, apiId, stageId])
-    expect(path).toBeUndefined()
-    expect(template.Outputs?.BaseUrl).toMatchObject({ Value: 'https://api.example.com/' })
-    expect(JSON.stringify(template.Outputs)).not.toContain('.execute-api.')
-    expect(template.Outputs?.DomainTarget).toMatchObject({
-      Value: { 'Fn::GetAtt': [domainId, 'RegionalDomainName'] },
-    })
-    expect(template.Outputs?.DomainHostedZoneId).toMatchObject({
-      Value: { 'Fn::GetAtt': [domainId, 'RegionalHostedZoneId'] },
     })
   })
 
+  test('the domain leads to the stage of the API', () => {
+    const [[, mapping]] = resourcesOf(template, 'AWS::ApiGateway::BasePathMapping') as [[string, Resource]]
+    const [[stageId]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
+    const { DomainName: mapped, RestApiId: to, Stage: stage, BasePath: path } = mapping.Properties
+    expect([mapped, to, stage].map(referenceOf)).toEqual([domainId, apiOf(template)[0], stageId])
+    expect(path).toBeUndefined()
+  })
+
+  test('the outputs name the domain and the target of its DNS record', () => {
+    expect(template.Outputs).toMatchObject({
+      BaseUrl: { Value: 'https://api.example.com/' },
+      DomainTarget: { Value: { 'Fn::GetAtt': [domainId, 'RegionalDomainName'] } },
+      DomainHostedZoneId: { Value: { 'Fn::GetAtt': [domainId, 'RegionalHostedZoneId'] } },
+    })
+    expect(JSON.stringify(template.Outputs)).not.toContain('.execute-api.')
+  })
+
+  test('the address of the gateway stays open', () => {
+    expect(apiOf(template)).toEqual(apiOf(without.template))
+  })
+
   test('nothing else changes', () => {
-    const before = without.template
-    const after = within.template
-    const idOf = (id: string) => id.replace(/(ApiDeployment)[0-9A-Fa-f]+$/, '$1')
-    const idsOf = (its: object) => Object.keys((its as { Resources: object }).Resources).map(idOf)
-    const added = idsOf(after).filter((id) => !idsOf(before).includes(id))
+    const added = idsOf(template).filter((id) => !idsOf(without.template).includes(id))
     expect(added.map((id) => id.replace(/[0-9A-F]{8}$/, '')).sort()).toEqual([
       'Domain',
       expect.stringMatching(/^DomainMap/),
     ])
-    expect(idsOf(before).filter((id) => !idsOf(after).includes(id))).toEqual([])
+    expect(idsOf(without.template).filter((id) => !idsOf(template).includes(id))).toEqual([])
     expect(within.watch).toEqual(without.watch)
-    for (const [id, resource] of resourcesOf(without.template, 'AWS::Lambda::Function')) {
-      expect(after.Resources[id]).toEqual(resource)
+    for (const [id, one] of resourcesOf(without.template, 'AWS::Lambda::Function')) {
+      expect(template.Resources[id]).toEqual(one)
     }
   })
 })
 
-test('without one the API keeps the address of the gateway', () => {
+test('a closed address of the gateway is all that the setting changes', () => {
+  const [id, api] = apiOf(within.template)
+  expect(apiOf(closed.template)).toEqual([
+    id,
+    { ...api, Properties: { ...api.Properties, DisableExecuteApiEndpoint: true } },
+  ])
+  expect(idsOf(closed.template)).toEqual(idsOf(within.template))
+})
+
+test('without a domain the API has the address of the gateway', () => {
   const { template } = without
   expect(resourcesOf(template, 'AWS::ApiGateway::DomainName')).toHaveLength(0)
-  const [[, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
-  expect(Object.keys(api.Properties)).not.toContain('DisableExecuteApiEndpoint')
+  expect(apiOf(template)[1].Properties).not.toHaveProperty('DisableExecuteApiEndpoint')
   expect(JSON.stringify(template.Outputs?.BaseUrl?.Value)).toContain('.execute-api.')
 })

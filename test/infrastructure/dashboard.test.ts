@@ -40,7 +40,11 @@ test('errors are searched by code where the functions count them', () => {
 test('what waits, is late, was given up or throttled is shown', () => {
   const metrics = (start: string) => JSON.stringify(titled(start).properties.metrics)
   for (const queue of Object.keys(taskQueues)) expect(metrics('Queues')).toContain(`"label":"${queue}"`)
-  expect(titled('Dead letters').properties.metrics).toHaveLength(Object.keys(taskQueues).length + 2)
+  const others = ['events.relay', 'tasks.enqueue', 'events.bus']
+  expect(titled('Dead letters').properties.metrics).toHaveLength(
+    Object.keys(taskQueues).length + others.length,
+  )
+  for (const name of others) expect(metrics('Dead letters')).toContain(`"label":"${name}"`)
   expect(titled('Streams').properties.metrics).toHaveLength(2)
   expect(metrics('Imports')).toMatch(/ExecutionTime.*ExecutionsTimedOut/)
   expect(metrics('Throttled')).toMatch(/ReadThrottleEvents.*WriteThrottleEvents/)

@@ -7,12 +7,17 @@ jest.setTimeout(120_000)
 /** CloudFormation accepts 500 resources and 200 parameters and outputs each in one stack. */
 const limits = { resources: 450, parameters: 190, outputs: 190 }
 const moreRoutes = 30
-const domain = { host: 'api.example.com', certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/1' }
-const prod = await synthesise('prod', { domain })
-const grown = await synthesise('prod', { domain, moreRoutes })
+const changes = {
+  'api.domain': {
+    host: 'api.example.com',
+    certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/1',
+  },
+}
+const prod = await synthesise('prod', { changes })
+const grown = await synthesise('prod', { changes, moreRoutes })
 const stages: [stage: string, Synthesis][] = [
   ['local', await synthesise('local')],
-  ['dev', await synthesise('dev', { domain })],
+  ['dev', await synthesise('dev', { changes })],
   ['prod', prod],
   [`prod with ${moreRoutes} more routes`, grown],
 ]

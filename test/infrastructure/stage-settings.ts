@@ -1,4 +1,3 @@
-import type { CustomDomain } from '#lib/custom-domain.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { publishedProfile } from './published-profile.ts'
@@ -8,7 +7,6 @@ export interface SynthesisOptions {
   changes?: Record<string, unknown>
   /** Of functions whose code is another. */
   codeShas?: Record<string, string>
-  domain?: CustomDomain
   /** As on the first of the two deployments that introduce the key. */
   preparesKey?: boolean
   /** Routes to add to the table. */

@@ -217,53 +217,6 @@ export const requests = {
       deprecated: v.record(v.string(), v.strictObject({ deprecatedAt: day, sunsetAt: day })),
     }),
   }),
-  'storage.backups': setting({
-    open: 'how many days a nightly backup is kept, the lock of its vault, and the vaults that receive a copy',
-    contract: 'What the service does',
-    feature: 'platform',
-    precedent: 'AWS Backup',
-    schema: v.pipe(
-      v.strictObject({
-        keptDays: count,
-        lock: v.nullable(
-          v.strictObject({ minDays: count, maxDays: count, changeableDays: v.pipe(count, v.minValue(3)) }),
-        ),
-        copies: v.array(
-          v.strictObject({
-            vaultArn: v.pipe(
-              v.string(),
-              v.regex(
-                /^arn:aws[a-z-]*:backup:[a-z0-9-]+:\d{12}:backup-vault:[\w-]{2,50}$/,
-                'the ARN of a vault',
-              ),
-            ),
-            keptDays: count,
-          }),
-        ),
-      }),
-      v.check(
-        ({ keptDays, lock }) => !lock || (lock.minDays <= keptDays && keptDays <= lock.maxDays),
-        'keptDays has to lie within the lock',
-      ),
-    ),
-  }),
-  'storage.restoredTable': setting({
-    open: 'the table that a restore made and the stack adopts; null for the table of the stack',
-    contract: 'What the service does',
-    feature: 'platform',
-    schema: v.nullable(
-      v.strictObject({
-        tableName: v.pipe(v.string(), v.regex(/^[\w.-]{3,255}$/, 'the name of a table')),
-        streamArn: v.pipe(
-          v.string(),
-          v.regex(
-            /^arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:\d{12}:table\/[\w.-]+\/stream\/.+$/,
-            'the ARN of a stream',
-          ),
-        ),
-      }),
-    ),
-  }),
   'audit.read': setting({
     open: 'where audit records can be read',
     contract: 'Audit record',
