@@ -12,8 +12,8 @@ const opening = `# Runbook
 
 Generated from the alarms by \`npm run runbook\`. The heading of a section is the name of its alarm without the name of
 the stack. A name contains the severity: \`page\` means now, \`ticket\` means the next working day. STACK stands for the
-name of the stack, T for a tenant. The queries are for CloudWatch Logs Insights, on the log group whose name begins as
-shown, after the stack's name and a hyphen. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
+name of the stack, T for a tenant. The queries are for CloudWatch Logs Insights. The name of a log group begins with STACK and
+contains the text that is shown; in between is the name of a nested stack, if the function is in one. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
 
 A correlation id leads from a line of the log to the audit record and the events of the same request. No log holds
 anything of a person, nor the id of what was worked on: the audit has the latter.
@@ -28,7 +28,8 @@ function section(definition: AlarmDefinition): string {
   const { id, severity, breaks, act, queries, commands } = definition
   const look = [
     ...queries.map(
-      ({ group, query }) => `Log \`${group}…\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
+      ({ group, query }) =>
+        `Log group \`STACK…-${group}…\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
     ),
     ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
   ]

@@ -4,7 +4,10 @@ import type { Subscription } from '#functions/subscriptions.ts'
 import type { Route } from '#shared/platform/http/route.ts'
 import { pascalCase } from './service-function.ts'
 
-/** A query of CloudWatch Logs Insights, and the log group to ask: its name begins with the stack's and goes on so. */
+/**
+ * A query of CloudWatch Logs Insights, and the logical id of its log group without the hash. CloudFormation puts the name of
+ * the stack before the id, and that of a nested stack after it.
+ */
 export interface LogQuery {
   group: string
   query: string

@@ -4,12 +4,15 @@ import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import type { AlarmDefinition } from '#lib/alarm-types.ts'
 import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
 import { pascalCase } from '#lib/service-function.ts'
 import { taskQueues } from '#shared/platform/queue/tasks.ts'
-import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
+import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
-const { template, watch } = await synthesise('prod')
+const prod = await synthesise('prod')
+const grown = await synthesise('prod', { moreRoutes: 1 })
+const { template, watch } = prod
 const page = runbook()
 const sections = new Map(
   page
@@ -20,11 +23,26 @@ const sections = new Map(
 const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
   resourcesOf(watch, type),
 )
-const nameOf = ([id]: [string, Resource]) => id.replace(/[0-9A-F]{8}$/, '')
 const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
   Properties.AlarmName.replace(/^commerce-prod-/, '')
 const telling = all.filter(([, { Properties }]) => Properties.AlarmActions)
 const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
+
+/** The log groups that a runbook asks, as patterns of their names. */
+function askedIn(text: string): RegExp[] {
+  return [...text.matchAll(/^Log group `(\S+)`/gm)].map(([, name = '']) => {
+    const pattern = name.replace('STACK', 'commerce-prod').replaceAll('…', '.*')
+    return new RegExp(`^${pattern}$`)
+  })
+}
+
+/** The names that CloudFormation makes for the log groups: a nested stack has a name like any resource. */
+function groupsOf({ stacks }: Synthesis): string[] {
+  return Object.entries(stacks).flatMap(([path, its]) => {
+    const stack = path === 'commerce-prod' ? path : `commerce-prod-${path}NestedStack0A1B2C3D-1X2Y3Z`
+    return resourcesOf(its, 'AWS::Logs::LogGroup').map(([id]) => `${stack}-${id}-1X2Y3Z`)
+  })
+}
 
 describe('the runbook', () => {
   test('has a section for each alarm that tells people, and no other', () => {
@@ -53,10 +71,18 @@ describe('the runbook', () => {
   })
 
   test('asks log groups that the stack has', () => {
-    const groups = resourcesOf(template, 'AWS::Logs::LogGroup').map(nameOf)
-    const asked = [...page.matchAll(/^Log `(\w+)…`/gm)].map(([, group]) => group)
-    expect(asked.filter((group) => !groups.includes(group as string))).toEqual([])
-    expect(asked.length).toBeGreaterThan(telling.length)
+    const found = askedIn(page).map((asked) => groupsOf(prod).filter((name) => asked.test(name)).length)
+    expect(new Set(found)).toEqual(new Set([1]))
+    expect(found.length).toBeGreaterThan(telling.length)
+  })
+
+  test('names the log group of a function in a nested stack', () => {
+    const [definition] = alarmDefinitions as [AlarmDefinition]
+    const queries = [{ group: 'ExtraRead1Log', query: 'fields @timestamp' }]
+    const [asked = /^$/] = askedIn(runbook([{ ...definition, queries }]))
+    expect(groupsOf(grown).filter((name) => asked.test(name))).toEqual([
+      expect.stringMatching(/^commerce-prod-ExtraArea.*-ExtraRead1Log/),
+    ])
   })
 
   test('names commands that there are, with their options', async () => {
