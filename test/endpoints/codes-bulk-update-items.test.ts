@@ -142,7 +142,7 @@ describe('an item of a bulk update', () => {
     const denied = (await audited(tenant)).filter(({ result }) => result === 'deny')
     const isDenial = status === 403 || status === 404
     expect(denied.map(({ reason, target }) => [reason, target])).toEqual(
-      isDenial ? [[code, status === 404 ? 'code' : 'codes']] : [],
+      isDenial ? [[code, status === 404 ? 'code' : `code/${one.id}`]] : [],
     )
   })
 

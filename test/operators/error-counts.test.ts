@@ -78,7 +78,7 @@ test('an answer that is an error counts under its code, in a line that CloudWatc
 test('a fault of the service counts as what its caller was told', () => {
   process.env.METRICS_NAMESPACE = namespace
   const failure = { code: 'DEPENDENCY.timeout', http: 504, cause: new Error('quoted') }
-  const correlation = { id: 'c' }
+  const correlation = { id: 'c', trace: {} }
   const line = { operation: 'orders.create', status: 504, failure, correlation, durationMilliseconds: 1 }
   const [told] = written([line as unknown as RequestLine])
   expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
@@ -94,7 +94,7 @@ describe('in a function of Lambda', () => {
   })
   const version = { function_name: 'orders', function_version: '7', failures: 1 }
   const dimensions = ['function_name', 'function_version']
-  const correlation = { id: 'c' }
+  const correlation = { id: 'c', trace: {} }
   const answered = (status: number, failure?: object) =>
     written([
       { operation: 'o', status, failure, correlation, durationMilliseconds: 1 } as unknown as RequestLine,

@@ -114,7 +114,9 @@ describe('the policy of operators', () => {
   const commandFiles = readdirSync(join(root, 'bin')).filter((file) => file.endsWith('.ts'))
   /** The calls that commands make through the SDK; those of the table's port are named by their actions below. */
   const calls = commandFiles.flatMap((file) =>
-    [...read(`bin/${file}`).matchAll(/new ([A-Z]\w+)Command\(/g)].map(([, call = '']) => call),
+    [...read(`bin/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
+      ([, call = '', paged = '']) => call || paged,
+    ),
   )
 
   test.each([...new Set(calls)])('allows the call %s of a command', (call) => {

@@ -2,6 +2,7 @@ import type { Settings } from '../../settings/register.ts'
 import { fail } from '../errors/failure.ts'
 import type { Route } from '../http/route.ts'
 import type { Caller } from './caller.ts'
+import { Denial } from './denial.ts'
 import { type Access, reachOf } from './matrix.ts'
 
 /** What a caller may touch in this request. */
@@ -27,11 +28,18 @@ export function authorise(
   const reach = reachOf(caller.role, route.access, settings['auth.serviceRole'].actsAs)
   if (reach === 'deny') throw fail('AUTHZ.role.denied')
   if (reach === 'own' && addressed !== undefined && addressed !== caller.tenant) {
-    throw fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
+    const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
+    // The path may name an item of the other tenant, so the audit record names the area only.
+    throw new Denial(failure, failure.code, areaOf(route))
   }
   checkScopes(caller, route, settings)
   checkFactors(caller, route.operation, settings['auth.mfa'])
   return { tenant: addressed ?? caller.tenant, anywhere: reach === 'any' && addressed === undefined }
+}
+
+/** The first part of an operation's name: `codes`. */
+export function areaOf({ operation }: Pick<Route, 'operation'>): string {
+  return operation.split('.')[0] ?? ''
 }
 
 type Scoped = Pick<Route, 'operation' | 'scope'>

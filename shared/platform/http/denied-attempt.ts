@@ -1,5 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
 import type { Attempt } from '../audit/audit-denial.ts'
+import { areaOf } from '../auth/authorise.ts'
 import { isUuidV7 } from '../ids/uuid-v7.ts'
 import { parseBody } from './parse-body.ts'
 import type { Passage } from './passage.ts'
@@ -9,10 +10,9 @@ import type { Route } from './route.ts'
 /** Describes a denied request for the audit, from what the caller has sent. */
 export function deniedAttempt({ endpoint, request, settings }: Passage): Attempt {
   const { operation, action = operation } = endpoint.route
-  const [area = ''] = operation.split('.')
   return {
     action,
-    target: targetOf(area, Object.values(request.params)),
+    target: targetOf(areaOf(endpoint.route), Object.values(request.params)),
     ...auditedFields(endpoint.route, request, settings),
   }
 }
