@@ -1,4 +1,5 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
+import { leastLoginMilliseconds } from '#shared/login/sign-in.ts'
 import { tokenScopes } from '#shared/platform/auth/authorise.ts'
 import { takesSession } from '#shared/platform/http/route.ts'
 import { hastySunsets } from '#shared/platform/http/sunset.ts'
@@ -43,6 +44,23 @@ function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): stri
   return scoped.map(({ route }) => `${route.operation} needs a scope, and a session has none`)
 }
 
+/** Operations without a principal: one counter would be shared by all callers, so that each could lock out the others. */
+function countedWithoutPrincipal(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const counted = routes.filter(
+    ({ route }) => route.auth !== 'bearer' && Object.hasOwn(settings['limits.other'], route.operation),
+  )
+  return counted.map(({ route }) => `${route.operation} has no principal to count by`)
+}
+
+/** Logins that nobody could make, as the largest budget of a request is too small for a refusal. */
+function hastyLogins(settings: Settings): string[] {
+  const least = leastLoginMilliseconds(settings)
+  const { maxMilliseconds } = settings['requests.timeoutHeader']
+  return maxMilliseconds > least
+    ? []
+    : [`a login takes ${least} ms, but requests.timeoutHeader allows ${maxMilliseconds} ms`]
+}
+
 /**
  * A setting that names an operation wrongly would protect nothing, and nobody would notice; a sunset before its time
  * would be noticed by those who were promised another.
@@ -61,6 +79,8 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
     ...strayMailDomains(settings).map((one) => `  mail.domain: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
+    ...countedWithoutPrincipal(settings, routes).map((one) => `  limits.other: ${one}`),
+    ...hastyLogins(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`

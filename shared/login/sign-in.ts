@@ -1,16 +1,29 @@
 import { type Person, personOf } from '../identity/person.ts'
 import { tenantPattern } from '../platform/auth/tenant.ts'
 import { timestamp } from '../platform/clock.ts'
+import { fail } from '../platform/errors/failure.ts'
 import type { Context } from '../platform/http/endpoint.ts'
 import { type Effects, type Reply, refusal } from '../platform/http/reply.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { create } from '../platform/table/writes.ts'
+import type { Settings } from '../settings/register.ts'
 import type { Credentials, IdentityProvider, Tokens } from './identity-provider.ts'
 import { loginEvent } from './login-events.ts'
 import { lockedAccount } from './sign-in-refusals.ts'
 
 /** How long the note of a login is kept, in seconds: it only carries its event. */
 const keptSeconds = 24 * 3600
+
+/** How much of a request's time is reserved for the record of its outcome, in milliseconds. */
+const recordMilliseconds = 500
+
+/**
+ * Returns the least time that a login needs, in milliseconds. A caller with less could distinguish accounts by the moment
+ * at which the time is spent, and could try passwords without any record of the wrong ones.
+ */
+export function leastLoginMilliseconds(settings: Settings): number {
+  return settings['login.refusalMilliseconds'] + recordMilliseconds
+}
 
 /**
  * Logs a user in. Every refusal by the provider takes one call, one record, one response and the same least time,
@@ -29,6 +42,7 @@ export async function signIn(
   const { status, fields } = settings['login.shape']
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
   const told = noteOf(person, context)
+  if (budget.remaining() < leastLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
   if ('refused' in outcome) {
     // The provider refuses some accounts sooner than others.

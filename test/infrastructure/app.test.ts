@@ -66,7 +66,12 @@ describe('what has to be put right is told in one message, without a stack trace
         ...(published['limits.gateway'] as object),
         byOperation: { 'codes.send': { requestsPerSecond: 1, burst: 1 } },
       },
-      'limits.other': { 'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' } },
+      'limits.other': {
+        'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' },
+        'health.read': { limit: 1, windowSeconds: 1, per: 'principal' },
+      },
+      'login.refusalMilliseconds': 4500,
+      'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 5000 },
       'versioning.sunset': {
         ...(published['versioning.sunset'] as object),
         deprecated: {
@@ -77,8 +82,8 @@ describe('what has to be put right is told in one message, without a stack trace
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output.split('\n').slice(0, 12)).toEqual([
-      `${settings}: 11 setting(s) to put right:`,
+    expect(output.split('\n').slice(0, 14)).toEqual([
+      `${settings}: 13 setting(s) to put right:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
       '  auth.operationScopes: there is no operation orders.place',
@@ -90,6 +95,8 @@ describe('what has to be put right is told in one message, without a stack trace
       '  auth.sessionOperations: orders.read needs a scope, and a session has none',
       '  auth.sessionOperations: codes.list needs a scope, and a session has none',
       '  versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
+      '  limits.other: health.read has no principal to count by',
+      '  login.refusalMilliseconds: a login takes 5000 ms, but requests.timeoutHeader allows 5000 ms',
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')
   })

@@ -55,7 +55,7 @@ describe('a login, when the provider', () => {
       const { status, json, headers } = await service.call({
         method: 'POST',
         path: '/login',
-        headers: { 'X-Request-Timeout': expected.startsWith('504') ? '1500' : '10000' },
+        headers: { 'X-Request-Timeout': expected.startsWith('504') ? '2500' : '10000' },
         body: { email: 'jane@faults.example', password },
       })
       expect(`${status} ${json.error.code}`).toBe(expected)

@@ -98,6 +98,12 @@ describe('whoever may not log in', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(least)
   })
 
+  test('is refused before the provider is asked if there is no time for an equal refusal and its event', async () => {
+    const patient = await startService({ settings: { ...localSettings, 'login.refusalMilliseconds': 5000 } })
+    const answer = await login('disabled-4@acme.example', 'wrong', { 'X-Request-Timeout': '5400' }, patient)
+    expect([told(answer), provider.calls]).toEqual(['504 DEPENDENCY.timeout', []])
+  })
+
   test('is told of a factor how to prove it', async () => {
     const { headers, json } = await login('totp-2@acme.example')
     expect(headers['WWW-Authenticate']).toBe(
