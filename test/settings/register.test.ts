@@ -100,6 +100,25 @@ describe('a profile', () => {
     )
   })
 
+  const twice = [
+    { by: 'source', times: 1 },
+    { by: 'source', times: 5 },
+  ]
+  test.each([
+    ['login.countBy', twice, /login\.countBy: each kind may be named once only/],
+    ['passwordReset.countBy', twice, /passwordReset\.countBy: each kind may be named once only/],
+    ['login.countBy', [{ by: 'source', times: 101 }], /login\.countBy at 0\.times/],
+    [
+      'limits.other',
+      { 'orders.list': { limit: 5001, windowSeconds: 1, per: 'principal' } },
+      /limits\.other at/,
+    ],
+    ['otp.sourceThrottle', { requests: 5001, wrongAttempts: 1, windowSeconds: 1 }, /otp\.sourceThrottle at/],
+    ['otp.dailyWrongAttempts', { limit: 1001, knownSourceDays: 1 }, /otp\.dailyWrongAttempts at limit/],
+  ])('whose %s could not be counted, as %j, is refused', (key, value, message) => {
+    expect(() => readProfile({ ...valid, [key]: value }, 'p.json')).toThrow(message)
+  })
+
   test.each([null, [], 'text'])('that is %j is refused', (profile) => {
     expect(() => readProfile(profile, 'p.json')).toThrow(ProfileError)
   })

@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { setting } from '../setting.ts'
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
+/** A window holds the time of each counted request, in one item of the table. */
+const counted = v.pipe(count, v.maxValue(5000))
 
 const host = v.pipe(v.string(), v.regex(/^([a-z0-9-]+\.)+[a-z][a-z0-9-]+$/, 'a host name in lower case'))
 
@@ -9,8 +11,11 @@ const scopes = v.array(v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/,
 
 /** An e-mail address alone is not offered: anybody could then lock its owner out. */
 const countBy = v.pipe(
-  v.array(v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: count })),
+  v.array(
+    v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: v.pipe(count, v.maxValue(100)) }),
+  ),
   v.minLength(1),
+  v.check((all) => new Set(all.map(({ by }) => by)).size === all.length, 'each kind may be named once only'),
 )
 
 export const identity = {
@@ -36,14 +41,17 @@ export const identity = {
     contract: 'Limits',
     feature: 'otp',
     precedent: 'OWASP',
-    schema: v.strictObject({ requests: count, wrongAttempts: count, windowSeconds: count }),
+    schema: v.strictObject({ requests: counted, wrongAttempts: counted, windowSeconds: count }),
   }),
   'otp.dailyWrongAttempts': setting({
     open: 'wrong codes of one e-mail address in 24 hours, beyond which only known sources may continue, and for how many days a source is known after its last success',
     contract: 'Limits',
     feature: 'otp',
     precedent: 'NIST SP 800-63B',
-    schema: v.strictObject({ limit: count, knownSourceDays: v.pipe(count, v.maxValue(365)) }),
+    schema: v.strictObject({
+      limit: v.pipe(count, v.maxValue(1000)),
+      knownSourceDays: v.pipe(count, v.maxValue(365)),
+    }),
   }),
   'otp.deliveredOn': setting({
     open: 'when otp.delivered is published: once the mail service has accepted the mail, or on its delivery event',

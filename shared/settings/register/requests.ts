@@ -153,7 +153,12 @@ export const requests = {
     feature: 'discount',
     schema: v.record(
       v.string(),
-      v.strictObject({ limit: count, windowSeconds: count, per: v.picklist(['principal']) }),
+      v.strictObject({
+        // A window holds the time of each counted request, in one item of the table.
+        limit: v.pipe(count, v.maxValue(5000)),
+        windowSeconds: count,
+        per: v.picklist(['principal']),
+      }),
     ),
   }),
   'errors.retryAfterSeconds': setting({
