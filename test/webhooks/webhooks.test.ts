@@ -87,6 +87,14 @@ describe('an event', () => {
     ])
   })
 
+  test('whose numbers take too much space when they are written out is refused', async () => {
+    const event = eventOf('cart.emptied', { id: 'c', numbers: [] })
+    const body = JSON.stringify(event).replace('[]', `[${Array(40_000).fill('1e20').join()}]`)
+    const headers = signed(body)
+    const answer = await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    expect(answer.json.error).toMatchObject({ code: 'VALIDATION.body.too_large', http: 413 })
+  })
+
   const ahead = (seconds: number) => ({ occurred_at: ago(-seconds).toISOString() })
   test('that occurs later than the tolerance allows is refused and not stored', async () => {
     const event = eventOf('cart.updated', { id: 'c' }, ahead(330))

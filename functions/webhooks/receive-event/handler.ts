@@ -1,10 +1,13 @@
-import { failField } from '#shared/platform/errors/failure.ts'
+import { fail, failField } from '#shared/platform/errors/failure.ts'
 import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
 import { lambda } from '#shared/platform/http/lambda.ts'
 import { readSecret } from '#shared/platform/secrets/secret.ts'
 import { received } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
+
+/** As an event is stored, in bytes. Numbers such as 1e20 take several times the space that they have in the request. */
+const mostBytes = 384 * 1024
 
 export const endpoint = defineEndpoint(route, {
   async perform({ body, headers }, { settings, committer, now }) {
@@ -16,6 +19,11 @@ export const endpoint = defineEndpoint(route, {
     const max = settings['webhooks.futureSeconds']
     if (Date.parse(body.occurred_at) > now() + max * 1000) {
       throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })
+    }
+    const size = Buffer.byteLength(JSON.stringify(body))
+    if (size > mostBytes) {
+      const details = { fields: { body: { reason: 'too_large', max: mostBytes, actual: size } } }
+      throw fail(settings['limits.tooLarge'], { http: 413, details })
     }
     const status = route.reply.status(settings)
     const correlationId = correlationIdOf(body, settings) ?? committer.correlation.id
