@@ -20,10 +20,14 @@ export function mailEvents(
     destination: EventDestination.eventBus(EventBus.fromEventBusName(scope, 'DefaultBus', 'default')),
     events: [EmailSendingEvent.DELIVERY, EmailSendingEvent.BOUNCE],
   })
-  const named = { 'ses:configuration-set': [configurationSet.configurationSetName] }
+  const tags = {
+    'ses:configuration-set': [configurationSet.configurationSetName],
+    // The mails of the user pool have the same configuration set and no message of the service.
+    message_id: [{ exists: true }],
+  }
   const rule = new Rule(scope, 'MailEventsRule', {
-    description: 'Deliveries and bounces of the mails of this stage.',
-    eventPattern: { source: ['aws.ses'], detail: { mail: { tags: named } } },
+    description: 'Deliveries and bounces of the one-time codes of this stage.',
+    eventPattern: { source: ['aws.ses'], detail: { mail: { tags } } },
     // The event itself holds the recipient's address, which the queue must not keep.
     targets: [
       new SqsQueue(queue, {

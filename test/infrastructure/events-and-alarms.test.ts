@@ -149,9 +149,11 @@ describe('the reports of SES', () => {
     expect(JSON.stringify(bus.EventBusArn)).toContain(':event-bus/default')
   })
 
-  test('of other configuration sets of the account are ignored', () =>
+  test('of other configuration sets and of the mails of the user pool are ignored', () =>
     expect(rule?.EventPattern.detail).toEqual({
-      mail: { tags: { 'ses:configuration-set': [{ Ref: configurationSetId }] } },
+      mail: {
+        tags: { 'ses:configuration-set': [{ Ref: configurationSetId }], message_id: [{ exists: true }] },
+      },
     }))
 
   test('reach the queue without the address of the recipient', () =>
