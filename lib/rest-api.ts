@@ -49,7 +49,7 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
       stageName: stage.name,
       tracingEnabled: true,
       ...methodOptions(settings['limits.gateway']),
-      methodOptions: optionsByMethod(endpoints, settings),
+      methodOptions: optionsByMethod(endpoints, settings, stage),
       accessLogDestination: new LogGroupLogDestination(serviceLog(scope, 'AccessLog', { stage, key })),
       accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
@@ -70,12 +70,12 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
   return api
 }
 
-/** How a method is throttled; the rest is the same for all, and has to be said for each that is throttled apart. */
+/** A method has only its own options: what all of them share is repeated for each. */
 function methodOptions({ requestsPerSecond, burst }: Throttle): MethodDeploymentOptions {
   return {
     throttlingRateLimit: requestsPerSecond,
     throttlingBurstLimit: burst,
-    metricsEnabled: true,
+    metricsEnabled: false,
     loggingLevel: MethodLoggingLevel.ERROR,
     // Traces of the data would put bodies and tokens into the log.
     dataTraceEnabled: false,
@@ -87,17 +87,22 @@ interface Throttle {
   burst: number
 }
 
-/** `{"/v1/orders/POST": …}`, of the operations for which the settings have a throttle of their own. */
+/**
+ * `{"/v1/orders/POST": …}`, of the methods with metrics or a throttle of their own. Metrics of a method are paid for:
+ * methods have them where alarms read them, which are those of routes on a stage with alarms.
+ */
 function optionsByMethod(
   endpoints: readonly Endpoint[],
   settings: Settings,
+  { raisesAlarms }: Stage,
 ): Record<string, MethodDeploymentOptions> {
-  const { byOperation } = settings['limits.gateway']
+  const { byOperation, ...throttleOfAll } = settings['limits.gateway']
   const named = endpoints.flatMap(({ route }) => {
-    const own = byOperation[route.operation]
-    if (!own) return []
+    const throttle = byOperation[route.operation]
+    if (!throttle && !raisesAlarms) return []
     const path = gatewayPathOf(route, settings)
-    return methodsOf(route).map((method) => [`${path}/${method}`, methodOptions(own)] as const)
+    const options = { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled: raisesAlarms }
+    return methodsOf(route).map((method) => [`${path}/${method}`, options] as const)
   })
   return Object.fromEntries(named)
 }

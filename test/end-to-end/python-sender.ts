@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { pythonPackage } from './python-package.ts'
+import { pythonPackage } from '#test/support/python-package.ts'
 
 const version = '1.1.0'
 const script = join(import.meta.dirname, 'standard-webhooks.py')

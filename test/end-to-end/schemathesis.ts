@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { pythonPackage } from './python-package.ts'
+import { pythonPackage } from '#test/support/python-package.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

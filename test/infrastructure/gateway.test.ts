@@ -12,7 +12,7 @@ import {
   synthesise,
 } from './synthesis.ts'
 
-const { template, settings } = await synthesise('prod')
+const { template, stacks, settings } = await synthesise('prod')
 const dev = await synthesise('dev')
 const limits = settings['limits.gateway']
 
@@ -68,17 +68,25 @@ describe('methods', () => {
 describe('the stage', () => {
   const [[, { Properties: stage }]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
 
-  test('is throttled as the settings say, traced and measured, and never logs bodies', () => {
+  test('is throttled as the settings say, traced, and never logs bodies', () => {
     expect(stage.TracingEnabled).toBe(true)
     expect(stage.MethodSettings[0]).toEqual({
       HttpMethod: '*',
       ResourcePath: '/*',
       ThrottlingRateLimit: limits.requestsPerSecond,
       ThrottlingBurstLimit: limits.burst,
-      MetricsEnabled: true,
+      MetricsEnabled: false,
       LoggingLevel: 'ERROR',
       DataTraceEnabled: false,
     })
+  })
+
+  test('has metrics of exactly those methods that alarms read', () => {
+    const measured = stage.MethodSettings.filter((one: MethodSetting) => one.MetricsEnabled).map(
+      ({ HttpMethod, ResourcePath }: MethodSetting) =>
+        `${HttpMethod} ${ResourcePath.slice(1).replaceAll('~1', '/')}`,
+    )
+    expect(measured.sort()).toEqual([...methodsReadByAlarms()].sort())
   })
 
   test('logs one JSON line a request, with nothing of the caller', () => {
@@ -175,6 +183,26 @@ describe('what the gateway answers itself', () => {
     expect(retryAfter).toBe(`'${limits.retryAfterSeconds}'`)
   })
 })
+
+interface MethodSetting {
+  HttpMethod: string
+  ResourcePath: string
+  MetricsEnabled: boolean
+}
+
+/** `POST /v1/orders`, of each metric of a method in an alarm of any stack. */
+function methodsReadByAlarms(): Set<string> {
+  const alarms = Object.values(stacks).flatMap((stack) => resourcesOf(stack, 'AWS::CloudWatch::Alarm'))
+  const metrics = alarms.flatMap(([, { Properties }]) => [
+    Properties,
+    ...(Properties.Metrics ?? []).map(({ MetricStat }: Resource['Properties']) => MetricStat?.Metric ?? {}),
+  ])
+  const dimensions = metrics.map(
+    ({ Dimensions = [] }): Record<string, string> =>
+      Object.fromEntries(Dimensions.map(({ Name, Value }: Resource['Properties']) => [Name, Value])),
+  )
+  return new Set(dimensions.flatMap(({ Method, Resource: path }) => (Method ? [`${Method} ${path}`] : [])))
+}
 
 /** The path of a resource, put together from its parents. */
 function pathOf(id: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {

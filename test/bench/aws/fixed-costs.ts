@@ -1,0 +1,79 @@
+import { catalogue } from '#shared/platform/errors/catalogue.ts'
+import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
+import { type Price, prices } from './prices.ts'
+
+/** What a stack costs each month without a single request. */
+export interface FixedCost {
+  what: string
+  count: number
+  price: Price
+}
+
+/** The metrics that API Gateway counts for a method without a cache. */
+const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '5XXError']
+
+/** The ages of unfinished imports and refunds. */
+const ageMetrics = 2
+
+/** The fixed costs of a stage, counted in its templates as AWS bills them. */
+export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCost[] {
+  const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
+  const of = (type: string) => resources.filter(({ Type }) => Type === type)
+  const rules = of('AWS::WAFv2::WebACL').flatMap(({ Properties }) => Properties.Rules)
+  const methods = of('AWS::ApiGateway::Stage').flatMap(({ Properties }) =>
+    Properties.MethodSettings.filter((one: { MetricsEnabled: boolean }) => one.MetricsEnabled),
+  )
+  const alarmMetrics = of('AWS::CloudWatch::Alarm').reduce((sum, alarm) => sum + metricsOfAlarm(alarm), 0)
+  return [
+    { what: 'Metrics that alarms read', count: alarmMetrics, price: prices.alarmMetric },
+    {
+      what: 'Composite alarms',
+      count: of('AWS::CloudWatch::CompositeAlarm').length,
+      price: prices.compositeAlarm,
+    },
+    {
+      what: `Metrics of ${methods.length} methods at the gateway`,
+      count: methods.length * metricsOfMethod.length,
+      price: prices.customMetric,
+    },
+    {
+      what: 'Failures of functions, if all of them fail in a month',
+      count: of('AWS::Lambda::Function').length,
+      price: prices.customMetric,
+    },
+    {
+      what: 'Errors by code, if all codes occur in a month, and ages of unfinished work',
+      count: Object.keys(catalogue).length + ageMetrics,
+      price: prices.customMetric,
+    },
+    { what: 'Dashboards', count: of('AWS::CloudWatch::Dashboard').length, price: prices.dashboard },
+    { what: 'Web ACLs', count: of('AWS::WAFv2::WebACL').length, price: prices.webAcl },
+    { what: 'Rules of web ACLs, managed groups included', count: rules.length, price: prices.webAclRule },
+    { what: 'Secrets', count: of('AWS::SecretsManager::Secret').length, price: prices.secret },
+    { what: 'KMS keys', count: of('AWS::KMS::Key').length, price: prices.key },
+  ]
+}
+
+/** An alarm on an expression is billed for each metric in it. */
+function metricsOfAlarm({ Properties }: Resource): number {
+  if (Properties.Metrics === undefined) return 1
+  return Properties.Metrics.filter((one: { MetricStat?: unknown }) => one.MetricStat).length
+}
+
+/** What is kept, and for how long, in words. */
+export function retention(stacks: Readonly<Record<string, Template>>): string[] {
+  const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
+  const days = resources
+    .filter(({ Type }) => Type === 'AWS::Logs::LogGroup')
+    .map(({ Properties }): number => Properties.RetentionInDays)
+  const backups = resources
+    .filter(({ Type }) => Type === 'AWS::Backup::BackupPlan')
+    .flatMap(({ Properties }) => Properties.BackupPlan.BackupPlanRule)
+  return [
+    `${days.length} log groups keep their lines for ${[...new Set(days)].join(' or ')} days.`,
+    ...backups.map(
+      ({ RuleName, Lifecycle, CopyActions }) =>
+        `The backups ‘${RuleName}’ are kept for ${Lifecycle.DeleteAfterDays} days, with ${CopyActions?.length ?? 0} copies elsewhere.`,
+    ),
+  ]
+}

@@ -1,0 +1,84 @@
+import type { Template } from '#test/infrastructure/synthesis.ts'
+import { fixedCosts, retention } from './fixed-costs.ts'
+import { type Price, prices, region } from './prices.ts'
+import { assumed, basicCosts, measuredRequests, tableCosts } from './request-costs.ts'
+
+/** The page on costs, from the templates of a stage and the page of the bench. */
+export function costsPage(stacks: Readonly<Record<string, Template>>, measured: string): string {
+  const fixed = fixedCosts(stacks)
+  const total = fixed.reduce((sum, { count, price }) => sum + count * price.usd, 0)
+  const basic = basicCosts()
+  const basicTotal = Object.values(basic).reduce((sum, usd) => sum + usd, 0)
+  return `# What the service costs on AWS
+
+Written by \`npm run costs\` from the templates of the stage prod and the units in
+[test/bench/README.md](../test/bench/README.md); do not edit. All sums are in USD at the list prices of ${region}, without
+free tiers, data transfer and taxes. Nothing was measured on AWS. [scaling.md](scaling.md) names the quotas.
+
+## Each month, without a request
+
+${table(
+  ['What', 'Count', 'Price', 'A month'],
+  [
+    ...fixed.map(({ what, count, price }) => [what, count, price.usd, usd(count * price.usd)]),
+    ['All of it', '', '', usd(total)],
+  ],
+)}
+
+A metric that CloudWatch receives in a part of the month only is billed for that part. The key adds ${usd(prices.key.usd)} after each of its
+first two yearly rotations. A custom domain and its public certificate cost nothing.
+
+## Each million requests
+
+A request costs ${usd(basicTotal)} before it touches the table: ${Object.entries(basic)
+    .map(([what, cost]) => `${usd(cost)} ${what}`)
+    .join(', ')}. Assumed are ${assumed.milliseconds} ms of Lambda at ${assumed.gigabytes} GB,
+${assumed.logKilobytes} KB of logs, and a trace of ${assumed.tracedShare * 100} % of the requests. A repeated request is a canceled
+transaction: DynamoDB Local charges nothing for it, DynamoDB the units of the first one. An event adds ${usd(prices.event.usd)} for the bus and up to ${usd(prices.lambdaCall.usd)} for the relay.
+
+${table(
+  ['Request', 'Read units', 'Write units', 'Table', 'In all'],
+  measuredRequests(measured).map((one) => [
+    one.request,
+    one.readUnits,
+    one.writeUnits,
+    ...(one.charged
+      ? [usd(tableCosts(one)), usd(basicTotal + tableCosts(one))]
+      : ['as the first', 'as the first']),
+  ]),
+)}
+
+## By what is stored, sent and encrypted
+
+${retention(stacks).join('\n')}
+
+The table and its backups, logs, users, mails and requests to the key cost by their number, at the prices below. Few requests
+to the key come from callers. The table asks once in five minutes for each role that uses it, which is at most 0.44 million
+requests a month for 50 roles. A queue asks once an hour for each role. A secret asks once for each new process of a function
+and every four minutes while it serves requests. AWS does not document how often the bus asks: at worst twice for each event,
+which is ${usd(2 * prices.keyRequest.usd)} for a million events.
+
+## Prices
+
+Look the prices up before you decide by them: some were last found in pages of earlier years, others not looked up again.
+
+${table(
+  ['USD', 'For one', 'Source', 'Page of'],
+  (Object.values(prices) as Price[]).map((price) => [
+    price.usd,
+    price.per,
+    price.source,
+    price.pageOf ?? 'not looked up again',
+  ]),
+)}
+`
+}
+
+function usd(amount: number): string {
+  return amount.toFixed(2)
+}
+
+function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows]
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}

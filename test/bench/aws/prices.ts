@@ -1,0 +1,53 @@
+/** The list prices of a region in USD, without free tiers. Nothing else of the page on costs is typed by hand. */
+export const region = 'us-east-1'
+
+export interface Price {
+  usd: number
+  /** What the price is for. */
+  per: string
+  /** The page of AWS that lists it. */
+  source: string
+  /** The year of the page in which it was last found; absent where it was not looked up again. */
+  pageOf?: string
+}
+
+const cloudWatch = 'Amazon CloudWatch pricing'
+const waf = 'AWS WAF pricing'
+const dynamodb = 'Amazon DynamoDB pricing'
+const lambda = 'AWS Lambda pricing'
+
+export const prices = {
+  alarmMetric: { usd: 0.1, per: 'metric of an alarm and month', source: cloudWatch },
+  compositeAlarm: { usd: 0.5, per: 'composite alarm and month', source: cloudWatch },
+  customMetric: { usd: 0.3, per: 'custom metric and month, of the first 10,000', source: cloudWatch },
+  dashboard: { usd: 3, per: 'dashboard and month', source: cloudWatch },
+  logIngested: { usd: 0.5, per: 'GB of logs', source: cloudWatch },
+  logStored: { usd: 0.03, per: 'GB of logs and month', source: cloudWatch },
+  webAcl: { usd: 5, per: 'web ACL and month', source: waf },
+  webAclRule: { usd: 1, per: 'rule or managed group and month', source: waf },
+  webAclRequest: { usd: 0.6, per: 'million requests', source: waf },
+  secret: { usd: 0.4, per: 'secret and month', source: 'AWS Secrets Manager pricing' },
+  key: { usd: 1, per: 'key and month', source: 'AWS KMS pricing', pageOf: '2025' },
+  keyRequest: { usd: 3, per: 'million requests', source: 'AWS KMS pricing', pageOf: '2025' },
+  gatewayRequest: {
+    usd: 3.5,
+    per: 'million requests, of the first 333 million a month',
+    source: 'Amazon API Gateway pricing',
+    pageOf: '2025',
+  },
+  lambdaCall: { usd: 0.2, per: 'million calls', source: lambda, pageOf: '2025' },
+  lambdaSecond: { usd: 0.0000133334, per: 'GB second on arm64', source: lambda, pageOf: '2025' },
+  writeUnit: { usd: 0.625, per: 'million write units on demand', source: dynamodb, pageOf: '2024' },
+  readUnit: { usd: 0.125, per: 'million read units on demand', source: dynamodb, pageOf: '2024' },
+  tableStored: { usd: 0.25, per: 'GB and month, after the first 25 GB', source: dynamodb },
+  pointInTime: { usd: 0.2, per: 'GB and month of point-in-time recovery', source: dynamodb },
+  backupStored: { usd: 0.1, per: 'GB and month of warm backups', source: 'AWS Backup pricing' },
+  event: { usd: 1, per: 'million events', source: 'Amazon EventBridge pricing' },
+  trace: { usd: 5, per: 'million traces', source: 'AWS X-Ray pricing' },
+  user: {
+    usd: 0.015,
+    per: 'user and month, tier Essentials, after the first 10,000',
+    source: 'Amazon Cognito pricing',
+  },
+  mail: { usd: 0.1, per: 'thousand mails', source: 'Amazon SES pricing' },
+} as const satisfies Record<string, Price>

@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from '@jest/globals'
+import { checkov, type Finding } from './checkov.ts'
+import { exceptions, excepts } from './checkov-exceptions.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { synthesise } from './synthesis.ts'
+
+/** A bucket that anyone may read, which none of the stages has. */
+const careless = {
+  Resources: {
+    Bucket: { Type: 'AWS::S3::Bucket', Properties: { AccessControl: 'PublicRead' } },
+  },
+}
+
+let findings: Finding[]
+beforeAll(async () => {
+  const folder = scratchFolder()
+  const write = (name: string, template: object) =>
+    writeFileSync(join(folder, `${name.replaceAll('/', '-')}.json`), JSON.stringify(template, null, 1))
+  // Staging is prod but for its size.
+  for (const stage of ['dev', 'prod']) {
+    const { stacks } = await synthesise(stage)
+    for (const [name, template] of Object.entries(stacks)) write(`${stage}-${name}`, template)
+  }
+  write('careless', careless)
+  findings = await checkov(folder)
+}, 600_000)
+
+const isOfStage = ({ template }: Finding) => template !== 'careless'
+
+test('the templates of the stages on AWS have no finding without a reason', () => {
+  const unexplained = findings.filter(isOfStage).filter((one) => !exceptions.some((it) => excepts(it, one)))
+  expect(unexplained).toEqual([])
+})
+
+test.each(exceptions)('the exception $check still has findings', (exception) => {
+  expect(findings.filter(isOfStage).some((finding) => excepts(exception, finding))).toBe(true)
+})
+
+test('a careless template has findings', () => {
+  const checks = findings.filter(({ template }) => template === 'careless').map(({ check }) => check)
+  expect(checks).toContain('CKV_AWS_20')
+})
