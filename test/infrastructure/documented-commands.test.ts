@@ -1,47 +1,101 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { publishedProfile } from './published-profile.ts'
+
+/** Each command is a process, and one of them synthesizes. */
+jest.setTimeout(240_000)
 
 const root = join(import.meta.dirname, '../..')
-const pages = ['README.md', ...(await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'))]
-const texts = await Promise.all(
-  pages.map((name) => readFile(join(root, name === 'README.md' ? '' : 'docs', name), 'utf8')),
-)
-const commands = [...new Set(texts.flatMap((text) => text.match(/^npx cdk bootstrap [^#\n]*[^#\s]/gm) ?? []))]
+const ofDocs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'))
+const pages = ['README.md', 'CHANGELOG.md', ...ofDocs.map((name) => `docs/${name}`)]
+const texts = await Promise.all(pages.map((name) => readFile(join(root, name), 'utf8')))
+const named = texts.flatMap((text) => text.match(/npx cdk [^`#\n]*[^`#\s]/g) ?? [])
+/** Every documented profile stands for one with public addresses. */
+const commands = [...new Set(named.map((command) => command.replace(/settings=\S+/, 'settings=PROFILE')))]
+const ofKind = (kind: string) => commands.filter((command) => command.startsWith(`npx cdk ${kind} `))
+const flags = new Set(commands.flatMap((command) => command.match(/(?<=-c )(?!stage=|settings=)\S+/g) ?? []))
 
-/** Nothing listens there: a command comes as far as its first call of AWS. */
+let scratch: string
+let profile: string
+let assembly: string
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'commerce-commands-'))
+  profile = join(scratch, 'profile.json')
+  assembly = join(scratch, 'cdk.out')
+  await writeFile(profile, JSON.stringify(await publishedProfile()))
+})
+afterAll(() => rm(scratch, { recursive: true, force: true }))
+
+/** No account: there are no credentials, and nothing listens at the endpoint. */
 const env = {
   PATH: process.env.PATH,
-  HOME: process.env.HOME,
   AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
-  AWS_ACCESS_KEY_ID: 'test',
-  AWS_SECRET_ACCESS_KEY: 'test',
   AWS_REGION: 'eu-west-1',
-  AWS_MAX_ATTEMPTS: '1',
   AWS_EC2_METADATA_DISABLED: 'true',
   CDK_DISABLE_CLI_TELEMETRY: 'true',
   CDK_DISABLE_VERSION_CHECK: '1',
 }
 
-function outputOf(command: string): Promise<string> {
-  const [, , ...words] = command.split(' ').map((word) => (word === "''" ? '' : word))
+interface Run {
+  code: number
+  output: string
+}
+
+function run(command: string, ...more: string[]): Promise<Run> {
+  const [, , ...words] = command
+    .replace('PROFILE', profile)
+    .split(' ')
+    .map((word) => (word === "''" ? '' : word))
   return new Promise((resolve) => {
-    const args = [join(root, 'node_modules/aws-cdk/bin/cdk'), ...words, '--no-notices']
-    execFile(process.execPath, args, { cwd: root, env }, (_error, stdout, stderr) => resolve(stdout + stderr))
+    const args = [join(root, 'node_modules/aws-cdk/bin/cdk'), ...words, ...more, '--no-notices']
+    execFile(process.execPath, args, { cwd: root, env: { ...env, HOME: scratch } }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr }),
+    )
   })
 }
 
-test('the documents name the command that prepares an account', () => {
-  expect(commands.length).toBeGreaterThan(0)
+const usageError = /Specify an environment name|Unknown (option|argument|command)|Usage:/
+
+test('the documents name a command of each kind, and no other', () => {
+  const kinds = ['bootstrap', 'synth', 'diff', 'deploy'].map(ofKind)
+  expect(kinds.filter((one) => one.length === 0)).toEqual([])
+  expect(kinds.flat().sort()).toEqual([...commands].sort())
 })
 
-test.each(commands)(
-  '`%s` gets as far as the account',
-  async (command) => {
-    const output = await outputOf(command)
-    expect(output).not.toMatch(/Specify an environment name|Unknown option|Usage:/)
-    expect(output).toContain('111122223333')
-  },
-  120_000,
-)
+test.each(ofKind('bootstrap'))('`%s` gets as far as the account', async (command) => {
+  const { output } = await run(command)
+  expect(output).not.toMatch(usageError)
+  expect(output).toContain('111122223333')
+})
+
+describe('one synthesis', () => {
+  test.each(ofKind('synth'))('`%s` succeeds', async (command) => {
+    expect(await run(command, '--output', assembly)).toEqual({ code: 0, output: expect.any(String) })
+  })
+
+  // They take what was synthesized.
+  test.each([...ofKind('diff'), ...ofKind('deploy')])(
+    '`%s` fails for the missing account',
+    async (command) => {
+      const { code, output } = await run(command, '--app', assembly)
+      expect(output).not.toMatch(usageError)
+      expect(output).toContain('Unable to resolve AWS account')
+      expect(code).toBe(1)
+    },
+  )
+})
+
+describe.each([...flags])('`-c %s`', (flag) => {
+  test('is accepted by the app', async () => {
+    const { output } = await run(`npx cdk synth -c stage=prod -c ${flag}`)
+    expect(output).toContain('stage prod needs a settings profile')
+  })
+
+  test('is a flag with a fixed value', async () => {
+    const { output } = await run(`npx cdk synth -c stage=prod -c ${flag}-else`)
+    expect(output).toContain(`-c ${flag}-else is unknown`)
+  })
+})
