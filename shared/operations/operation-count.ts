@@ -1,4 +1,5 @@
 import { type Failure, fail } from '../platform/errors/failure.ts'
+import { timeOf } from '../platform/ids/uuid-v7.ts'
 import { type Item, type Key, keyOf, ownerOf } from '../platform/table/keys.ts'
 import type { Change, Table } from '../platform/table/table.ts'
 import type { Write } from '../platform/table/writes.ts'
@@ -11,12 +12,18 @@ import type { Operation } from './operation.ts'
  */
 const keyOfCount = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
 
-/** Counts a new operation, unless the tenant has as many as the deployment permits. */
-export function counted(tenant: string, settings: Settings): Write {
+/** How long the count is kept after the latest operation began, in seconds: longer than any operation runs. */
+const keptSeconds = 24 * 3600
+
+/**
+ * Counts a new operation, unless the tenant has as many as the deployment permits. A count that stays too high,
+ * such as after a rollback to a release that ends operations without it, expires.
+ */
+export function counted({ id, tenant_id }: Operation, settings: Settings): Write {
   const value = settings['imports.inProgressPerTenant']
   return {
-    update: keyOfCount(tenant),
-    set: {},
+    update: keyOfCount(tenant_id),
+    set: { expires_at: Math.floor(timeOf(id) / 1000) + keptSeconds },
     add: { in_progress: 1 },
     condition: { absentOrBelow: { attribute: 'in_progress', value } },
     otherwise: 'RATE_LIMIT.exceeded',

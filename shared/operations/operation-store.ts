@@ -52,7 +52,7 @@ export function begunOperation(operation: Operation, queue: Task['queue'], setti
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
     create({ ...markerKey(id), tenant }),
-    counted(tenant, settings),
+    counted(operation, settings),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Workflow } from '#shared/platform/workflow/workflow.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -74,6 +75,12 @@ describe('one operation too many', () => {
       ...Array(max).fill(202),
       ...Array(9).fill(429),
     ])
+  })
+
+  test('leaves a count that expires a day after the latest operation began, if it never falls', async () => {
+    const [id = ''] = (await fill('stuck')).slice(-1)
+    const count = await service.table.get(keyOf('stuck', 'operation_count', 'imports'))
+    expect(count?.expires_at).toBe(Math.floor(timeOf(id) / 1000) + 24 * 3600)
   })
 
   test('of another tenant is another count', async () => {
