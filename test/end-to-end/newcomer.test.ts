@@ -60,6 +60,8 @@ describe('npm start', () => {
       'region',
       'table',
       'event_bus',
+      'provider_url',
+      'webhook_secret',
       'outputs',
     ])
   })
@@ -129,7 +131,7 @@ describe('whoever follows the README', () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
     expect((await here.shell(lines)).code).toBe(0)
     const runbook = here.file('runbook.md')
-    expect(runbook).toContain('## OrdersCreate')
+    expect(runbook).toContain('## page-OrdersCreate')
     expect(runbook).toContain('orders.create: latency (ms)')
   })
 })
@@ -145,7 +147,9 @@ test('synthesises a production stage: the profile is told apart until it is one'
       'cors.allowedOrigins',
       'imports.maxBytes',
       'limits.webAcl',
+      'mail.domain',
       'otp.mail',
+      'refunds.account',
       'refunds.provider',
     ]),
   )

@@ -1,0 +1,43 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from '@jest/globals'
+
+const root = join(import.meta.dirname, '../..')
+const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
+  name.endsWith('.md'),
+)
+const read = (page: string) => readFileSync(join(root, page), 'utf8')
+/** The anchors that GitHub gives the headings of a page. */
+const anchorsOf = (page: string) =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+const links = pages.flatMap((page) =>
+  [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(
+    ([link, target = '', anchor]) => [page, link, target, anchor] as const,
+  ),
+)
+
+test.each(links)('a link of %s leads somewhere: %s', (page, _link, target, anchor) => {
+  const file = target === '' ? page : join(dirname(page), target)
+  expect(existsSync(join(root, file))).toBe(true)
+  if (anchor) expect(anchorsOf(file)).toContain(anchor)
+})
+
+test('the README names every page', () => {
+  const named = links.filter(([page]) => page === 'README.md').map(([, , target]) => target)
+  expect(pages.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([])
+})
+
+test('the README stays a page for a first reader', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
+})
+
+test('the pages name commands that exist', () => {
+  const { scripts } = JSON.parse(read('package.json'))
+  const named = pages.flatMap((page) => [...read(page).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)])
+  expect(named.map(([, name = '']) => name).filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+})
