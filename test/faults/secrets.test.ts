@@ -50,6 +50,11 @@ describe('a secret', () => {
     expect(reads).toBe(1)
   })
 
+  test('ends before the line break with which it was pasted', async () => {
+    value = 'pasted\n'
+    expect(await read()).toBe('pasted')
+  })
+
   test('that was changed is trusted no longer than secrets.maxAgeSeconds', async () => {
     await read()
     value = 'second'

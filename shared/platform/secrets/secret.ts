@@ -40,6 +40,8 @@ async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
   const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }), {
     abortSignal,
   })
-  if (!text) throw new Error('the secret is empty')
-  return text
+  // A value that was pasted into a file ends with a line break, which no header may hold.
+  const value = text?.trim()
+  if (!value) throw new Error('the secret is empty')
+  return value
 }
