@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { resourcesOf, synthesise } from './synthesis.ts'
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+const deployment = read('docs/deployment.md')
+const operations = read('docs/operations.md')
+const pages = [read('README.md'), deployment, operations].join('\n')
+
+const domain = { host: 'api.acme.cloud', certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/c' }
+const { template, watch, stacks } = await synthesise('prod', { changes: { 'api.domain': domain } })
+const unique = (pattern: RegExp, text: string) => [
+  ...new Set([...text.matchAll(pattern)].map(([, one = '']) => one)),
+]
+
+describe('the pages on deployment and operation', () => {
+  const outputs = [
+    ...unique(/output_of (\w+)/g, pages),
+    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|ZoneId))`/g, pages),
+  ]
+
+  test.each(outputs)('name the output %s, which the stack has', (name) => {
+    expect(Object.keys(template.Outputs ?? {})).toContain(name)
+  })
+
+  test.each(unique(/--alarm-name (\S+)/g, pages))('raise the alarm %s, which exists', (name) => {
+    const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => Properties)
+    const found = alarms.filter(({ AlarmName }) => AlarmName === name)
+    expect(found.map(({ AlarmActions }) => AlarmActions.length)).toEqual([1])
+  })
+
+  test.each(unique(/contains\(FunctionName, '(\w+)'\)/g, pages))('find one function by %s', (part) => {
+    const ids = resourcesOf(template, 'AWS::Lambda::Function').map(([id]) => id)
+    expect(ids.filter((id) => id.includes(part))).toHaveLength(1)
+  })
+
+  test('list the resources of a stack by a command that lists more than 100', () => {
+    expect(Object.keys(stacks['commerce-prod']?.Resources ?? {}).length).toBeGreaterThan(100)
+    expect(pages).not.toContain('describe-stack-resources')
+  })
+})
+
+test('the quota that a first deployment needs covers the reserved executions and the 100 that Lambda keeps', () => {
+  const reserved = resourcesOf(template, 'AWS::Lambda::Function')
+    .map(([, { Properties }]) => Properties.ReservedConcurrentExecutions ?? 0)
+    .reduce((sum, one) => sum + one, 0)
+  const documented = /reserve (\d+) executions on `prod`[^.]*\. With\s+fewer than (\d+),/.exec(deployment)
+  expect(documented?.slice(1).map(Number)).toEqual([reserved, reserved + 100])
+})
+
+describe('the policy of operators', () => {
+  const { Statement } = JSON.parse(read('docs/examples/operator-policy.json')) as {
+    Statement: { Action: string | string[]; Resource: string | string[] }[]
+  }
+  const actions = Statement.flatMap(({ Action }) => Action)
+  const restores = operations.slice(
+    operations.indexOf('## Restore the table'),
+    operations.indexOf('## Region or account lost'),
+  )
+  const calls = [...restores.matchAll(/aws ([a-z]+) ([a-z-]+) /g)].map(([, service = '', call = '']) => {
+    return `${service}:${call.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`
+  })
+
+  test.each([...new Set(calls)])('allows %s, which a restore calls', (call) => {
+    expect(actions).toContain(call)
+  })
+
+  test('lets operators pass the role that restores backups, which the page creates', () => {
+    const [role = ''] = unique(/--iam-role-arn \S+:(role\/\S+)/g, restores)
+    const passed = Statement.filter(({ Action }) => Action === 'iam:PassRole').map(({ Resource }) => Resource)
+    expect(passed).toEqual([`arn:aws:iam::111122223333:${role}`])
+    expect(operations).toContain(`aws iam create-role --role-name ${role.replace('role/', '')} `)
+  })
+})
