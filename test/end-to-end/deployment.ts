@@ -25,6 +25,8 @@ export interface Deployment extends ServiceFile {
   send(path: string, options?: Send): Promise<HttpAnswer>
   /** A command of the project against this deployment: what it prints, line by line as JSON. */
   run(command: string, ...args: string[]): Promise<Record<string, unknown>[]>
+  /** The same with a text on its standard input. */
+  pipe(input: string, command: string, ...args: string[]): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
 }
 
@@ -62,6 +64,24 @@ export async function deploy(): Promise<Deployment> {
     tokens.set(name, known)
     return known
   }
+  const pipe: Deployment['pipe'] = async (input, command, ...args) => {
+    const running = promisify(execFile)(
+      'node',
+      [join(root, `bin/${command}.ts`), ...args, '--stack', stackName],
+      {
+        env: {
+          PATH: process.env.PATH ?? '',
+          AWS_ENDPOINT_URL: service.aws_endpoint,
+          AWS_REGION: service.region,
+          AWS_ACCESS_KEY_ID: 'local',
+          AWS_SECRET_ACCESS_KEY: 'local',
+        },
+      },
+    )
+    running.child.stdin?.end(input)
+    const lines = (await running).stdout.trim().split('\n').filter(Boolean)
+    return lines.map((line) => JSON.parse(line))
+  }
   return {
     ...service,
     enginePid: engine.pid,
@@ -73,26 +93,8 @@ export async function deploy(): Promise<Deployment> {
       await local.stop()
       await rm(dirname(settings), { recursive: true, force: true })
     },
-    async run(command, ...args) {
-      const { stdout } = await promisify(execFile)(
-        'node',
-        [join(root, `bin/${command}.ts`), ...args, '--stack', stackName],
-        {
-          env: {
-            PATH: process.env.PATH ?? '',
-            AWS_ENDPOINT_URL: service.aws_endpoint,
-            AWS_REGION: service.region,
-            AWS_ACCESS_KEY_ID: 'local',
-            AWS_SECRET_ACCESS_KEY: 'local',
-          },
-        },
-      )
-      return stdout
-        .trim()
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line))
-    },
+    run: (command, ...args) => pipe('', command, ...args),
+    pipe,
     async send(path, { method = 'GET', as = {}, headers = {}, body } = {}) {
       const answer = await fetch(`${service.base_url}${path}`, {
         method,

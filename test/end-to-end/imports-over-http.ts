@@ -61,13 +61,20 @@ export function importsOverHttp(deployment: () => Deployment): void {
     expect(JSON.stringify(audit)).not.toContain('@example.com')
   }, 300_000)
 
-  test('an address that is private is refused at once, and one that resolves to such a one ends the import', async () => {
-    const refused = await send('/imports', { method: 'POST', body: { file_url: 'https://0x7f.1/file.csv' } })
-    expect([refused.status, refused.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
-    const named = await send('/imports', { method: 'POST', body: { file_url: 'https://localhost/f.csv' } })
-    expect(named.status).toBe(202)
-    const { last } = await follow(named.json.operation_id)
-    expect([last.json.state, last.json.error.code]).toEqual(['failed', 'VALIDATION.url.private_range'])
+  test.each(['https://0x7f.1/file.csv', 'https://localhost/file.csv'])(
+    'the private address %s is refused at once',
+    async (file_url) => {
+      const refused = await send('/imports', { method: 'POST', body: { file_url } })
+      expect([refused.status, refused.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
+    },
+  )
+
+  test('a host that cannot be reached ends the import as failed', async () => {
+    const file_url = 'https://files.invalid/file.csv'
+    const accepted = await send('/imports', { method: 'POST', body: { file_url } })
+    expect(accepted.status).toBe(202)
+    const { last } = await follow(accepted.json.operation_id)
+    expect([last.json.state, last.json.error.code]).toEqual(['failed', 'DEPENDENCY.bad_gateway'])
   }, 120_000)
 
   test('a Viewer sees an operation and cannot begin or cancel one; a canceled one ends as canceled', async () => {

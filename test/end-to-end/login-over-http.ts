@@ -18,6 +18,9 @@ export function loginOverHttp(deployment: () => Deployment): void {
   const user = (...args: string[]) => {
     return deployment().run('user', '--email', email, ...args)
   }
+  const userWith = (given: string, ...args: string[]) => {
+    return deployment().pipe(given, 'user', '--email', email, ...args, '--password-stdin')
+  }
   const post = (path: string, body: unknown) => deployment().send(path, { method: 'POST', as: null, body })
   const login = (given = password) => post('/login', { email: 'Jane@Users.example', password: given })
   const orders = (token: string, order?: object) =>
@@ -42,7 +45,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
   }
 
   test('a user logs in and works with the token, and with the one that a refresh gives', async () => {
-    const [made] = await user('--tenant', tenant, '--role', 'Viewer', '--password', password)
+    const [made] = await userWith(password, '--tenant', tenant, '--role', 'Viewer')
     expect(made).toEqual({ sub: expect.any(String), tenant, role: 'Viewer', created: true })
     expect(told(await login('wrong'))).toBe('401 AUTH.invalid_credentials')
     const { status, json: tokens } = await login()
@@ -108,7 +111,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
 
   test('a password that the pool does not take makes no user, and a user stays in their tenant', async () => {
     const other = ['--email', 'weak@users.example', '--tenant', tenant, '--role', 'Viewer']
-    await expect(user(...other, '--password', 'weak')).rejects.toThrow(/Password/)
+    await expect(userWith('weak', ...other)).rejects.toThrow(/Password/)
     await expect(user(...other.slice(0, 2), '--role', 'Editor')).rejects.toThrow('there is no such user')
     await expect(user('--tenant', 'elsewhere')).rejects.toThrow('a user stays in the tenant')
     await expect(user('--role', 'Owner')).rejects.toThrow('a role is one of Viewer, Editor, Admin, Service')
