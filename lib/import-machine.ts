@@ -70,7 +70,9 @@ function grantRights(role: Role, machineName: string, { key, files, steps }: Imp
     Grant.addToPrincipal({ grantee: role, actions: [action], resourceArns })
   grant('lambda:InvokeFunction', ...steps.map(({ handler }) => handler.functionArn))
   grant('s3:GetObject', files.arnForObjects(`${importFolder}*`))
-  grantKey(role, key, ['s3:GetObject'])
+  // The map calls StartExecution with this role, and that needs the key of the workflow, as for any caller.
+  grantKey(role, key, ['s3:GetObject', 'states:StartExecution'])
+  if (key) grantKeyForMap(role, key, arnOf('stateMachine', `${machineName}/Rows`))
   // https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
   grant('states:StartExecution', arnOf('stateMachine', machineName))
   const runs = [`${machineName}:*`, `${machineName}/Rows:*`]
@@ -88,4 +90,14 @@ function grantRights(role: Role, machineName: string, { key, files, steps }: Imp
       reason: 'X-Ray and the delivery of logs take no resource; nothing else is granted on *.',
     },
   )
+}
+
+/** Runs of a map belong to a workflow of their own, which is part of the encryption context. CDK grants that of the main one. */
+function grantKeyForMap(grantee: Role, key: Key, mapArn: string): void {
+  Grant.addToPrincipal({
+    grantee,
+    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    resourceArns: [key.keyArn],
+    conditions: { StringEquals: { 'kms:EncryptionContext:aws:states:stateMachineArn': mapArn } },
+  })
 }

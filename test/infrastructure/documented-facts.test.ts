@@ -49,9 +49,16 @@ test('the quota that a first deployment needs covers the reserved executions and
   expect(documented?.slice(1).map(Number)).toEqual([reserved, reserved + 100])
 })
 
+test('a restored backup keeps the key of the stack', () => {
+  const [command = ''] = /aws backup start-restore-job[^`]*?--metadata "[^"]*"/.exec(operations) ?? []
+  expect(command).toContain('encryptionType=KMS,kmsMasterKeyArn=$KEY"')
+  const aliases = resourcesOf(template, 'AWS::KMS::Alias').map(([, { Properties }]) => Properties.AliasName)
+  expect(aliases).toEqual(unique(/--key-id (\S+)/g, operations))
+})
+
 describe('the policy of operators', () => {
   const { Statement } = JSON.parse(read('docs/examples/operator-policy.json')) as {
-    Statement: { Action: string | string[]; Resource: string | string[] }[]
+    Statement: { Action: string | string[]; Resource: string | string[]; Condition?: object }[]
   }
   const actions = Statement.flatMap(({ Action }) => Action)
   const restores = operations.slice(
@@ -64,6 +71,11 @@ describe('the policy of operators', () => {
 
   test.each([...new Set(calls)])('allows %s, which a restore calls', (call) => {
     expect(actions).toContain(call)
+  })
+
+  test('allows operators to find the key without a service in between', () => {
+    const found = Statement.filter(({ Action }) => Action === 'kms:DescribeKey')
+    expect(found.map(({ Condition }) => Object.keys(Condition ?? {}))).toEqual([['ForAnyValue:StringLike']])
   })
 
   test('lets operators pass the role that restores backups, which the page creates', () => {

@@ -105,7 +105,8 @@ describe('the workflow of imports', () => {
       expect(metrics).toContain(metric)
     }
     const [told = ''] = metrics.match(/referencetocommerceprodImportMachine[0-9A-F]{8}Ref/) ?? []
-    const [[, within]] = resourcesOf(template, 'AWS::CloudFormation::Stack') as [[string, Resource]]
+    const stacks = resourcesOf(template, 'AWS::CloudFormation::Stack')
+    const within = stacks.find(([id]) => id.startsWith('Watch'))?.[1] as Resource
     expect(within.Properties.Parameters[told]).toEqual({ Ref: machineId })
     for (const { name, breaks } of steps) {
       const { Properties } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${pascalCase(name)}FailingAlarm`)

@@ -142,6 +142,23 @@ describe('of the key a role may use', () => {
     expect(conditions).toContain('kms:EncryptionContext:aws:states:stateMachineArn')
     expect(conditions).toContain('"s3."')
   })
+
+  test.each(['commerce-prod-imports', 'commerce-prod-imports/Rows'])(
+    'the workflow’s what runs of %s need',
+    (run) => {
+      const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
+      const found = machine?.asking.filter(({ Condition }) =>
+        JSON.stringify(Condition).includes(`:stateMachine:${run}"`),
+      )
+      expect(found?.map(({ Action }) => Action)).toEqual([['kms:Decrypt', 'kms:GenerateDataKey']])
+    },
+  )
+
+  test('the workflow’s what the start of its map needs', () => {
+    const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
+    const found = machine?.asking.filter(({ Condition }) => viaOf(Condition) === 'states.')
+    expect(found?.map(({ Action }) => Action)).toEqual([['kms:Decrypt', 'kms:GenerateDataKey']])
+  })
 })
 
 /** `dynamodb.` of the condition that a key is used through DynamoDB. */
