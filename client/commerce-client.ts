@@ -6,32 +6,34 @@ import { type Clock, retryingFetch, systemClock } from './retrying-fetch.ts'
 export * from './errors.ts'
 
 export interface ClientOptions {
-  /** Where the service is, with the stage if it has one: `https://api.example.com/prod`. */
+  /** The base URL of the service, including the stage if there is one: `https://api.example.com/prod`. */
   baseUrl: string
-  /** An access token, or what gives one: asked before each attempt, so that it may hand out a fresh one. */
+  /**
+   * An access token, or a function that returns one. The function is called before each attempt, so it can refresh.
+   */
   token?: string | (() => string | Promise<string>)
   /** Sent with every call. */
   headers?: Record<string, string>
-  /** The time of one attempt in milliseconds; 5000 unless told. A whole call has 10 s, whatever this is. */
+  /** The timeout of one attempt in milliseconds; 5000 by default. A whole call has 10 s, whatever this value is. */
   attemptMilliseconds?: number
   fetch?: (request: Request) => Promise<Response>
   clock?: Clock
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   random?: () => number
-  /** A new Idempotency-Key. */
+  /** Returns a new Idempotency-Key. */
   newKey?: () => string
 }
 
-/** What a call that succeeded answers. */
+/** The result of a successful call. */
 export interface Answer<Body> {
   data: Body
   status: number
-  /** Whether an earlier call with this key had the effect already. */
+  /** True if an earlier call with this key already had the effect. */
   replayed: boolean
   /** For If-Match and If-None-Match. */
   etag: string | undefined
   correlation_id: string | undefined
-  /** What was sent; undefined for a read. */
+  /** The key that was sent; undefined for a read. */
   idempotency_key: string | undefined
   response: Response
 }
@@ -42,17 +44,18 @@ type Call<M extends Method> = <P extends PathWith<M>, O extends Options<P, M>>(
 ) => Promise<Answer<Data<P, M, O>>>
 
 /**
- * The service, typed by openapi.json. A call that does not succeed throws an error of client/errors.ts, the reason of
- * the signal that ended it, or what the token's function threw.
+ * The service, typed by openapi.json.
+ * @throws an error of client/errors.ts, the reason of the request's aborted signal, or the error of the token
+ * function
  */
 export interface CommerceClient {
   GET: Call<'get'>
   POST: Call<'post'>
   PATCH: Call<'patch'>
   DELETE: Call<'delete'>
-  /** The pages of a list, from the first on. */
+  /** Yields the pages of a list, starting with the first. */
   pages<P extends ListPath>(path: P, query?: Query<P>): AsyncGenerator<Page<P>, void>
-  /** The items of a list, page by page: none is repeated or skipped while others are added. */
+  /** Yields the items of a list, page by page. No item is repeated or skipped while others are added. */
   items<P extends ListPath>(path: P, query?: Query<P>): AsyncGenerator<Item<P>, void>
   orders(query?: Query<'/v1/orders'>): AsyncGenerator<Item<'/v1/orders'>, void>
   codes(query?: Query<'/codes'>): AsyncGenerator<Item<'/codes'>, void>
@@ -64,13 +67,13 @@ interface AnyOptions {
   body?: unknown
 }
 
-/** A client of the service at `baseUrl`. It retries by the contract's rule and makes the keys that this needs. */
+/** Creates a client of the service at `baseUrl`. It retries failed attempts and generates Idempotency-Keys. */
 export function commerceClient(options: ClientOptions): CommerceClient {
   const { token, newKey = () => crypto.randomUUID() } = options
   const client = createClient<Record<string, never>>({
     baseUrl: options.baseUrl,
     headers: options.headers ?? {},
-    // Lists of values are separated by commas, as openapi.json says of each.
+    // openapi.json defines comma-separated values for every list parameter.
     querySerializer: { array: { style: 'form', explode: false } },
     bodySerializer: (body) => (typeof body === 'string' ? body : JSON.stringify(body)),
     fetch: retryingFetch({
@@ -91,7 +94,7 @@ export function commerceClient(options: ClientOptions): CommerceClient {
     const header = { ...given.params?.header }
     if (method !== 'get') header['Idempotency-Key'] ??= newKey()
     const key = header['Idempotency-Key'] as string | undefined
-    // The only bodies that are text are CSV.
+    // CSV is the only body that is sent as text.
     const headers = {
       ...(typeof given.body === 'string' && { 'Content-Type': 'text/csv' }),
       ...given.headers,

@@ -1,12 +1,15 @@
 import type { components } from './schema.ts'
 
 export type ErrorBody = components['schemas']['Error']['error']
-/** Every code that openapi.json names. A newer service may send others. */
+/** The error codes in openapi.json. A newer service may send others. */
 export type ErrorCode = ErrorBody['code']
 
-/** What every failed call tells: `instanceof CallError` catches them all. */
+/** The base class of all failed calls: `instanceof CallError` catches every one. */
 export class CallError extends Error {
-  /** Sent with the same body again, it goes on with what this call may have begun; undefined for a read. */
+  /**
+   * The key of the call; undefined for a read. Resending the same body with it continues what this call may have
+   * started.
+   */
   readonly idempotency_key: string | undefined
 
   constructor(message: string, key: string | null | undefined, options?: ErrorOptions) {
@@ -16,12 +19,12 @@ export class CallError extends Error {
   }
 }
 
-/** The service refused the call or failed, and said so in its envelope (contract, 'Errors'). */
+/** An error that the service returned in its error envelope. */
 export class CommerceError extends CallError {
   readonly code: ErrorCode
-  /** For looking up a text in the caller's language. */
+  /** The message key for localized texts. */
   readonly message_id: string
-  /** The status of the answer. */
+  /** The HTTP status of the response. */
   readonly http: number
   readonly retryable: boolean
   readonly correlation_id: string
@@ -40,7 +43,7 @@ export class CommerceError extends CallError {
   }
 }
 
-/** An answer that is an error and carries no envelope: something between here and the service made it. */
+/** An error response without an envelope, sent by an intermediary between the client and the service. */
 export class BareAnswerError extends CallError {
   readonly response: Response
 
@@ -50,13 +53,13 @@ export class BareAnswerError extends CallError {
   }
 }
 
-/** No answer came, or only a part of one: `cause` is what fetch threw. Whether there was an effect is unknown. */
+/** The connection failed or broke during the response; `cause` is the error of fetch. The effect is unknown. */
 export class ConnectionError extends CallError {}
 
-/** No answer came in time. Whether there was an effect is unknown. */
+/** No response arrived in time. Whether the call had an effect is unknown. */
 export class TimeoutError extends CallError {}
 
-/** The error of an answer's body, or undefined where it is no envelope. */
+/** Returns the error of a response body; undefined if the body is no envelope. */
 export function envelopeOf(body: unknown): ErrorBody | undefined {
   const { error } = (body ?? {}) as { error?: Partial<ErrorBody> }
   return typeof error?.code === 'string' ? (error as ErrorBody) : undefined

@@ -1,7 +1,7 @@
 import type { FetchOptions, FetchResponse } from 'openapi-fetch'
 import type { paths } from './schema.ts'
 
-/** The operations that take a bearer token; those who send webhooks sign them, and are no clients of this one. */
+/** The operations that take a bearer token. Webhook senders sign their requests and do not use this client. */
 export type Paths = Omit<paths, '/v1/webhooks/events'>
 export type Method = 'get' | 'post' | 'patch' | 'delete'
 export type PathWith<M extends Method> = {
@@ -9,7 +9,7 @@ export type PathWith<M extends Method> = {
 }[keyof Paths]
 
 type Header = 'Idempotency-Key'
-/** The parameters as the client takes them: the key may be left to it. */
+/** Makes the Idempotency-Key optional: the client generates a missing one. */
 type Keyless<Parameters> = Parameters extends { header: infer Headers }
   ? Omit<Parameters, 'header'> & OptionalHeader<Omit<Headers, Header> & { 'Idempotency-Key'?: string }>
   : Parameters
@@ -21,7 +21,7 @@ export type Operation<P extends keyof Paths, M extends Method> = M extends keyof
     : never
   : never
 
-/** Parameters, body, headers and signal of a call. */
+/** The parameters, body, headers and signal of a call. */
 export type Options<P extends keyof Paths, M extends Method> = FetchOptions<Operation<P, M>>
 
 type Success<P extends keyof Paths, M extends Method, O> =
@@ -29,12 +29,12 @@ type Success<P extends keyof Paths, M extends Method, O> =
     ? Extract<FetchResponse<Known, O, `${string}/${string}`>, { error?: never }>['data']
     : never
 
-/** What a call returns in `data`: nothing for a 304, which only those see who sent If-None-Match. */
+/** The type of `data`. It can be undefined (304) only for callers that sent If-None-Match. */
 export type Data<P extends keyof Paths, M extends Method, O> =
   | Success<P, M, O>
   | (O extends { params: { header: { 'If-None-Match': string } } } ? undefined : never)
 
-/** The paths that answer with pages. */
+/** The paths that return pages. */
 export type ListPath = {
   [P in PathWith<'get'>]: Success<P, 'get', object> extends { next_cursor: string | null } ? P : never
 }[PathWith<'get'>]

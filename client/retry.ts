@@ -1,4 +1,7 @@
-/** What a call waits before its attempts 2 to 5, from and to, in milliseconds; so a call is five attempts at most. */
+/**
+ * The range of the delay before attempts 2 to 5, in milliseconds, below its cap of 2 s. A call has at most 5
+ * attempts.
+ */
 const waits = [
   [100, 200],
   [200, 400],
@@ -6,23 +9,22 @@ const waits = [
   [800, 1600],
 ] as const
 
-/** The time of a whole call, attempts and waits together, in milliseconds. */
+/** The limit of a whole call, attempts and delays together, in milliseconds. */
 export const totalMilliseconds = 10_000
 
 export interface Progress {
   /** Attempts made so far. */
   attempts: number
-  /** Milliseconds since the call began. */
+  /** Milliseconds since the call started. */
   elapsed: number
-  /** What the service asked for, in milliseconds. */
+  /** The delay of Retry-After, in milliseconds. */
   retryAfter: number | undefined
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds; undefined where there is to be none (contract, 'Retry
- * behaviour'). What the service asks for is never cut short: where it does not fit into the call's time, the call ends.
- * The contract's cap of 2 s lies above the last range and so needs no line here.
- * @param random a number from 0 up to 1
+ * Returns the delay before the next attempt in milliseconds; undefined if there is none. Retry-After is never
+ * shortened: if it does not fit into the limit of the call, the call ends.
+ * @param random a number from 0 (inclusive) to 1 (exclusive)
  */
 export function nextWait(
   { attempts, elapsed, retryAfter = 0 }: Progress,
@@ -36,18 +38,18 @@ export function nextWait(
 }
 
 /**
- * Whether a response is worth another attempt: 429 and 5xx, never another 4xx. A 503 may mean that the first request
- * with the key is still in progress. An envelope with `retryable: false`, such as that of INTERNAL.unexpected, ends the
+ * Returns whether a response is retried: 429 and 5xx, never another 4xx. A 503 may mean that the first request with
+ * the key is still in progress. An envelope with `retryable: false`, such as that of INTERNAL.unexpected, ends the
  * call: its outcome is stored under the key, and another attempt would get the same response.
- * @param retryable as the envelope says; undefined for a response without one, such as a gateway's bare 502
+ * @param retryable from the envelope; undefined for a response without one, such as a gateway's bare 502
  */
 export function isWorthRetrying(status: number, retryable: boolean | undefined): boolean {
   return (status === 429 || status >= 500) && retryable !== false
 }
 
 /**
- * Reads Retry-After, in seconds or as a date, as milliseconds from now. A date is compared with the service's own
- * clock where the answer tells it, so that a wrong clock here changes nothing.
+ * Returns the delay of Retry-After (seconds or a date) in milliseconds. A date is compared with the Date header of
+ * the response if there is one, because the local clock may be wrong.
  * @param now milliseconds since the epoch
  */
 export function retryAfter(headers: Headers, now: number): number | undefined {

@@ -1,11 +1,11 @@
 import { type CallError, ConnectionError, envelopeOf, TimeoutError } from './errors.ts'
 import { isWorthRetrying, nextWait, retryAfter, totalMilliseconds } from './retry.ts'
 
-/** Time as the client sees it; tests pass their own. */
+/** The clock of the client; tests pass their own. */
 export interface Clock {
-  /** Milliseconds since the epoch, never going back. */
+  /** Milliseconds since the epoch; monotonic. */
   now(): number
-  /** Calls back once, after so many milliseconds; what it returns calls that off. */
+  /** Calls back once after a delay. Returns a function that cancels the call. */
   after(milliseconds: number, callback: () => void): () => void
 }
 
@@ -14,11 +14,11 @@ export interface Transport {
   token: () => string | undefined | Promise<string | undefined>
   attemptMilliseconds: number
   clock: Clock
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   random: () => number
 }
 
-/** An answer read to its end, or why there is none; `retryable` tells a failure that another attempt may mend. */
+/** A complete response, or the failure; `retryable` is true if another attempt may succeed. */
 type Outcome = { response: Response; retryable: boolean } | { failure: CallError; retryable: true }
 
 export const systemClock: Clock = {
@@ -30,9 +30,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * A fetch that keeps the contract's retry rule: every attempt of a request has its key and its very body, and the
- * answer is whole when it is returned.
- * @throws ConnectionError, TimeoutError once no attempt is left, and the reason of the request's own signal at once
+ * Returns a fetch that retries. Each attempt sends the same key and body, and the returned response is fully read.
+ * @throws ConnectionError, TimeoutError when no attempt is left; the reason of the request's own signal at once
  */
 export function retryingFetch(transport: Transport): (request: Request) => Promise<Response> {
   const { clock, random } = transport
@@ -73,7 +72,7 @@ async function attempt(request: Request, milliseconds: number, transport: Transp
   }
 }
 
-/** Reading belongs to the attempt: an answer that is cut off half way is a lost one. */
+/** Reads the body within the attempt, so that a truncated response counts as a failed one. */
 async function readWhole(response: Response): Promise<Outcome> {
   const bytes = await response.arrayBuffer()
   const { status, statusText, headers } = response
@@ -90,7 +89,7 @@ function parsed(bytes: ArrayBuffer): unknown {
   }
 }
 
-/** How Node names a connection that broke or timed out. An address that is wrong or refuses stays wrong. */
+/** Error codes of Node for a broken or timed-out connection. A wrong or refusing address is permanent. */
 const resets = [
   'ECONNRESET',
   'EPIPE',
@@ -102,13 +101,13 @@ const resets = [
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
 ]
 
-/** Browsers tell nothing but that it failed: there, every network error may be a reset. */
+/** Browsers report no error code, so there every network error may be a reset. */
 function isReset(thrown: unknown): boolean {
   const { code } = ((thrown as Error).cause ?? {}) as { code?: string }
   return isNetworkError(thrown) && (code === undefined || resets.includes(code))
 }
 
-/** By its name, as fetch may belong to another realm. */
+/** Compares names, because fetch may belong to another realm. */
 function isNetworkError(thrown: unknown): boolean {
   return (thrown as Error | undefined)?.name === 'TypeError'
 }

@@ -5,7 +5,7 @@ import { OtpDelivered, OtpRequested, OtpVerified } from '#shared/otp/otp-events.
 import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
 import { RefundSucceeded } from '#shared/refunds/refund-events.ts'
 
-/** Every event that the service publishes. From this list and from `receivedEvents` comes asyncapi.json. */
+/** Every event that the service publishes. asyncapi.json is generated from this list and `receivedEvents`. */
 export const eventDefinitions: readonly EventDefinition[] = [
   OrderCreated,
   OrderPlaced,

@@ -25,15 +25,15 @@ import { route as verifyCode } from './otp/verify-code/route.ts'
 import { route as createRefund } from './refunds/create-refund/route.ts'
 import { route as receiveEvent } from './webhooks/receive-event/route.ts'
 
-/** One operation of the service, and the folder of functions/ whose handler.ts decides it. */
+/** One operation of the service, and the folder under functions/ that holds its handler.ts. */
 export interface RouteEntry {
   route: Route
   folder: string
-  /** The folder whose handler.ts answers it together with others that share its method at the gateway. */
+  /** The folder of the handler.ts that serves several operations of one gateway method. */
   sharedFunction?: string
 }
 
-/** Every operation. From this table come the gateway, the rights, the API description, the alarms and the tests. */
+/** All operations. The gateway, permissions, API description, alarms and tests are generated from this table. */
 export const routes: readonly RouteEntry[] = [
   { route: createOrder as Route, folder: 'orders/create-order' },
   { route: readOrder as Route, folder: 'orders/read-order' },
@@ -62,7 +62,7 @@ export const routes: readonly RouteEntry[] = [
   { route: readHealth as Route, folder: 'health/read-health' },
 ]
 
-/** The function that answers a route: its name, and the folder of its handler.ts. */
+/** Returns the name of a route's function and the folder of its handler.ts. */
 export function functionOf({ route, folder, sharedFunction }: RouteEntry): { name: string; folder: string } {
   if (sharedFunction === undefined) return { name: route.operation, folder }
   return { name: sharedFunction.replace('/', '.'), folder: sharedFunction }

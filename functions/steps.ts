@@ -1,20 +1,20 @@
 import type { ImportStep } from '#shared/imports/import-steps.ts'
 import type { Use } from '#shared/platform/http/route.ts'
 
-/** A function that the workflow of imports invokes. */
+/** A function that the import workflow invokes. */
 export interface StepEntry {
   name: `imports.${string}`
   step: ImportStep
   folder: string
   description: string
   uses: readonly Use[]
-  /** What people lose when it fails, in a sentence: the text of its alarm. */
+  /** The impact of a failure on users, in a sentence: the text of its alarm. */
   breaks: string
 }
 
 const writing = ['table.read', 'table.write', 'table.update', 'table.delete'] as const
 
-/** The steps of the workflow of imports, whose order lies in lib/import-machine.ts. */
+/** The steps of the import workflow. lib/import-machine.ts defines their order. */
 export const steps: readonly StepEntry[] = [
   {
     name: 'imports.prepare',

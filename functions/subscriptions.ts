@@ -1,7 +1,7 @@
 import type { Use } from '#shared/platform/http/route.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
-/** What a function that nobody calls may do beyond what those of requests may. */
+/** Permissions of event-driven functions beyond those of request handlers. */
 export type ConsumerUse =
   | 'bus.publish'
   | 'queues.send'
@@ -16,12 +16,12 @@ export interface Subscription {
   folder: string
   description: string
   /**
-   * What feeds it: changes of the table that carry events, or tasks; a queue of tasks; the clock; the user pool before
-   * it issues tokens.
+   * The trigger: table changes with events or tasks, a task queue, the clock, or the user pool before it issues
+   * tokens.
    */
   source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute' | 'pool.token'
   uses: readonly (Use | ConsumerUse)[]
-  /** What people lose when it fails, in a sentence: the text of its alarm. */
+  /** The impact of a failure on users, in a sentence: the text of its alarm. */
   breaks: string
 }
 

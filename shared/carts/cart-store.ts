@@ -5,14 +5,14 @@ import type { Table } from '../platform/table/table.ts'
 import { create, replace, type Write } from '../platform/table/writes.ts'
 import type { Cart, CartLine } from './cart.ts'
 
-/** More lines than any cart has; a bound for what one request reads. */
+/** The read limit for the lines of a cart; no cart has as many. */
 const mostLines = 100
 
 export async function findCart(table: Table, tenant: string, cartId: string): Promise<Cart | undefined> {
   return (await table.get(cartKey(tenant, cartId))) as Cart | undefined
 }
 
-/** Replaces a cart if it still is what was read. */
+/** Replaces a cart if it has not changed since it was read. */
 export function changedCart(before: Cart | undefined, after: Cart): Write {
   const item: Item = { ...cartKey(after.tenant_id, after.cart_id), ...after }
   return before
@@ -20,7 +20,9 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
     : create(item, 'TRANSIENT.error')
 }
 
-/** The lines of a cart. Descending, so that gift cards come before the discount lines of release 0.1.0. */
+/**
+ * Returns the lines of a cart. Descending, because gift cards must come before the discount lines of release 0.1.0.
+ */
 export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
   const prefix = prefixOf(cartId)
   const range = { low: prefix, high: `${prefix}~`, descending: true, limit: mostLines }
@@ -41,7 +43,7 @@ function prefixOf(cartId: string): string {
   return `${hashOf(cartId)}#`
 }
 
-/** What senders call things may have any form; a hash has one length and no separator. */
+/** Hashes a sender's name, which may have any form, to a fixed length without separators. */
 function hashOf(name: string): string {
   return createHash('sha256').update(name).digest('base64url')
 }

@@ -1,20 +1,22 @@
 import type { AuditEntry } from '../platform/audit/audit-record.ts'
 import type { Code } from './code.ts'
 
-/** What is told of a change: free text and the code itself, which is worth money, only as having changed. */
+/**
+ * Fields recorded with their values. Free text and the code itself, which is worth money, are recorded as redacted.
+ */
 const told = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
 const masked = ['name', 'code'] as const
 
 /**
- * The audit entry of a change to one code (contract, 'Audit record'), with what it changed.
- * @param after absent when nothing is left of it
+ * Returns the audit entry of a change to one code, with the changed fields.
+ * @param after undefined for a hard delete
  */
 export function auditOfChange(action: string, before: Code, after: Code | undefined): AuditEntry {
   const [from, to] = changesBetween(before, after)
   return { ...auditOfCode(action, before), before: from, after: to }
 }
 
-/** The audit entry of an action on one code. */
+/** Returns the audit entry of an action on one code. */
 export function auditOfCode(action: string, { id, tenant_id }: Pick<Code, 'id' | 'tenant_id'>): AuditEntry {
   return { action, target: `code/${id}`, tenant: tenant_id }
 }

@@ -8,7 +8,7 @@ import type { CodeUpdate } from './update-code.ts'
 const Place = v.object({ id: v.string(), if_match: v.optional(v.pipe(v.string(), v.trim()), '') })
 
 /**
- * One item of a bulk update as an update of one code.
+ * Parses one item of a bulk update as an update of one code.
  * @throws VALIDATION.*, AUTHZ.field.denied as PATCH /codes/{id} would
  */
 export function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUpdate {

@@ -7,15 +7,15 @@ import { readMerged } from '../platform/listing/merged-read.ts'
 import { partitionsOf } from '../platform/table/keys.ts'
 import { asCode } from './code-store.ts'
 
-/** The name of an export (contract, 'GET /codes:export'). @param now milliseconds since 1970 */
+/** Returns the file name of an export. @param now milliseconds since 1970 */
 export function exportName(tenant: string, now: number): string {
   return `codes_${tenant}_${timestamp(now).slice(0, 10).replaceAll('-', '')}.csv`
 }
 
 /**
- * The codes of a tenant as CSV, oldest first, a page of the table at a time. Those made meanwhile may be among them:
- * an end at its own time would leave out what a machine has made whose clock is ahead.
- * @throws POLICY.export.row_limit after the largest number of rows
+ * Yields the codes of a tenant as CSV, oldest first, one page of the table at a time. Codes created meanwhile may be
+ * included: a cutoff at the current time would miss codes from a machine whose clock is ahead.
+ * @throws POLICY.export.row_limit when there are more rows than the limit
  */
 export async function* exportChunks(
   tenant: string,

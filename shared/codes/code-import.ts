@@ -8,7 +8,7 @@ import { makeCode, NewCode } from './code.ts'
 import { newCode } from './code-store.ts'
 
 /**
- * The rows of a file of codes. Columns that an export has beyond those of an import are let through.
+ * Reads the rows of a file of codes. Columns that only an export has are ignored.
  * @throws VALIDATION.csv.*
  */
 export function importedRows(text: string, settings: Settings): CsvRow[] {
@@ -18,8 +18,8 @@ export function importedRows(text: string, settings: Settings): CsvRow[] {
 }
 
 /**
- * The code that a row makes, by the rules of POST /codes.
- * @throws whatever is wrong with the row, as a request of its own would be told
+ * Decides the code of a row by the rules of POST /codes.
+ * @throws the error that POST /codes would return for the row
  */
 export function importedCode(
   { cells, problem }: CsvRow,
@@ -27,7 +27,7 @@ export function importedCode(
   settings: Settings,
 ): RowDecision {
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
-  // An export that shows deleted codes must not bring them back to life.
+  // Importing an export that includes deleted codes must not restore them.
   if (cells.soft_deleted?.toLowerCase() === 'true') throw fail('CONFLICT.soft_deleted')
   const fields = settings['codes.import'].columns.map((column) => [column, cells[column]])
   const parsed = v.safeParse(NewCode(settings), Object.fromEntries(fields), { abortPipeEarly: true })

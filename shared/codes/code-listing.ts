@@ -2,7 +2,7 @@ import type { Listing } from '../platform/listing/listing.ts'
 import { states } from './code-states.ts'
 import { codeTextOf } from './code-text.ts'
 
-/** How codes are filtered, searched and sorted. */
+/** The filters, search and sort orders of codes. */
 export const codeListing: Listing = {
   entity: 'code',
   fields: {

@@ -4,8 +4,8 @@ import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 
 /**
- * The name of a code: trimmed, NFC, 1 to 64 Unicode code points counted after that (contract, 'Discount code'). Emoji
- * are accepted; control characters and halves of characters are not.
+ * The name of a code: trimmed, NFC, then 1 to 64 Unicode code points. Emoji are accepted; control characters and lone
+ * surrogates are not.
  */
 export const CodeName = perSettings((settings) => {
   const name = v.pipe(
@@ -13,7 +13,7 @@ export const CodeName = perSettings((settings) => {
     v.trim(),
     v.normalize('NFC'),
     characters(1, 64, 'VALIDATION.name.length.exceeds'),
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects these.
     v.regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/, 'VALIDATION.name.charset'),
     v.check((text) => text.isWellFormed(), 'VALIDATION.name.charset'),
   )

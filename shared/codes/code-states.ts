@@ -12,8 +12,8 @@ export type State = (typeof states)[number]
 export type Trigger = 'update' | 'admin_update' | 'soft_delete' | 'restore' | 'hard_delete' | 'share'
 
 /**
- * The states from which each trigger may start (contract, 'States and transitions'). The rule that reads a code and
- * the condition under which it is written are both made from this table.
+ * Returns the states from which a trigger may start. Both the check after a read and the condition of a write use
+ * this table.
  */
 function startsOf(trigger: Trigger, settings: Settings): readonly State[] {
   const starts: Record<Trigger, readonly State[]> = {
@@ -27,12 +27,12 @@ function startsOf(trigger: Trigger, settings: Settings): readonly State[] {
   return starts[trigger]
 }
 
-/** The rule: whether the trigger may start from this state. */
+/** Returns whether the trigger may start from this state. */
 export function mayStart(trigger: Trigger, from: State, settings: Settings): boolean {
   return startsOf(trigger, settings).includes(from)
 }
 
-/** The same as the condition of a write, with more that the item must hold. */
+/** Returns the same rule as a write condition, with further attributes that must match. */
 export function startCondition(
   trigger: Trigger,
   settings: Settings,
@@ -45,12 +45,12 @@ export function updateTrigger(role: Role | undefined): 'update' | 'admin_update'
   return role === 'Admin' ? 'admin_update' : 'update'
 }
 
-/** Whether the deployment lets an update move a code from one state to another. */
+/** Returns whether the setting codes.transitions permits an update between two states. */
 export function mayMove(from: State, to: LiveState, settings: Settings): boolean {
   return settings['codes.transitions'].some((one) => one.from === from && one.to === to)
 }
 
-/** The state that a restore gives back. */
+/** Returns the state of a code after its restore. */
 export function stateAfterRestore(before: LiveState | undefined, settings: Settings): LiveState {
   const initial = settings['codes.initialState']
   return settings['codes.stateAfterRestore'] === 'previous' ? (before ?? initial) : initial

@@ -9,18 +9,18 @@ import type { Settings } from '../settings/register.ts'
 import type { Code } from './code.ts'
 import { startCondition, type Trigger } from './code-states.ts'
 
-/** An item of the codes' partitions. */
+/** Casts an item of the codes' partitions. */
 export function asCode(item: Item): Code {
   return item as unknown as Code
 }
 
-/** @throws NOT_FOUND.code, also for another tenant's */
+/** @throws NOT_FOUND.code, also for a code of another tenant */
 export async function readCode(table: Table, scope: Scope, id: string, settings: Settings): Promise<Code> {
   return asCode(await locate(table, scope, 'code', id, 'NOT_FOUND.code', settings))
 }
 
 /**
- * Finds a code by its text, in its stored form. It reads as often for a text that is nobody's, so that the time tells
+ * Finds a code by its normalized text. An unknown text takes the same number of reads, so the duration reveals
  * nothing.
  */
 export async function findByText(table: Table, tenant: string, text: string): Promise<Code | undefined> {
@@ -33,7 +33,7 @@ export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string 
   return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
 }
 
-/** A code, and the claim that keeps its text unique in its tenant. */
+/** Writes a code and the claim that keeps its text unique in the tenant. */
 export function newCode(code: Code): Write[] {
   return [
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
@@ -41,7 +41,7 @@ export function newCode(code: Code): Write[] {
   ]
 }
 
-/** A changed code, if it still is what was read and the trigger may start from there. */
+/** Replaces a code if it has not changed since it was read and the trigger may start from its state. */
 export function changedCode(before: Code, after: Code, trigger: Trigger, settings: Settings): Write {
   return {
     item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
@@ -50,7 +50,7 @@ export function changedCode(before: Code, after: Code, trigger: Trigger, setting
   }
 }
 
-/** The soft delete of a code that was not read. It is refused where it would not advance updated_at. */
+/** Soft-deletes a code without a read. Fails if the update would not advance updated_at. */
 export function softDeletedCode(key: Key, updated_at: string, settings: Settings): Write {
   return {
     update: key,
@@ -62,20 +62,20 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
   }
 }
 
-/** Moves the claim of a soft-deleted code to the key in `after`, if there is one, so that its text is free. */
+/** Moves the claim of a soft-deleted code to the key in `after`, if there is one, to free its text. */
 export function setAsideClaim(code: Code, after: Code): Write[] {
   if (after.claim === undefined) return []
   return [remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(claimOf(after))]
 }
 
-/** The claim of a restored code put back. */
+/** Moves the claim of a restored code back to its text. */
 export function putBackClaim(code: Code, after: Code): Write[] {
   if (code.claim === undefined) return []
   const aside = remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error')
   return [aside, create(claimOf(after), 'CONFLICT.code.exists')]
 }
 
-/** The end of a code and of its claim. */
+/** Deletes a code and its claim. */
 export function removedCode(code: Code): Write[] {
   const { tenant_id: tenant, id, version } = code
   return [

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { characters } from '../platform/schemas/characters.ts'
 
 /**
- * The text of a code in the form in which it is stored: trimmed, ASCII letters in upper case, 1 to 16 of A-Z, 0-9 and
- * hyphen (contract, 'Discount code'). The one normaliser of create, import, verify and filters. No other letters are
- * mapped: what only looks like a letter of ASCII in upper case, as ß, ı and the Kelvin sign do, is refused.
+ * The stored form of a code's text: trimmed, ASCII letters in upper case, 1 to 16 of A-Z, 0-9 and hyphen. Create,
+ * import, verify and filters all use it. It maps ASCII letters only: ß, ı and the Kelvin sign are rejected, although
+ * toUpperCase or toLowerCase maps them to ASCII.
  */
 export const CodeText = v.pipe(
   v.string(),
@@ -15,7 +15,7 @@ export const CodeText = v.pipe(
   v.regex(/^[A-Z0-9-]+$/, 'VALIDATION.code.charset'),
 )
 
-/** The stored form of a text, or undefined when it is no code's. */
+/** Returns the stored form of a text; undefined if it is not a valid code. */
 export function codeTextOf(text: string): string | undefined {
   const result = v.safeParse(CodeText, text)
   return result.success ? result.output : undefined

@@ -10,7 +10,7 @@ import { CodeName } from './code-name.ts'
 import { type LiveState, liveStates, type State, stateAfterRestore, states } from './code-states.ts'
 import { CodeText } from './code-text.ts'
 
-/** The body of POST /codes (contract, 'Discount code'); expiry_at is put into UTC. */
+/** The body of POST /codes. expiry_at is converted to UTC. */
 export const NewCode = perSettings((settings) =>
   v.strictObject({
     code: CodeText,
@@ -23,7 +23,7 @@ export type NewCode = v.InferOutput<ReturnType<typeof NewCode>>
 
 const immutable = v.exactOptional(v.never())
 
-/** The body of PATCH /codes/{id}. A field that a code has and nobody may write is denied, not unknown. */
+/** The body of PATCH /codes/{id}. A read-only field is denied, not unknown. */
 export const CodeChanges = perSettings((settings) => {
   const moves = settings['codes.transitions'].length > 0
   return v.pipe(
@@ -47,7 +47,7 @@ export const CodeChanges = perSettings((settings) => {
 })
 export type CodeChanges = v.InferOutput<ReturnType<typeof CodeChanges>>
 
-/** A code as it is stored. */
+/** A stored code. */
 export interface Code {
   id: string
   tenant_id: string
@@ -60,11 +60,11 @@ export interface Code {
   updated_at: string
   state: State
   soft_deleted: boolean
-  /** What a restore goes back to; while it is soft-deleted. */
+  /** The state before the soft delete; present only while the code is soft-deleted. */
   state_before_delete?: LiveState
-  /** The sort key of its claim, where that is not its text. */
+  /** The sort key of its claim if that is not its text. */
   claim?: string
-  /** Counts the changes; entity tags and conditional writes go by it. */
+  /** Incremented by each change; entity tags and conditional writes use it. */
   version: number
 }
 
@@ -82,7 +82,7 @@ const listed = [
   'state',
 ] as const
 
-/** A code as callers see it: the fields of the contract, and those that the deployment adds. */
+/** A code in responses: the standard fields, and those of the setting codes.fields. */
 export const CodeView = perSettings((settings) => {
   const fields = {
     id: v.string(),
@@ -107,8 +107,8 @@ export function viewOf(code: Code, settings: Settings): Record<string, unknown> 
 }
 
 /**
- * A new code in its first state. Its id carries the time of its making, which is its created_at.
- * @throws VALIDATION.date.range when it would have expired by now
+ * Creates a code in its initial state. created_at is the time in its id.
+ * @throws VALIDATION.date.range if expiry_at has passed
  */
 export function makeCode(
   request: NewCode,
@@ -130,13 +130,13 @@ export function makeCode(
   }
 }
 
-/** A code with changed fields. Only an expiry_at that is among them must lie ahead. */
+/** Applies changes to a code. expiry_at must be in the future only if it is changed. */
 export function changeCode(code: Code, changes: CodeChanges, now: number): Code {
   if (changes.expiry_at !== undefined) checkExpiry(changes.expiry_at, now)
   return next(code, changes, now)
 }
 
-/** A live code, soft-deleted. Where that frees its text, its claim moves to another key. */
+/** Soft-deletes a live code. If that frees its text, its claim moves to another key. */
 export function softDeleteCode(code: Code, settings: Settings, now: number): Code {
   const state_before_delete = code.state as LiveState
   const { softDeletedKeepsCode } = settings['codes.duplicate']
@@ -144,14 +144,14 @@ export function softDeleteCode(code: Code, settings: Settings, now: number): Cod
   return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, ...claim }, now)
 }
 
-/** A soft-deleted code made live again. */
+/** Restores a soft-deleted code. */
 export function restoreCode({ claim: _, ...code }: Code, settings: Settings, now: number): Code {
   const { state_before_delete: before, ...rest } = code
   return next(rest, { state: stateAfterRestore(before, settings), soft_deleted: false }, now)
 }
 
 function next(code: Code, changes: Partial<Code>, now: number): Code {
-  // It advances even where the clock of the last writer was ahead of ours.
+  // updated_at advances even if the clock of the last writer was ahead.
   const at = timestamp(Math.max(now, Date.parse(code.updated_at) + 1))
   return { ...code, ...changes, updated_at: at, version: code.version + 1 }
 }

@@ -13,7 +13,7 @@ import { asCode, changedCode, codeEtag, readCode, setAsideClaim, softDeletedCode
 
 interface SoftDelete {
   id: string
-  /** The entity tag that the caller has seen, if the request names one. */
+  /** The entity tag of If-Match, if the request has one. */
   ifMatch: string | undefined
   scope: Scope
 }
@@ -21,8 +21,8 @@ interface SoftDelete {
 type Circumstances = Pick<Context, 'table' | 'settings' | 'now'>
 
 /**
- * Decides the soft delete of a code. Nearly every delete is of a live code in the caller's own tenant, so it is written
- * without a read where that is possible, and read only once that write is refused.
+ * Decides the soft delete of a code. Most deletes are of a live code in the caller's tenant, so the code is written
+ * without a read if possible, and read only if that write fails.
  * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
 export async function softDelete(request: SoftDelete, context: Circumstances): Promise<Reply> {

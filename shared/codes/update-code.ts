@@ -11,15 +11,15 @@ import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {
   id: string
-  /** The entity tag that the caller has seen. */
+  /** The entity tag of If-Match. */
   ifMatch: string | undefined
   changes: CodeChanges
 }
 
 /**
- * Decides an update of one code, alone or as a row of many. If the code changes before the update is committed, it is
- * decided again from the changed code: If-Match: * still holds, an entity tag does not.
- * @param decisionOf the decision that makes the changed code true
+ * Decides an update of one code, alone or as a row of a batch. If the code changes before the commit, decides again
+ * from the changed code: If-Match: * still holds, an entity tag does not.
+ * @param decisionOf builds the decision from the changed code and its effects
  * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.etag.mismatch, VALIDATION.date.range
  */
 export async function updateCode<Decision extends Reply>(
@@ -34,7 +34,7 @@ export async function updateCode<Decision extends Reply>(
   }
   function decide(code: Code): Decision {
     if (!mayStart(trigger, code.state, settings)) {
-      // The record of a denial lies in the actor's tenant, where no other's ids have a place.
+      // The denial is audited in the actor's tenant, which must not hold ids of another tenant.
       const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
       throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
     }

@@ -11,22 +11,22 @@ export interface PlacedCustomer {
   row: number
 }
 
-/** An import, as far as its rows need to know. */
+/** The attributes of an import that its rows need. */
 export interface ImportOf {
   tenant: string
   operationId: string
   schemaVersion: number
 }
 
-/** The most statements of one batch. */
+/** The maximum number of statements in one batch. */
 const batchSize = 25
-/** Requests under way at once: enough to keep the table busy, few enough for its share of a function. */
+/** Concurrent requests: enough to keep the table busy, few enough for its share of a function. */
 const atOnce = 8
 
 /**
- * Writes customers by their e-mail. Of several rows with one e-mail, in whatever imports and in whatever order they
- * are written, the latest import's last row stays: each customer holds the place that its data come from, and only a
- * later one replaces it. So writing the same rows again changes nothing.
+ * Writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import wins, in whatever
+ * order they are written: each customer stores its import and row (`place`), and only a later one replaces it.
+ * Writing the same rows again changes nothing.
  */
 export async function writeCustomers(
   rows: readonly PlacedCustomer[],
@@ -34,7 +34,7 @@ export async function writeCustomers(
   table: Table,
 ): Promise<void> {
   const items = lastOfEach(rows.map((row) => itemOf(row, source)))
-  // Customers are mostly new or mostly known; the batches that come after the first ones know which.
+  // Customers of a file are mostly new or mostly known; the first batches show which.
   let mostlyKnown = false
   await inParallel(batchesOf(items), async (batch) => {
     const known = mostlyKnown ? batch : await table.insertMany(batch)
@@ -43,7 +43,7 @@ export async function writeCustomers(
   })
 }
 
-/** A customer of the tenant, by the normalised e-mail. */
+/** Returns the id of a customer: a hash of the tenant and the normalized e-mail. */
 export function customerId(tenant: string, email: string): string {
   return createHash('sha256')
     .update(JSON.stringify([tenant, email]))
@@ -52,7 +52,7 @@ export function customerId(tenant: string, email: string): string {
 
 async function replaceOlder(item: Item, table: Table): Promise<void> {
   const place = String(item.place)
-  // One that is not older stays, which is as good: it is a later row, or this very one.
+  // A failed condition needs no handling: the stored row is a later one, or this one.
   await table.put({ item, condition: { absentOrBelow: { attribute: 'place', value: place } } })
 }
 

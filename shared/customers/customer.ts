@@ -4,7 +4,7 @@ import { instant } from '../platform/schemas/date-time.ts'
 import { Email } from '../platform/schemas/email.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The columns of a file of customers (contract, 'Customer import row'). */
+/** The columns of a customer file. */
 export const customerColumns = {
   required: ['email'],
   ignored: ['name', 'country', 'created_at'],
@@ -12,7 +12,7 @@ export const customerColumns = {
 
 const filled = v.optional(v.pipe(v.string(), v.trim()))
 
-/** A row of the file. Only the e-mail has a rule of the contract; a time is one like any other of the service. */
+/** A row of the file. The e-mail address and the time have the same rules as elsewhere in the service. */
 const CustomerRow = v.object({
   email: Email,
   name: filled,
@@ -20,7 +20,7 @@ const CustomerRow = v.object({
   created_at: v.optional(instant),
 })
 
-/** What a row says of a customer. */
+/** The customer data of a row. */
 export interface CustomerData {
   email: string
   name?: string
@@ -28,7 +28,7 @@ export interface CustomerData {
   created_at?: string
 }
 
-/** Why a row says nothing of a customer: the first thing that is wrong with it. */
+/** The first error of a row. */
 export interface Refused {
   code: string
   field: string | null
@@ -38,7 +38,7 @@ export function readCustomer(
   cells: Readonly<Record<string, string>>,
   settings: Settings,
 ): { customer: CustomerData } | { refused: Refused } {
-  // Only an e-mail must be there; an empty cell of another column says nothing.
+  // Only the e-mail is required; other empty cells are ignored.
   const given = Object.entries(cells).filter(([column, cell]) => column === 'email' || cell.trim() !== '')
   const parsed = v.safeParse(CustomerRow, Object.fromEntries(given), { abortEarly: true })
   if (!parsed.success) {

@@ -15,9 +15,9 @@ const roundings = {
 } as const
 
 /**
- * What a code takes off a cart, in minor units of the cart's currency.
- * @param taken what other codes take off the same cart
- * @returns undefined where the code is in another currency than the cart
+ * Returns the discount of a code in minor units of the cart's currency.
+ * @param taken the total discount of the other codes on the cart
+ * @returns undefined if the currencies of code and cart differ
  */
 export function amountOff(
   pricing: Pricing,

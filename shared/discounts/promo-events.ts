@@ -9,7 +9,7 @@ const aboutCode = {
   code: v.string(),
   correlation_id: v.string(),
 }
-/** What every event about a verification says. */
+/** The fields of every verification event. */
 type Promo = v.InferOutput<v.StrictObjectSchema<typeof aboutCode, undefined>>
 
 export const PromoApplied = defineEvent({
@@ -31,14 +31,17 @@ export const PromoRejected = defineEvent({
     }),
 })
 
-/** A discount was applied (contract, 'Events named'): idempotent on correlation_id, so its event id is made from it. */
+/**
+ * Returns the event of an applied discount. Its id is derived from correlation_id, so subscribers see duplicates as
+ * one.
+ */
 export function promoApplied(
   promo: Promo & { cart_id: string; amount: number; rule_id: string },
 ): OutgoingEvent[] {
   return [event(PromoApplied, { ...promo }, promo.correlation_id)]
 }
 
-/** A code was rejected. Subscribers learn the reason; the response does not tell it. */
+/** Returns the event of a rejected code. Only subscribers learn the reason; the response does not contain it. */
 export function promoRejected(
   promo: Promo & { cart_id: string | null; error_code: ErrorCode },
 ): OutgoingEvent[] {

@@ -26,13 +26,13 @@ export interface Verification {
   correlationId: string
 }
 
-/** How long the item that carries the event of a verification is kept, in seconds. */
+/** How long the item that carries the event is kept, in seconds. */
 const keptSeconds = 24 * 3600
 
 /**
- * Decides whether a code applies. With a cart, the code becomes one of the cart's discounts. Without a cart, the code
- * alone is checked and nothing is applied. A code that is unknown, expired, archived or deleted gets the same response,
- * after the same reads.
+ * Decides whether a code applies. With a cart, the code becomes one of its discounts. Without a cart, only the code
+ * is checked and nothing is applied. An unknown, expired, archived or deleted code gets the same response after the
+ * same reads.
  * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
 export async function verifyDiscount(asked: Verification, context: Context): Promise<Reply> {
@@ -85,7 +85,7 @@ function verifyOnCart(asked: Verification, found: Found, context: Context): Repl
   return ok(
     { applied: true, amount },
     {
-      // The cart holds all discounts under one version, so that codes applied at once cannot exceed it together.
+      // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
       writes: [note, changedCart(cart, { ...cart, discounts, version: cart.version + 1 })],
       events: promoApplied({ ...promo, cart_id: cart.cart_id, amount, rule_id: pricing.rule_id }),
       refused: async (existing) =>
@@ -108,7 +108,7 @@ function notCombinable(asked: Verification, context: Context): Reply {
   return refusal(failure, rejection(asked, failure.code, context))
 }
 
-/** One response for every reason, so that a caller who guesses learns nothing about which codes exist. */
+/** Returns the same response for every reason, so guessing does not reveal which codes exist. */
 function rejected(asked: Verification, reason: ErrorCode, context: Context): Reply {
   const effects = rejection(asked, reason, context)
   if (context.settings['discount.rejection'].status === 404) return refusal(fail('NOT_FOUND.code'), effects)
@@ -121,7 +121,7 @@ function rejection(asked: Verification, reason: ErrorCode, context: Context) {
   return { writes: [note], events }
 }
 
-/** What the event of a verification says, and the item that carries the event. */
+/** Returns the common fields of a verification event, and the item that carries the event. */
 function announcement({ tenant, text, correlationId }: Verification, { now, newId }: Context) {
   const id = newId()
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + keptSeconds]

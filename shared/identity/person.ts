@@ -2,16 +2,16 @@ import { uuidV8 } from '../platform/ids/uuid-v8.ts'
 import { keyedHash } from '../platform/secrets/derived-key.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** Somebody who is known by an e-mail address, as events, the audit and sessions name them. */
+/** A person known by an e-mail address, as named in events, the audit and sessions. */
 export interface Person {
   user_id: string
-  /** 43 characters; the same for the same address in this deployment, and of no use outside. */
+  /** 43 characters. Equal for the same address in this deployment, and meaningless outside it. */
   email_hash: string
 }
 
 /**
- * Who an address stands for. Addresses are few enough to be tried out, so the hash is keyed by the deployment.
- * @param email in its one form
+ * Returns the identity of an address. The hash is keyed by the deployment, because addresses can be guessed.
+ * @param email normalized
  * @param derivedKey as in `Context`
  */
 export async function personOf(

@@ -10,9 +10,8 @@ import { fileKey } from './import-places.ts'
 import type { NewImport } from './new-import.ts'
 
 /**
- * Begins an import, or finds the operation that imports or imported the same file in the tenant, known by its hash. A
- * file whose import failed or was canceled is imported again. The hash of a file by `file_url` is known to the workflow
- * only.
+ * Starts an import, or returns the operation that imports or has imported the same file (by hash) in the tenant. A
+ * file whose import failed or was canceled is imported again. For `file_url`, only the workflow learns the hash.
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
@@ -33,9 +32,10 @@ async function beginFile(bytes: Uint8Array, hash: string, tenant: string, contex
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
   await checkCount(context.table, tenant, context.settings)
   const operation = operationOf(tenant, { kind: 'inline' }, hash, context)
-  // Before the commit, so that an operation that is there has its file; one that is not leaves it to be deleted.
+  // The file is stored before the commit, so every operation has its file. Without a commit, the file is left for
+  // deletion.
   await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
-  // Refused: another upload of the same file was first.
+  // On conflict, another upload of the same file was first.
   return begun(operation, [claimed(operation, hash, holder)], context, () =>
     beginFile(bytes, hash, tenant, context),
   )
@@ -51,7 +51,7 @@ function operationOf(
   return newOperation({ id: newId(), tenant_id: tenant, correlation_id, source, file_hash: hash }, settings)
 }
 
-/** @param refused decides again when a write was refused for another reason than too many operations in progress */
+/** @param refused decides again after a failed write, except when too many operations are in progress */
 function begun(
   operation: Operation,
   writes: Reply['writes'] & object,

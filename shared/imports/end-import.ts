@@ -6,8 +6,8 @@ import type { StepContext } from '../platform/steps/step.ts'
 import { gatherRejects } from './reject-file.ts'
 
 /**
- * The last step of an import: its completion record. One that was to be canceled ends so where something was left to
- * do, with what was done until then.
+ * Writes the completion record, the last step of an import. An import with a cancel request ends as canceled, with
+ * its counts so far, if rows were left.
  */
 export async function completeImport(ref: OperationRef, context: StepContext): Promise<void> {
   await endOperation(
@@ -25,10 +25,10 @@ export async function completeImport(ref: OperationRef, context: StepContext): P
   )
 }
 
-/** What the workflow says of a step that failed for good. */
+/** The workflow's input for the failure step. */
 export type FailedRef = OperationRef & { fault?: { Error?: string } }
 
-/** The step that follows any other that failed for good: the operation ends, whatever was done of it. */
+/** Ends the operation after another step failed for good, whatever its progress. */
 export async function failImport(ref: FailedRef, context: StepContext): Promise<void> {
   const late = ref.fault?.Error === 'States.Timeout'
   await endOperation(

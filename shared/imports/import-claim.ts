@@ -5,17 +5,17 @@ import { keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Write } from '../platform/table/writes.ts'
 
-/** The hash by which a file is known in its tenant; of its bytes without a byte order mark. */
+/** Hashes a file, without its byte order mark, to identify it in its tenant. */
 export function fileHash() {
   const hash = createHash('sha256')
   return { update: (bytes: Uint8Array) => hash.update(bytes), digest: () => hash.digest('base64url') }
 }
 
-/** What is known of a file in its tenant. */
+/** The claim on a file in its tenant. */
 export interface Claim {
-  /** The operation that claimed the file, whatever became of it. */
+  /** The operation that last claimed the file, whatever its state. */
   holder: string | undefined
-  /** That operation, where it imports the file or has imported it: the file is not imported again. */
+  /** That operation if it imports or has imported the file: the file is not imported again. */
   first: Operation | undefined
 }
 
@@ -30,7 +30,7 @@ export async function readClaim(table: Table, tenant: string, hash: string, now:
   return { holder, first: holds && operation.expires_at > now / 1000 ? operation : undefined }
 }
 
-/** An operation takes a file that nobody imports: from nobody, or from one that failed, was canceled or is forgotten. */
+/** Claims a file for an operation: one that has no claim, or whose operation failed, was canceled or has expired. */
 export function claimed(
   { tenant_id, id, expires_at }: Operation,
   hash: string,

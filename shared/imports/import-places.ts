@@ -1,28 +1,28 @@
 import { importFolder, rejectFolder } from '../platform/files/file-store.ts'
 import type { Key } from '../platform/table/keys.ts'
 
-/** A piece of a file: some whole rows, none of them blank before the first or after the last. */
+/** A chunk of a file: whole rows, with no blank row at its start or end. */
 export interface Chunk {
-  /** Counts from 0. */
+  /** Starts at 0. */
   index: number
-  /** Its first byte, and the one behind its last. */
+  /** Byte offsets: `from` is inclusive, `to` exclusive. */
   from: number
   to: number
-  /** The number of its first row, without the header, from 1. */
+  /** The number of its first row. Rows are counted from 1, without the header. */
   row: number
   rows: number
-  /** One row that is too long to be read. */
+  /** The chunk is a single row that is too long to be read. */
   too_long?: true
 }
 
-/** Where the files of an operation lie. */
+/** The file keys of an operation. */
 export const fileKey = (operationId: string) => `${importFolder}${operationId}/file.csv`
 export const manifestKey = (operationId: string) => `${importFolder}${operationId}/chunks.json`
 export const rejectsKey = (operationId: string) => `${rejectFolder}${operationId}/rejects.csv`
 export const chunkRejectsKey = (operationId: string, index: number) =>
   `${rejectFolder}${operationId}/${chunkName(index)}.csv`
 
-/** The partition in which the chunks of an operation lie that are done. */
+/** The partition of the completed chunks of an operation. */
 export const chunksOf = (operationId: string) => `import_chunk#${operationId}`
 export const chunkKey = (operationId: string, index: number): Key => ({
   pk: chunksOf(operationId),

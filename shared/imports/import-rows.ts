@@ -11,13 +11,13 @@ import type { Settings } from '../settings/register.ts'
 import { type Chunk, chunkKey, chunkRejectsKey, fileKey } from './import-places.ts'
 import { rejectLines } from './reject-file.ts'
 
-/** What the workflow hands to each chunk. */
+/** The workflow's input for each chunk. */
 export type ChunkRef = OperationRef & { chunk: Chunk }
 
 /**
- * Imports the rows of one chunk. A bad row is a reject and disturbs no other. The chunk is counted once, in one
- * transaction with the note that it is done; done again after a crash or a repeated call, it changes nothing. Once the
- * operation is over or to be canceled, no chunk begins.
+ * Imports the rows of one chunk. A bad row becomes a reject and affects no other row. One transaction counts the
+ * chunk and records it as done, so a repeated run changes nothing. No chunk starts once the operation has ended or is
+ * to be canceled.
  */
 export async function importRows(ref: ChunkRef, context: StepContext): Promise<void> {
   const { table, files, settings } = context
@@ -36,7 +36,7 @@ export async function importRows(ref: ChunkRef, context: StepContext): Promise<v
   await count(operation, chunk, { succeeded: customers.length, failed: rejects.length }, context)
 }
 
-/** The rows of a chunk without their line ends; blank ones are left out. */
+/** Returns the rows of a chunk without line ends. Blank rows are left out. */
 async function linesOf({ id }: Operation, { from, to }: Chunk, { files }: StepContext): Promise<string[]> {
   const read: Uint8Array[] = []
   for await (const bytes of files.read(fileKey(id), { from, to })) read.push(bytes)
@@ -58,7 +58,9 @@ function readRows(lines: readonly string[], chunk: Chunk, columns: readonly stri
   return { customers, rejects }
 }
 
-/** A refusal means that it was counted before, or that the operation is over: both are as good. */
+/**
+ * Counts the chunk. A failed condition needs no handling: the chunk was counted before, or the operation has ended.
+ */
 async function count(
   operation: Operation,
   { index }: Chunk,

@@ -15,18 +15,18 @@ const Address = v.strictObject({
   ),
 })
 
-/** The body of POST /imports: the file itself, or where it lies. */
+/** The body of POST /imports: the file itself, or its URL. */
 export function NewImport(_settings: Settings, type: BodyType) {
   return type === 'text/csv' ? File : Address
 }
 export type NewImport = v.InferOutput<ReturnType<typeof NewImport>>
 
-/** What the body may be sent as in this deployment. */
+/** Returns the media types of the body in this deployment. */
 export const importTypes = perSettings((settings): BodyType[] =>
   settings['imports.request'].map((shape) => (shape === 'text/csv' ? 'text/csv' : 'application/json')),
 )
 
-/** The largest body of any type that the deployment takes, in bytes. */
+/** Returns the largest accepted body of any type, in bytes. */
 export function importBytes(settings: Settings): number {
   const inline = settings['imports.request'].includes('text/csv')
   return inline ? settings['imports.maxBytes'].inline : settings['limits.defaultBodyKilobytes'] * 1024

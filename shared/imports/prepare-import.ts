@@ -12,17 +12,17 @@ import { type Chunk, fileKey, manifestKey } from './import-places.ts'
 import { type SplitFile, splitFile } from './split-file.ts'
 import { storeFile } from './store-file.ts'
 
-/** What comes after: the rows, the completion, another look later, or nothing. */
+/** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
 export interface Prepared {
   next: 'rows' | 'complete' | 'wait' | 'end'
-  /** Where the chunks are listed. */
+  /** The file key of the list of chunks. */
   manifest: string
 }
 
 /**
- * The first step of an import: fetches the file if it is elsewhere, checks it and splits it into chunks. A file that
- * cannot be imported ends the operation with the error, and so does a host that fails or is too slow.
- * @throws a transient error of the service itself: the workflow retries the step
+ * Runs the first step of an import: fetches the file if it is remote, checks it and splits it into chunks. An invalid
+ * file ends the operation with the error, and so does a host that fails or is too slow.
+ * @throws a transient error of the service itself; the workflow retries the step
  */
 export async function prepareImport(
   ref: OperationRef,
@@ -65,7 +65,7 @@ async function start(ref: OperationRef, { table, clock }: StepContext): Promise<
   return findOperation(table, ref)
 }
 
-/** The operation once its file is there; fetched once, so that every later step sees the same bytes. */
+/** Stores the remote file of an operation. It is fetched once, so every later step reads the same bytes. */
 async function fetched(operation: Operation, context: StepContext, network: Network): Promise<Operation> {
   const file_hash = await storeFile(operation, context, network)
   await update(operation, { file_hash }, context)
@@ -73,8 +73,8 @@ async function fetched(operation: Operation, context: StepContext, network: Netw
 }
 
 /**
- * Claims a fetched file for this operation. Where another imports it, this one waits for it; where it was imported
- * already, this one ends with what that one came to.
+ * Claims a fetched file for this operation. If another operation imports the file, this one waits. If another has
+ * imported it, this one ends with the same completion.
  */
 async function claimFile(
   operation: Operation,
@@ -113,7 +113,7 @@ async function writeManifest({ id }: Operation, { files }: StepContext): Promise
   return whole
 }
 
-/** A refusal means that the operation is over: the next step sees it. */
+/** Updates the operation. If the condition fails, the operation has ended, and the next step handles that. */
 async function update(
   operation: Operation,
   set: Partial<Operation>,

@@ -6,12 +6,12 @@ import { chunkRejectsKey, chunksOf, rejectsKey } from './import-places.ts'
 
 const columns = ['row', 'code', 'field']
 
-/** The lines of rejects, in the order of the file. Of a row they say its number and what was wrong, and no value. */
+/** Yields reject lines in file order. They hold row number, code and field, and no value of the row. */
 export async function* rejectLines(rejects: readonly Reject[]): AsyncGenerator<Uint8Array> {
   yield Buffer.from(csvLines(rejects.map(({ row, code, field }) => [String(row), code, field ?? ''])))
 }
 
-/** Puts the rejects of all chunks that are done into one file. @returns the first of them, and where all lie */
+/** Writes the rejects of all completed chunks to one file. @returns the first rejects, and the key of the file */
 export async function gatherRejects(
   { id, rows_failed }: Operation,
   context: StepContext,
@@ -40,7 +40,7 @@ export async function gatherRejects(
   return { rejects, rejects_key: rejectsKey(id) }
 }
 
-/** In the order of the file. */
+/** Yields the indexes of chunks with rejects, in file order. */
 async function* chunksWithRejects(operationId: string, { table }: StepContext): AsyncGenerator<number> {
   const range = { partition: chunksOf(operationId), high: 'g', descending: false, limit: 1000 }
   for (let low = '0'; ; ) {

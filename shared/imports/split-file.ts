@@ -3,30 +3,33 @@ import { type RowPlace, rowScanner } from '../platform/csv/row-scanner.ts'
 import { fail } from '../platform/errors/failure.ts'
 import type { Chunk } from './import-places.ts'
 
-/** When a chunk is full; a function holds one at a time. */
+/** The size limit of a chunk. A function holds one chunk in memory. */
 export interface ChunkSize {
   rows: number
   bytes: number
-  /** A longer row is not read at all. */
+  /** Longer rows are not read. */
   rowBytes: number
 }
 
 export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: 256 * 1024 }
 
-/** The columns that a file may have, those that it must have among them. */
+/** The required columns, and the further columns that a file may have. */
 interface Columns {
   required: readonly string[]
   ignored: readonly string[]
 }
 
 export interface SplitFile {
-  /** In the order of the file. */
+  /** In file order. */
   columns: string[]
   chunks: number
   rows: number
 }
 
-/** What a file is cut up into, as its bytes come. It holds one header and one chunk's place, whatever the file's size. */
+/**
+ * Splits a file into chunks while its bytes arrive. Memory holds one header and one chunk's offsets, whatever the
+ * size.
+ */
 export async function* splitFile(
   file: AsyncIterable<Uint8Array>,
   shape: Columns,
@@ -57,7 +60,7 @@ function checkUtf8(decode: () => string): void {
   }
 }
 
-/** Keeps the beginning of a file until its first row that is not blank has ended: the header. */
+/** Buffers the start of a file until the header (its first row that is not blank) is complete. */
 function headerReader(shape: Columns, size: ChunkSize) {
   let beginning: Buffer = Buffer.alloc(0)
   let columns: string[] | undefined
@@ -78,7 +81,7 @@ function headerReader(shape: Columns, size: ChunkSize) {
     checkLength(): void {
       if (beginning.length > size.rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
     },
-    /** Of an empty file it says what is missing. */
+    /** For an empty file, throws the error that names the missing columns. */
     columns: () => columns ?? readHeader('', shape),
   }
 }

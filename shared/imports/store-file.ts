@@ -10,8 +10,8 @@ const firstPauseMilliseconds = 1000
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
 /**
- * Fetches the file of an operation and stores it without a byte order mark. A host that fails is tried again within
- * the deadline; one that is too slow is not.
+ * Fetches the file of an operation and stores it without a byte order mark. Retries within the deadline if the host
+ * fails, but not if it is too slow.
  * @returns the hash of the file
  * @throws VALIDATION.url.private_range, HostFailure, the code of a file that is too large
  */
@@ -50,7 +50,7 @@ export async function storeFile(
   }
 }
 
-/** The mark is no part of the text: with it and without, a file is the same. */
+/** Strips the byte order mark, so a file has the same hash with and without it. */
 async function* withoutMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let beginning: Buffer | undefined = Buffer.alloc(0)
   for await (const bytes of file) {

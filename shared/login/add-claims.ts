@@ -13,8 +13,8 @@ export interface Adding {
 }
 
 /**
- * Adds the claims of a user to the tokens that the pool is about to issue. Tokens for a refresh token are written to
- * the audit first (contract, 'Authentication': token.rotated): without the record there are none.
+ * Adds the claims of a user to the tokens that the pool is about to issue. A token refresh is audited first as
+ * token.rotated; without that record no token is issued.
  * @throws DEPENDENCY.*, when the record cannot be written; the pool then issues nothing
  */
 export async function addClaims(

@@ -8,10 +8,10 @@ interface ServiceError {
   $metadata?: { httpStatusCode?: number }
 }
 
-/** What Cognito says of an app client or a flow is a mistake of the deployment, and no refusal of a user. */
+/** Errors about an app client or a flow are deployment mistakes, not refusals of a user. */
 const ofTheDeployment = /\b(client|flow|secret)\b/i
 
-/** Errors that Cognito may return before it has checked the password, the first for disabled and locked users too. */
+/** Errors that Cognito may return before it checks the password; the first one also for disabled and locked users. */
 const ofUsers = new Set([
   'NotAuthorizedException',
   'UserNotFoundException',
@@ -21,8 +21,8 @@ const ofUsers = new Set([
 ])
 
 /**
- * The refusal for an error of Cognito; undefined if the error does not refuse the user. All refusals are the same, so
- * that callers without the password cannot distinguish the accounts.
+ * Returns the refusal for an error of Cognito; undefined if the error does not refuse the user. All refusals are the
+ * same, so callers without the password cannot distinguish the accounts.
  */
 export function refusalOf(thrown: unknown): Failure | undefined {
   const { name = '', message = '' } = thrown as ServiceError
@@ -34,11 +34,11 @@ const withoutMail = new Set([
   'UserNotConfirmedException',
   'NotAuthorizedException',
   'InvalidParameterException',
-  // Cognito sends a user only so many mails an hour.
+  // Cognito limits the mails per user and hour.
   'LimitExceededException',
 ])
 
-/** True when there is nobody to whom a mail may be sent now, which no later try would change. */
+/** Returns whether no mail can be sent to this address now and a retry would not help. */
 export function hasNobodyToMail(thrown: unknown): boolean {
   const { name = '', message = '' } = thrown as ServiceError
   return withoutMail.has(name) && !ofTheDeployment.test(message)
@@ -50,15 +50,15 @@ const busy = new Set([
   'LimitExceededException',
   'ThrottlingException',
   'CodeDeliveryFailureException',
-  // Its trigger failed, which adds the claims.
+  // The trigger that adds the claims failed.
   'UserLambdaValidationException',
   'UnexpectedLambdaException',
   'InvalidLambdaResponseException',
 ])
-/** The SDK calls some of these a timeout, too. */
+/** The SDK also reports some of these as timeouts. */
 const broken = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
 
-/** What it means to a caller that Cognito did not answer; whatever is nobody's momentary trouble stays a fault. */
+/** Maps an outage of Cognito to a failure for the caller. Returns any other error unchanged: it is a fault. */
 export function outOfReach(thrown: unknown): unknown {
   const error = thrown as ServiceError
   const away =

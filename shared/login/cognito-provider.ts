@@ -11,14 +11,14 @@ import { hasNobodyToMail, outOfReach, refusalOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
 import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
 
-/** Far above what Cognito takes, and within what a caller waits for. */
+/** Far above Cognito's usual latency, and within the time that callers wait. */
 const attemptMilliseconds = 5000
 
 let client: CognitoIdentityProviderClient | undefined
 
-/** The user pool of a deployment, as the environment of its functions names it. */
+/** The user pool of a deployment, from the environment of its functions. */
 export interface PoolClient {
-  /** Needed to log in. */
+  /** Needed only for logins. */
   userPoolId: string
   clientId: string
 }
@@ -28,7 +28,7 @@ export interface PoolClient {
  * nobody can bypass the throttle. The app client has no secret: users refresh their tokens at the pool themselves.
  */
 export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: Settings): IdentityProvider {
-  // One attempt: another one would count as another wrong password, or send another mail.
+  // No retries: a second attempt counts as another wrong password, or sends another mail.
   client ??= new CognitoIdentityProviderClient({
     maxAttempts: 1,
     requestHandler: { connectionTimeout: 1000 },

@@ -6,7 +6,7 @@ export interface Credentials {
   password: string
 }
 
-/** What a login gives (RFC 6749 5.1). */
+/** The tokens of a login (RFC 6749 5.1). */
 export interface Tokens {
   access_token: string
   token_type: string
@@ -15,16 +15,16 @@ export interface Tokens {
   refresh_token: string
 }
 
-/** Tokens, or why there are none, as it may be told to whoever tried. */
+/** The tokens, or the refusal as the caller may see it. */
 export type SignedIn = { tokens: Tokens } | { refused: Failure }
 
-/** Who knows the users and their passwords. Every call is one attempt, inside the request's budget. */
+/** The service that holds users and passwords. Every call is one attempt within the request's budget. */
 export interface IdentityProvider {
   /** @throws DEPENDENCY.unavailable, DEPENDENCY.timeout */
   signIn(credentials: Credentials, budget: Budget): Promise<SignedIn>
   /**
-   * Sends the mail by which a user sets a new password. Where nobody has this e-mail, or may not set one, nothing is
-   * sent and nothing is told.
+   * Sends the mail with which a user sets a new password. Sends and reports nothing if no user has this e-mail or may
+   * set a password.
    * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout
    */
   sendReset(email: string, budget: Budget): Promise<void>

@@ -4,11 +4,11 @@ import { defineEvent, event } from '../platform/events/event-definition.ts'
 import { subject } from '../platform/events/event-schemas.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
-/** What an event says of a login: an e-mail stands in it as its keyed hash only. */
+/** The content of a login event. It holds an e-mail only as its keyed hash. */
 interface Told extends Person {
-  /** Of the attempt. */
+  /** The id of the attempt. */
   id: string
-  /** The user's; that of callers whom no token names where nobody was let in. */
+  /** The user's tenant; the public tenant if the login failed. */
   tenant_id: string
 }
 
@@ -28,7 +28,7 @@ export const LoginFail = defineEvent({
   data: aboutAttempt,
 })
 
-/** The outcome of a login (contract, 'Events named'). */
+/** Returns the event of a login's outcome. */
 export function loginEvent(outcome: 'success' | 'fail', told: Told): OutgoingEvent {
   return event(outcome === 'success' ? LoginSuccess : LoginFail, { ...told })
 }

@@ -4,10 +4,10 @@ import { Email } from '../platform/schemas/email.ts'
 import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 
-/** As Cognito has it. */
+/** The limit of Cognito. */
 const longestPassword = 256
 
-/** A password is whatever its owner chose: any characters, none of them changed. */
+/** A password may hold any characters and is never normalized. */
 export const Credentials = v.strictObject({
   email: Email,
   password: v.pipe(v.string(), characters(1, longestPassword)),
@@ -22,13 +22,13 @@ const tokenFields = {
   refresh_token: v.string(),
 }
 
-/** The answer to a login, in the shape that the deployment chose. */
+/** The response to a login, in the shape of the setting login.shape. */
 export const TokensView = perSettings((settings) => {
   const fields = settings['login.shape'].fields.map((field) => [field, tokenFields[field]] as const)
   return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('login.shape'))
 })
 
-/** The answer to whoever asks for a new password. */
+/** The response to a password reset request. */
 export const ResetView = perSettings((settings) => {
   const fields = settings['passwordReset.shape'].fields.map((field) => [field, v.string()] as const)
   return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('passwordReset.shape'))

@@ -9,11 +9,11 @@ import { create } from '../platform/table/writes.ts'
 import type { Settings } from '../settings/register.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 
-/** A mail that somebody asked for: for whom is sealed, and nothing else of it leaves the table. */
+/** A requested mail. Its address is sealed, and only its id leaves the table. */
 interface ResetRequest extends Key {
   sealed_email: string
   task: Task
-  /** Seconds since 1970: a mail that comes so late is not expected any more. */
+  /** Seconds since 1970. A later mail is no longer expected. */
   expires_at: number
 }
 
@@ -22,9 +22,8 @@ const validSeconds = 3600
 export const sealing = 'password resets v1'
 
 /**
- * Takes a request for a password reset (contract, 'POST /login and POST /password/reset'). Whether anybody has the
- * e-mail is looked at only after the answer, by whoever sends the mail: so the answer, its time and the work for it
- * are alike for all.
+ * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
+ * the response, its time and the work are the same for every e-mail.
  */
 export async function askForReset(email: string, context: Context): Promise<Reply> {
   const { settings, newId, now, clock } = context
@@ -46,16 +45,16 @@ export interface Sending {
   budget: Budget
   settings: Settings
   provider: IdentityProvider
-  /** The key that sealed it, made for `sealing`. */
+  /** The key derived for `sealing`. */
   key: Uint8Array
   /** Milliseconds since 1970. */
   now: number
 }
 
 /**
- * Sends the mail of a request, by its id. What was asked for is gone once it is sent, so that a second delivery of
- * the task finds nothing; only a crash in between sends a second mail.
- * @throws whatever keeps it from being sent now: the queue brings it again
+ * Sends the mail of a request. Removes the request afterwards, so a second delivery of the task finds nothing; only a
+ * crash in between sends a second mail.
+ * @throws the error that prevents sending now; the queue delivers the task again
  */
 export async function sendReset(id: string, sending: Sending): Promise<'sent' | 'over'> {
   const { table, budget, settings, provider, now } = sending

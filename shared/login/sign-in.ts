@@ -11,22 +11,22 @@ import type { Credentials, IdentityProvider, Tokens } from './identity-provider.
 import { loginEvent } from './login-events.ts'
 import { lockedAccount } from './sign-in-refusals.ts'
 
-/** How long the note of a login is kept, in seconds: it only carries its event. */
+/** How long the item of a login is kept, in seconds. It only carries the event. */
 const keptSeconds = 24 * 3600
 
 /** How much of a request's time is reserved for the record of its outcome, in milliseconds. */
 const recordMilliseconds = 500
 
 /**
- * Returns the least time that a login needs, in milliseconds. A caller with less could distinguish accounts by the moment
- * at which the time is spent, and could try passwords without any record of the wrong ones.
+ * Returns the minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment
+ * of the timeout, and could try passwords without a record of the wrong ones.
  */
 export function leastLoginMilliseconds(settings: Settings): number {
   return settings['login.refusalMilliseconds'] + recordMilliseconds
 }
 
 /**
- * Logs a user in. Every refusal by the provider takes one call, one record, one response and the same least time,
+ * Logs a user in. Every refusal by the provider takes one call, one record, one response and the same minimum time,
  * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
  * @returns the tokens in the shape of the setting login.shape, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required
@@ -45,19 +45,19 @@ export async function signIn(
   if (budget.remaining() < leastLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
   if ('refused' in outcome) {
-    // The provider refuses some accounts sooner than others.
+    // The provider refuses some accounts faster than others.
     await sleep(Math.max(0, startedAt + settings['login.refusalMilliseconds'] - now()))
     return refusal(outcome.refused, told('fail', settings['auth.publicTenant']))
   }
   const { tokens } = outcome
   const tenant = tenantOf(tokens)
-  // Whoever belongs to no tenant could do nothing with a token.
+  // A user without a tenant could do nothing with a token.
   if (tenant === undefined) return refusal(lockedAccount(), told('fail', settings['auth.publicTenant']))
   const body = Object.fromEntries(fields.map((field) => [field, tokens[field]]))
   return { status, body, ...told('success', tenant) }
 }
 
-/** What carries the event of a login, and the event. */
+/** Returns a function that builds the event of the login and the item that carries it. */
 function noteOf(person: Person, { now, newId }: Context) {
   return (outcome: 'success' | 'fail', tenant: string): Effects => {
     const id = newId()
@@ -71,7 +71,7 @@ function noteOf(person: Person, { now, newId }: Context) {
   }
 }
 
-/** The tenant that the provider put into the token: it comes from the provider itself, so nothing is to be verified. */
+/** Returns the tenant in the token. The token comes directly from the provider, so it needs no verification. */
 function tenantOf({ access_token }: Tokens): string | undefined {
   const [, payload = ''] = access_token.split('.')
   try {

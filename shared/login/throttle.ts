@@ -2,7 +2,7 @@ import type { Throttle } from '../platform/http/route.ts'
 import type { RateLimit } from '../platform/limits/rate-limit.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** A limit for each of the ways in which a deployment counts. */
+/** Returns one throttle for each counting rule of the deployment. */
 export function throttlesBy(countBy: Settings['login.countBy'], { limit, ...window }: RateLimit): Throttle[] {
   return countBy.map(({ by, times }) => ({
     ...window,

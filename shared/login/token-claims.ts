@@ -2,10 +2,10 @@ import { highestRole, type Role } from '../platform/auth/caller.ts'
 import { tenantPattern } from '../platform/auth/tenant.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The attributes of a user in the pool that say what they may do; only whoever runs the service writes them. */
+/** The pool attributes that define a user's permissions. Only operators of the service write them. */
 export const userAttributes = { tenant: 'tenant', role: 'role' } as const
 
-/** A user as the pool tells of them. */
+/** A user of the pool. */
 export interface PoolUser {
   sub: string
   tenant: string | undefined
@@ -21,7 +21,7 @@ export function userOf(attributes: Readonly<Record<string, string | undefined>>)
   }
 }
 
-/** What an access token gets beyond what the pool puts into it. */
+/** The claims added to the pool's access token. */
 export interface AddedClaims {
   claims: Record<string, string>
   scopes: string[]
@@ -29,15 +29,15 @@ export interface AddedClaims {
 }
 
 /**
- * The claims by which the service knows a caller: tenant, role, scopes and, as Cognito's access tokens have none of
- * their own, the audience.
- * @param clientId the app client, the only audience that Cognito lets a trigger name
+ * Returns the claims that identify a caller: tenant, role, scopes, and the audience, which Cognito's access tokens
+ * lack.
+ * @param clientId the app client, the only audience that Cognito lets a trigger set
  */
 export function claimsFor({ tenant, role }: PoolUser, clientId: string, settings: Settings): AddedClaims {
   const roleClaim = settings['auth.roleClaim']
   const scopeClaim = settings['auth.scopeClaim']
   const scopes = role ? settings['login.scopes'][role] : []
-  // Names that begin with cognito: are Cognito's own; of these, groups alone can be set.
+  // Names that start with cognito: are reserved; only groups can be set.
   const asGroup = roleClaim === 'cognito:groups'
   return {
     claims: {

@@ -7,7 +7,7 @@ import { uncounted } from './operation-count.ts'
 import { mayMove } from './operation-states.ts'
 import { moved, unmarked } from './operation-store.ts'
 
-/** What canceling an operation comes to. */
+/** The result of canceling an operation. */
 export interface Canceling {
   operation: Operation
   writes: Write[]
@@ -15,8 +15,8 @@ export interface Canceling {
 }
 
 /**
- * Cancels an operation. One that has not begun is canceled at once; one that runs is asked to stop and ends as
- * canceled after what is under way; one that is over, or was asked before, stays as it is.
+ * Cancels an operation. A pending one is canceled at once. A running one is asked to stop, and ends as canceled after
+ * its work in progress. One that has ended or was asked before stays unchanged.
  */
 export function cancelOperation(operation: Operation, { now }: Pick<Context, 'now'>): Canceling {
   const { id, tenant_id: tenant, state, cancel_requested } = operation

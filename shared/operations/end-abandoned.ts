@@ -7,31 +7,31 @@ import type { Workflow } from '../platform/workflow/workflow.ts'
 import { endOperation, soFar } from './end-operation.ts'
 import { type OperationRef, unfinishedOperations } from './operation-store.ts'
 
-/** How long a workflow may take, in seconds; AWS ends it then. */
+/** The time limit of a workflow, in seconds; AWS then ends it. */
 export const workflowSeconds = 2 * 3600
-/** When an operation is ended whatever its workflow does. */
+/** The age at which an operation is ended whatever its workflow does. */
 const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
-/** Younger operations are still on their way to their workflow. */
+/** Younger operations may not have reached their workflow yet. */
 const restMilliseconds = 60_000
 /** How often the sweeper runs. */
 const everyMilliseconds = 60_000
-/** Within what Step Functions allows an account each minute (DescribeExecution: 10 a second in most regions). */
+/** Within the account quota of Step Functions (DescribeExecution: 10 a second in most regions). */
 const mostChecks = 500
 const checkMilliseconds = 18_000
 
 /** The result of one run of the sweeper. */
 export interface Swept {
-  /** Started again, because their message was lost. */
+  /** Workflows started again because their message was lost. */
   started: number
   ended: number
   /** Operations whose check failed; a later run checks them again. */
   left: number
-  /** When the oldest operation in progress began, in milliseconds since 1970; absent if there is none. */
+  /** The start of the oldest operation in progress, in milliseconds since 1970; absent if there is none. */
   oldest?: number
 }
 
 /**
- * Ends every operation in the end. It starts an operation whose workflow never started. It ends an operation whose
+ * Ensures that every operation ends. Starts an operation whose workflow never started. Ends an operation whose
  * workflow stopped, timed out or failed silently, or that is past its deadline: as failed, or as canceled if that was
  * requested. If there are more operations than one run can check, the runs check the tenants in turn.
  * @param most how many operations are checked in one run
@@ -55,9 +55,9 @@ export async function endAbandoned(
 }
 
 /**
- * The operations that one run checks: one of each tenant, then a second of each, until there are as many as it may
- * check. The next run goes on with the next tenants, and with the next operations of a tenant that has more than its
- * share. So the operations of one tenant never keep those of another from being checked.
+ * Returns the operations that one run checks: one of each tenant, then a second of each, up to the limit. The next
+ * run continues with the next tenants, and with the next operations of a tenant that has more than its share. So one
+ * tenant's operations never block those of another.
  */
 function inTurns(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
   const tenants = [...Map.groupBy(refs, ({ tenant }) => tenant).values()]

@@ -6,19 +6,19 @@ import { uncounted } from './operation-count.ts'
 import { isOver } from './operation-states.ts'
 import { findOperation, moved, type OperationRef, unmarked } from './operation-store.ts'
 
-/** How an operation ends: with what it came to, or with what went wrong. */
+/** The end of an operation: its completion, or its failure. */
 export type Ending =
   | { trigger: 'succeed' | 'cancel'; completion: Completion }
   | { trigger: 'fail'; failure: Failure }
 
-/** Each round somebody counted in between; once the workflow is over nobody does. */
+/** Each round lost to a concurrent count. Counting stops with the workflow. */
 const mostRounds = 50
 
 /**
- * Ends an operation once, with the counts of what was done up to that moment: whatever is still under way is not
- * counted any more, as it counts only what runs. One that is over stays as it is.
- * @param decide the ending of the operation as it stands
- * @returns the operation as it ended, now or before; undefined when it is gone
+ * Ends an operation once, with its counts up to that moment. Work in progress is no longer counted, because only
+ * running operations are. An ended operation stays unchanged.
+ * @param decide returns the ending for the current operation
+ * @returns the ended operation; undefined if it does not exist any more
  */
 export async function endOperation(
   ref: OperationRef,
@@ -33,7 +33,7 @@ export async function endOperation(
     }
     if (isOver(operation.state)) return operation
     const ending = await decide(operation)
-    // The address of a file can be a secret, and is not needed any more.
+    // The URL of a file may be a secret and is no longer needed.
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
     const move = moved(operation, ending.trigger, clock.now(), set, asRead)
@@ -51,7 +51,7 @@ function endOf(operation: Operation, ending: Ending): Partial<Operation> {
   return { completion, error }
 }
 
-/** What an operation came to that did not go through all of its file. */
+/** Returns the completion of an operation that did not process its whole file. */
 export function soFar(operation: Operation): Completion {
   const counts = countsOf(operation)
   return { outcome: outcomeOf(counts, false), counts, rejects: [] }

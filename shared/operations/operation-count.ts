@@ -7,17 +7,17 @@ import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
 
 /**
- * The number of operations in progress of a tenant. It rises in the transaction that begins an operation and falls in
- * the one that ends it, so it is exact whatever happens in between.
+ * The key of a tenant's count of operations in progress. The count rises in the transaction that starts an operation
+ * and falls in the one that ends it, so it is exact whatever fails in between.
  */
 const keyOfCount = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
 
-/** How long the count is kept after the latest operation began, in seconds: longer than any operation runs. */
+/** How long the count is kept after the latest operation started, in seconds: longer than any operation runs. */
 const keptSeconds = 24 * 3600
 
 /**
- * Counts a new operation, unless the tenant has as many as the deployment permits. A count that stays too high,
- * such as after a rollback to a release that ends operations without it, expires.
+ * Counts a new operation unless the tenant is at its limit. A count that stays too high expires, for example after a
+ * rollback to a release that does not decrement it.
  */
 export function counted({ id, tenant_id }: Operation, settings: Settings): Write {
   const value = settings['imports.inProgressPerTenant']
@@ -30,18 +30,18 @@ export function counted({ id, tenant_id }: Operation, settings: Settings): Write
   }
 }
 
-/** Takes an operation that ends out of the count. Operations of earlier versions are not in it. */
+/** Removes an ended operation from the count. Operations of earlier versions were never counted. */
 export function uncounted({ tenant_id, counted }: Operation): Change[] {
   if (counted !== 'yes') return []
   return [{ update: keyOfCount(tenant_id), set: {}, add: { in_progress: -1 }, condition: 'none' }]
 }
 
-/** Whether a write was refused because the tenant has too many operations in progress. */
+/** Returns whether a write failed because the tenant has too many operations in progress. */
 export function isCount(existing: Item | undefined): boolean {
   return existing !== undefined && ownerOf(existing.pk).entity === 'operation_count'
 }
 
-/** Spares a request that will be refused its work. @throws RATE_LIMIT.exceeded */
+/** Rejects a request early, before work that its commit would discard. @throws RATE_LIMIT.exceeded */
 export async function checkCount(table: Table, tenant: string, settings: Settings): Promise<void> {
   const count = await table.get(keyOfCount(tenant))
   if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant']) throw tooMany(settings)

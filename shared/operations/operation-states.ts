@@ -4,13 +4,10 @@ import { inState } from '../platform/table/writes.ts'
 export const states = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
 export type State = (typeof states)[number]
 
-/** What moves an operation; `count` and `request_cancel` leave it where it is. */
+/** The triggers of transitions; `count` and `request_cancel` keep the state. */
 export type Trigger = 'start' | 'count' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
 
-/**
- * Every transition of an operation (contract, 'States and transitions'). The rule that reads an operation and the
- * condition under which it is written are both made from this table.
- */
+/** Every transition of an operation. Both the check after a read and the condition of a write use this table. */
 const transitions: Record<Trigger, { from: readonly State[]; to: State }> = {
   start: { from: ['pending'], to: 'running' },
   count: { from: ['running'], to: 'running' },
@@ -20,12 +17,12 @@ const transitions: Record<Trigger, { from: readonly State[]; to: State }> = {
   cancel: { from: ['pending', 'running'], to: 'canceled' },
 }
 
-/** The rule: whether the trigger may move an operation that is in this state. */
+/** Returns whether the trigger may move an operation that is in this state. */
 export function mayMove(trigger: Trigger, from: State): boolean {
   return transitions[trigger].from.includes(from)
 }
 
-/** The same as the condition of a write, with more that the item must hold. */
+/** Returns the same rule as a write condition, with further attributes that must match. */
 export function moveCondition(trigger: Trigger, matches: Record<string, string | number> = {}): Condition {
   return inState(transitions[trigger].from, matches)
 }
@@ -34,7 +31,7 @@ export function stateAfter(trigger: Trigger): State {
   return transitions[trigger].to
 }
 
-/** Whether nothing moves it any more. */
+/** Returns whether the state is final. */
 export function isOver(state: State): boolean {
   return Object.values(transitions).every(({ from }) => !from.includes(state))
 }

@@ -11,16 +11,16 @@ import type { Operation } from './operation.ts'
 import { counted } from './operation-count.ts'
 import { moveCondition, stateAfter, type Trigger } from './operation-states.ts'
 
-/** What stands for an operation in messages and workflows: nothing of a person. */
+/** A reference to an operation in messages and workflows, free of personal data. */
 export interface OperationRef {
   tenant: string
   operation_id: string
 }
 
-/** The partition of the markers of what is not over, oldest first. One is enough: a marker lives as its operation runs. */
+/** The partition of the markers of unfinished operations, oldest first. One suffices: markers live only as long. */
 export const unfinishedOperations = 'unfinished_operations'
 
-/** @throws NOT_FOUND.operation, also for another tenant's */
+/** @throws NOT_FOUND.operation, also for an operation of another tenant */
 export async function readOperation(
   table: Table,
   scope: Scope,
@@ -30,7 +30,7 @@ export async function readOperation(
   return asOperation(await locate(table, scope, 'operation', id, 'NOT_FOUND.operation', settings))
 }
 
-/** The operation of a message or a workflow; undefined when it is gone. */
+/** Returns the operation of a message or a workflow; undefined if it does not exist any more. */
 export async function findOperation(table: Table, ref: OperationRef): Promise<Operation | undefined> {
   const item = await table.get(keyOf(ref.tenant, 'operation', ref.operation_id))
   return item && asOperation(item)
@@ -44,7 +44,7 @@ export function operationEtag(view: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`
 }
 
-/** A new operation with its marker, counted among those in progress; its task is queued once it is committed. */
+/** Writes a new operation with its marker and counts it as in progress. Its task is queued after the commit. */
 export function begunOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
   const { id, tenant_id: tenant } = operation
   const ref: OperationRef = { tenant, operation_id: id }
@@ -56,7 +56,7 @@ export function begunOperation(operation: Operation, queue: Task['queue'], setti
   ]
 }
 
-/** A move of an operation, with more that it sets, under the condition of its state and of more. */
+/** Returns a transition of an operation as an update, with further attributes and conditions. */
 export function moved(
   { id, tenant_id }: Pick<Operation, 'id' | 'tenant_id'>,
   trigger: Trigger,
@@ -71,7 +71,7 @@ export function moved(
   }
 }
 
-/** The end of a marker. That somebody else ended it is as good. */
+/** Removes a marker. Another process may have removed it already. */
 export function unmarked(id: string): Change {
   return { remove: markerKey(id), condition: 'none' }
 }

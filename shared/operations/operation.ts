@@ -7,58 +7,58 @@ import { perSettings } from '../platform/settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { type State, states } from './operation-states.ts'
 
-/** A row that was refused: its number without the header, from 1. Nothing of what stood in it. */
+/** A rejected row: its number from 1, without the header. It holds no value of the row. */
 export interface Reject {
   row: number
   code: string
-  /** The column, where one is to blame. */
+  /** The column of the error, if there is one. */
   field: string | null
 }
 
-/** How an import ended (contract, 'POST /imports'); kept of every operation that is over. */
+/** The result of an import, kept for every ended operation. */
 export interface Completion {
   outcome: 'SUCCESS' | 'PARTIAL' | 'FAILED'
   counts: { total: number; succeeded: number; failed: number }
   rejects: Reject[]
-  /** Where all rejects lie, if there are any. */
+  /** The file key of all rejects, if there are any. */
   rejects_key?: string
 }
 
-/** An operation as it is stored. Of its work it holds what the steps need, and the counts of what is done. */
+/** A stored operation: the data that its steps need, and the counts of its completed work. */
 export interface Operation {
   id: string
   tenant_id: string
   state: State
-  /** Of the request that began it. */
+  /** The correlation id of the request that started it. */
   correlation_id: string
   created_at: string
   updated_at: string
   /** Seconds since 1970. */
   expires_at: number
-  /** Where the file comes from: fetched by the workflow, or there from the beginning. */
+  /** The origin of the file: sent with the request, or fetched by the workflow. */
   source: { kind: 'inline' } | { kind: 'url'; url: string }
-  /** SHA-256 of the file, once it is there. */
+  /** SHA-256 of the file; empty until the file is stored. */
   file_hash: string
-  /** Of the rows and of what is made of them. */
+  /** The version of the columns and of their rules. */
   schema_version: number
-  /** The columns in their order in the file, once it was split. */
+  /** In file order; empty until the file is split. */
   columns: string[]
-  /** 0 until the file was split. */
+  /** 0 until the file is split. */
   chunks_total: number
   chunks_done: number
   rows_succeeded: number
   rows_failed: number
   cancel_requested: 'no' | 'yes'
-  /** Whether the count of operations in progress includes it; absent from operations of earlier versions. */
+  /** Set if the count of operations in progress includes it; absent from operations of earlier versions. */
   counted?: 'yes'
   completion?: Completion
   error?: ErrorEnvelope['error']
 }
 
-/** The version of the columns and their rules (contract, 'Versioning': imports record one). */
+/** The version of the columns and their rules, recorded by every import. */
 export const schemaVersion = 1
 
-/** A new operation. Its id carries the time of its making, which is its created_at. */
+/** Creates an operation. created_at is the time in its id. */
 export function newOperation(
   made: Pick<Operation, 'id' | 'tenant_id' | 'correlation_id' | 'source' | 'file_hash'>,
   settings: Settings,
@@ -81,12 +81,12 @@ export function newOperation(
   }
 }
 
-/** What became of the rows so far. What is counted was done, and nothing is counted twice. */
+/** Returns the row counts so far. Only completed chunks are counted, each once. */
 export function countsOf({ rows_succeeded, rows_failed }: Operation): Completion['counts'] {
   return { total: rows_succeeded + rows_failed, succeeded: rows_succeeded, failed: rows_failed }
 }
 
-/** @param whole whether the file was gone through to its end */
+/** @param whole whether the whole file was processed */
 export function outcomeOf(
   { succeeded, failed }: Completion['counts'],
   whole: boolean,
@@ -95,7 +95,7 @@ export function outcomeOf(
   return succeeded > 0 ? 'PARTIAL' : 'FAILED'
 }
 
-/** A failure as the envelope has it, for whoever asks later. */
+/** Returns a failure in the form of the envelope, for later reads. */
 export function errorOf(failure: Failure, { correlation_id }: Operation): ErrorEnvelope['error'] {
   return envelope(failure, correlation_id).error
 }
@@ -103,14 +103,14 @@ export function errorOf(failure: Failure, { correlation_id }: Operation): ErrorE
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
 const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
-/** The answer to a call that begins an operation. */
+/** The response to a request that starts an operation. */
 export const OperationBegun = v.strictObject({
   operation_id: v.string(),
   state: v.picklist(states),
   progress: fraction,
 })
 
-/** An operation as callers see it (contract, 'Operation'). */
+/** An operation in responses. */
 export const OperationView = perSettings((settings) => {
   const reject = v.strictObject({ row: whole, code: v.string(), field: v.nullable(v.string()) })
   const result = v.strictObject({
@@ -140,7 +140,7 @@ export function begunOf({ id, state, chunks_done, chunks_total }: Operation) {
   return { operation_id: id, state, progress }
 }
 
-/** @param rejectsUrl gives all rejects, where there are any */
+/** @param rejectsUrl the URL of all rejects, if there are any */
 export function viewOf(operation: Operation, rejectsUrl: string | undefined): Record<string, unknown> {
   const { completion, error, schema_version } = operation
   const { rejects_key: _, ...ended } = completion ?? {}

@@ -26,7 +26,7 @@ export const OrderPaid = defineEvent({
   data: subjectOnly,
 })
 
-/** What the world is told of a placed order (contract, 'Events named'). */
+/** Returns the events of a placed order. */
 export function orderPlaced({ id, tenant_id, amount_minor, currency }: Order): OutgoingEvent[] {
   return [
     event(OrderCreated, { id, tenant_id }),
@@ -34,7 +34,7 @@ export function orderPlaced({ id, tenant_id, amount_minor, currency }: Order): O
   ]
 }
 
-/** What the world is told of an order that was paid. */
+/** Returns the event of a paid order. */
 export function orderPaid({ id, tenant_id }: Order): OutgoingEvent[] {
   return [event(OrderPaid, { id, tenant_id })]
 }

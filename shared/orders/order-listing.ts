@@ -1,6 +1,6 @@
 import type { Listing } from '../platform/listing/listing.ts'
 
-/** How orders are filtered and searched. */
+/** The filters and search fields of orders. */
 export const orderListing: Listing = {
   entity: 'order',
   fields: {

@@ -12,20 +12,20 @@ export function newOrder(order: Order): Write {
   return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
 }
 
-/** An order anew, if it still is what was read. */
+/** Replaces an order if it has not changed since it was read. */
 export function changedOrder(before: Order, after: Order): Write {
   const item = { ...keyOf(after.tenant_id, 'order', after.id), ...after }
   return replace(item, { version: before.version }, 'TRANSIENT.error')
 }
 
-/** @throws NOT_FOUND.order, also for another tenant's; GONE.order where only a tombstone is left */
+/** @throws NOT_FOUND.order, also for an order of another tenant; GONE.order if only a tombstone is left */
 export async function readOrder(table: Table, scope: Scope, id: string, settings: Settings): Promise<Order> {
   const item = await locate(table, scope, 'order', id, 'NOT_FOUND.order', settings)
   if (item.erased_at === undefined) return asOrder(item)
   throw fail(settings['orders.gone'] === 'tombstone' ? 'GONE.order' : 'NOT_FOUND.order')
 }
 
-/** An item of the orders' partitions. */
+/** Casts an item of the orders' partitions. */
 export function asOrder(item: Item): Order {
   return item as unknown as Order
 }

@@ -6,7 +6,7 @@ import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The body of POST /v1/orders (contract, 'Order'). amount_minor is in minor units of the currency. */
+/** The body of POST /v1/orders. amount_minor is in minor units of the currency. */
 export const NewOrder = perSettings((settings) => {
   const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
   return v.strictObject({
@@ -29,7 +29,7 @@ export const NewOrder = perSettings((settings) => {
 })
 export type NewOrder = v.InferOutput<ReturnType<typeof NewOrder>>
 
-/** An order as it is stored. */
+/** A stored order. */
 export interface Order {
   id: string
   tenant_id: string
@@ -39,11 +39,11 @@ export interface Order {
   status: string
   created_at: string
   updated_at: string
-  /** Counts the changes; entity tags and conditional writes go by it. */
+  /** Incremented by each change; entity tags and conditional writes use it. */
   version: number
 }
 
-/** An order as callers see it: the fields that the deployment shows. */
+/** An order in responses, with the fields of the setting orders.fields. */
 export const OrderView = perSettings((settings) => {
   const fields = {
     id: v.string(),
@@ -66,7 +66,7 @@ export function viewOf(order: Order, settings: Settings): Record<string, unknown
   return Object.fromEntries(settings['orders.fields'].map((field) => [field, order[field]]))
 }
 
-/** A new order in its first status. Its id carries the time of its making, which is its created_at. */
+/** Creates an order in its first status. created_at is the time in its id. */
 export function placeOrder(request: NewOrder, id: string, tenant: string, settings: Settings): Order {
   const at = timestamp(timeOf(id))
   return {

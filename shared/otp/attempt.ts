@@ -4,7 +4,10 @@ import type { Context } from '../platform/http/endpoint.ts'
 import { keyedHash } from '../platform/secrets/derived-key.ts'
 import { type Attempt, type CodeItem, secondsUntilAllowed } from './one-time-code.ts'
 
-/** The source of a request as it is stored: bound to the address, so it matches nothing stored for another. */
+/**
+ * Returns the hash of a request's source. It includes the address, so the same source has another hash for another
+ * address.
+ */
 export async function sourceHash({ email_hash }: Person, { source, derivedKey }: Context): Promise<string> {
   return keyedHash(await derivedKey('one-time code sources v1'), email_hash, source)
 }

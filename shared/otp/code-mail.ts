@@ -5,22 +5,22 @@ import type { Item, Key } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/writes.ts'
 
-/** What a mail is about. */
+/** The content of a mail. */
 export interface MailContent {
-  /** In its one form. */
+  /** Normalized. */
   email: string
   code: string
 }
 
-/** A mail that is to be sent, or was. Nobody who reads the table sees its address or its code. */
+/** A queued or sent mail. Reading the table reveals neither its address nor its code. */
 export interface MailItem extends Key, Person {
   message_id: string
   tenant_id: string
   /** `sent`: accepted by the mail service. */
   state: 'queued' | 'sent' | 'delivered'
-  /** Its content, sealed; removed once the mail is sent. */
+  /** The sealed content; removed once the mail is sent. */
   sealed?: string
-  /** Its sending. */
+  /** The task that sends it. */
   task?: Task
   correlation_id: string
   /** Seconds since 1970. */
@@ -30,19 +30,19 @@ export interface MailItem extends Key, Person {
 /** The purpose of the key that seals mails. */
 export const mailKeyPurpose = 'mails v1'
 
-/** How long a mail is remembered, in seconds. */
+/** How long a mail is kept, in seconds. */
 const keptSeconds = 24 * 3600
 
 export function mailKey(messageId: string): Key {
   return { pk: `mail#${messageId}`, sk: 'mail' }
 }
 
-/** The mail of a message; undefined if there is none or it has expired. */
+/** Returns the mail of a message; undefined if there is none or it has expired. */
 export async function findMail(table: Table, messageId: string): Promise<(MailItem & Item) | undefined> {
   return (await table.get(mailKey(messageId))) as (MailItem & Item) | undefined
 }
 
-/** A mail to be sent once it is committed. @param now milliseconds since 1970 */
+/** Writes a mail whose sending is queued after the commit. @param now milliseconds since 1970 */
 export function queuedMail(
   mail: Omit<MailItem, keyof Key | 'state' | 'task' | 'expires_at'>,
   now: number,
@@ -66,7 +66,7 @@ export function sealMail(
   return seal(key, JSON.stringify(content), messageId, randomBytes)
 }
 
-/** @throws Error when it was sealed for another message or by another deployment */
+/** @throws Error if the mail was sealed for another message or by another deployment */
 export function openMail(key: Uint8Array, messageId: string, sealed: string): MailContent {
   return JSON.parse(unseal(key, sealed, messageId))
 }

@@ -9,7 +9,7 @@ export async function findCode(table: Table, { email_hash }: Person): Promise<Co
   return asCode(await table.get(codeKey(email_hash)))
 }
 
-/** Stores what came of the item that was read, unless something else came of it meanwhile. */
+/** Replaces the item if it has not changed since it was read. */
 export function overwrite(before: CodeItem | undefined, after: CodeItem, otherwise: ErrorCode): Write {
   const item = after as CodeItem & Item
   return before ? replace(item, { version: before.version }, otherwise) : create(item, otherwise)

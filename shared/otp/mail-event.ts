@@ -4,7 +4,7 @@ import type { Log } from '../platform/logging/log.ts'
 import { findMail } from './code-mail.ts'
 import { noteProgress } from './mail-progress.ts'
 
-/** An event of the mail service, reduced to what is needed: the recipient's address never reaches the queue. */
+/** An event of the mail service, reduced to the needed fields: the recipient's address never reaches the queue. */
 const MailEvent = v.object({
   type: v.string(),
   /** The values of the mail's tag `message_id`. */

@@ -5,7 +5,7 @@ import { inState } from '../platform/table/writes.ts'
 import type { MailItem } from './code-mail.ts'
 import { otpDelivered } from './otp-events.ts'
 
-/** The states that precede each state: a delivery event may arrive before the sender has recorded the mail as sent. */
+/** The states that may precede each state: a delivery event may arrive before the sender records the mail as sent. */
 const precedingStates = { sent: ['queued'], delivered: ['queued', 'sent'] } as const
 
 /**

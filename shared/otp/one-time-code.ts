@@ -4,32 +4,32 @@ import { keyedHash } from '../platform/secrets/derived-key.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** How long a code may be verified after it was requested (contract, 'Limits'). */
+/** How long a code is valid after the request. */
 export const validMilliseconds = 5 * 60_000
 
 const dayMilliseconds = 24 * 3600_000
-/** The most sources that are remembered for an address, the latest first. */
+/** The number of remembered sources per address, the latest first. */
 const mostKnownSources = 20
 
 /** A source that has verified a code of the address. */
 export interface KnownSource {
-  /** Keyed hash. */
+  /** A keyed hash. */
   source: string
   /** Its last success, in milliseconds since 1970. */
   at: number
-  /** Its own wrong codes, as in `CodeItem`. */
+  /** The wrong attempts of this source, as in `CodeItem`. */
   tries: number[]
 }
 
-/** The latest code of an e-mail address and its recent wrong attempts: one item, so that a verification is one write. */
+/** The latest code of an e-mail address and its recent wrong attempts: one item, so a verification is one write. */
 export interface CodeItem extends Key {
-  /** `none` where something was tried before a code was asked for. */
+  /** `none` if a code was tried before one was requested. */
   state: 'open' | 'used' | 'none'
   message_id: string
   code_hash: string
-  /** Milliseconds since 1970; the last at which it may be verified. */
+  /** The last valid moment, in milliseconds since 1970. */
   valid_until: number
-  /** When sources that are not known tried a wrong code while one was open, in milliseconds since 1970. */
+  /** Wrong attempts by unknown sources while a code was open, in milliseconds since 1970. */
   tries: number[]
   /** Absent in items of earlier versions. */
   known?: KnownSource[]
@@ -42,12 +42,12 @@ export function codeKey(emailHash: string): Key {
   return { pk: `otp#${emailHash}`, sk: 'code' }
 }
 
-/** What an item under a code's key is; undefined where there was nothing lately. */
+/** Casts an item under a code's key; undefined if there is none. */
 export function asCode(item: Item | undefined): CodeItem | undefined {
   return item as CodeItem | undefined
 }
 
-/** Each digit as likely as any other: a byte from 250 on is not used. */
+/** Generates uniformly distributed digits: bytes from 250 on are skipped, because they would favor some digits. */
 export function newDigits(count: number, randomBytes: (length: number) => Uint8Array): string {
   let digits = ''
   while (digits.length < count) {
@@ -57,7 +57,7 @@ export function newDigits(count: number, randomBytes: (length: number) => Uint8A
   return digits.slice(0, count)
 }
 
-/** What is stored of a code: bound to its address and message, so that it is of no use for another. */
+/** Returns the stored hash of a code. It includes address and message, so it matches no other ones. */
 export function codeHash(
   key: Uint8Array,
   { email_hash }: Person,
@@ -66,7 +66,7 @@ export function codeHash(
   return keyedHash(key, email_hash, issued.message_id, issued.code)
 }
 
-/** One attempt: by which source, as a keyed hash, when, and under which settings. */
+/** One attempt: its source as a keyed hash, its time and its settings. */
 export interface Attempt {
   source: string
   now: number
@@ -74,8 +74,8 @@ export interface Attempt {
 }
 
 /**
- * The seconds until the source may try again; undefined if it may now. Known sources count by themselves and all
- * others together, so attackers neither use up the attempts of the owner's sources nor refuse them.
+ * Returns the seconds until the source may try again; undefined if it may now. Each known source has its own count
+ * and all others share one, so attackers cannot use up the attempts of the owner's sources.
  */
 export function secondsUntilAllowed(before: CodeItem | undefined, attempt: Attempt): number | undefined {
   const { limit } = attempt.settings['otp.dailyWrongAttempts']
@@ -100,8 +100,9 @@ export function issued(
 }
 
 /**
- * Decides whether a code is right, and what is stored: a right code is used up, and a wrong one counts. After the
- * allowed number of wrong codes within the life of a code, no code is right, however many were sent in between.
+ * Decides whether a code is right and returns the item to store: a right code is used up, and a wrong one counts.
+ * After the allowed number of wrong codes within the life of a code, every code is rejected, however many were sent
+ * in between.
  * @param hash of the submitted code
  */
 export function tried(
@@ -114,7 +115,7 @@ export function tried(
   const recent = triesOf(before, attempt).filter((at) => at > now - validMilliseconds)
   const attemptsLeft = recent.length < settings['otp.code'].maxAttempts
   const open = before?.state === 'open' && now <= before.valid_until && attemptsLeft
-  // Always compared, so that the duration does not reveal whether there is a code.
+  // Always compares, so the duration does not reveal whether a code exists.
   const equal = timingSafeEqual(Buffer.from(hash), Buffer.from(before?.code_hash || '-'.repeat(hash.length)))
   const success = open && equal
   const nothing = { message_id: '', code_hash: '', valid_until: 0, state: 'none' as const }
@@ -141,7 +142,7 @@ function counted(before: CodeItem | undefined, wrong: boolean, success: boolean,
   return { tries: sharedTries(before, attempt), known: [latest, ...others].slice(0, mostKnownSources) }
 }
 
-/** The wrong attempts of the last 24 hours that count for a source. */
+/** Returns the wrong attempts of the last 24 hours that count for a source. */
 function triesOf(before: CodeItem | undefined, attempt: Attempt): number[] {
   const own = knownSources(before, attempt).find(({ source }) => source === attempt.source)
   return own ? own.tries : sharedTries(before, attempt)
@@ -162,7 +163,7 @@ function withinADay(times: readonly number[] = [], now: number): number[] {
   return times.filter((at) => at > now - dayMilliseconds)
 }
 
-/** The item expires once its code, its attempts and its known sources no longer matter. */
+/** Sets the expiry to the time when the code, its attempts and its known sources no longer matter. */
 function kept(
   before: CodeItem | undefined,
   { tries, known }: Counted,

@@ -4,7 +4,7 @@ import { defineEvent, event } from '../platform/events/event-definition.ts'
 import { subject } from '../platform/events/event-schemas.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
-/** An e-mail stands in events as its keyed hash only (contract, 'Events named'). */
+/** The common content of events. An e-mail appears only as its keyed hash. */
 interface Told extends Person {
   id: string
   tenant_id: string
@@ -39,17 +39,19 @@ export const OtpVerified = defineEvent({
     }),
 })
 
-/** @param told its id is the message's */
+/** @param told with the message's id */
 export function otpRequested(told: Told): OutgoingEvent[] {
   return [event(OtpRequested, { ...told })]
 }
 
-/** Once for a message, however often its delivery is recorded. */
+/**
+ * Returns the event of a delivered mail. Its id is derived from the message, so repeated records publish one event.
+ */
 export function otpDelivered(told: Told): OutgoingEvent[] {
   return [event(OtpDelivered, { ...told }, told.id)]
 }
 
-/** @param told its id is that of the verification, which is the session's where there is one */
+/** @param told with the id of the verification, which is also the session's if there is one */
 export function otpVerified({ email_hash: _, ...told }: Told, success: boolean): OutgoingEvent[] {
   return [event(OtpVerified, { ...told, method: 'email', success })]
 }

@@ -7,13 +7,13 @@ import { findCode, overwrite } from './code-store.ts'
 import { asCode, type CodeItem, codeHash, issued, newDigits } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
 
-/** The purpose of the key that codes are hashed with. */
+/** The purpose of the key that hashes codes. */
 export const codeKeyPurpose = 'one-time codes v1'
 
 /**
- * Decides on a new code for an address. It replaces the previous one, and its mail is sent once both are committed.
- * The response reveals nothing about the address.
- * @param email in its one form
+ * Decides on a new code for an address. It replaces the previous code; its mail is sent once both are committed. The
+ * response reveals nothing about the address.
+ * @param email normalized
  */
 export async function requestCode(email: string, context: Context): Promise<Reply> {
   const { settings, table, clock, committer, derivedKey, now, newId } = context

@@ -5,7 +5,7 @@ import { findMail, mailKeyPurpose, openMail } from './code-mail.ts'
 import { findCode } from './code-store.ts'
 import { noteProgress } from './mail-progress.ts'
 
-/** What sending needs beside the table and the clock. */
+/** The dependencies of sending, besides the table and the clock. */
 export interface Sending extends Omit<Committer, 'caller' | 'correlation'> {
   settings: Settings
   derivedKey(purpose: string): Promise<Uint8Array>
@@ -14,15 +14,15 @@ export interface Sending extends Omit<Committer, 'caller' | 'correlation'> {
 }
 
 /**
- * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the deployment takes acceptance
- * by the mail service as delivery (setting otp.deliveredOn). Skips a mail whose code was superseded or has expired.
+ * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
+ * takes acceptance by the mail service as delivery. Skips a mail whose code was superseded or has expired.
  * @throws the error that prevents sending now; the queue delivers the task again
  */
 export async function sendCode(messageId: string, sending: Sending): Promise<'sent' | 'known' | 'stale'> {
   const { table, clock, settings, derivedKey, send } = sending
   const mail = await findMail(table, messageId)
   if (mail && mail.state !== 'queued') return 'known'
-  // A message that stayed in the dead-letter queue for long has expired in the table.
+  // A message that stayed long in the dead-letter queue has expired in the table.
   if (!mail?.sealed) return 'stale'
   const code = await findCode(table, mail)
   const current = code?.message_id === messageId && code.state === 'open' && clock.now() <= code.valid_until

@@ -1,7 +1,7 @@
 import type { Throttle } from '../platform/http/route.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The throttles of requests for codes: by source and address, and by source alone, whatever the addresses. */
+/** Returns the throttles of code requests: by source and address, and by source alone for all addresses. */
 export function requestThrottles(settings: Settings): Throttle[] {
   const { requests: limit, windowSeconds } = settings['otp.sourceThrottle']
   return [
@@ -10,7 +10,7 @@ export function requestThrottles(settings: Settings): Throttle[] {
   ]
 }
 
-/** The throttles of verifications: the same, and the wrong codes of a source. */
+/** Returns the throttles of verifications: those of requests, and one for the wrong codes of a source. */
 export function verifyThrottles(settings: Settings): Throttle[] {
   const { wrongAttempts: limit, windowSeconds } = settings['otp.sourceThrottle']
   const wrong = { limit, windowSeconds, by: ['source'], shared: 'otp.wrong', failuresOnly: true } as const

@@ -12,8 +12,9 @@ import { codeKeyPurpose } from './request-code.ts'
 /**
  * Decides whether a code is right, and starts a session if it is. Every wrong code gets the same response after the
  * same read and a write of the same item, whether or not the address ever requested one. Each attempt is written on
- * the condition that no other came between: one of many concurrent attempts can succeed, and all are counted.
- * @param email in its one form
+ * the condition that no other was written since the read: of many concurrent attempts one can succeed, and all are
+ * counted.
+ * @param email normalized
  */
 export async function verifyCode(
   { email, code }: { email: string; code: string },

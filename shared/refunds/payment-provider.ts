@@ -1,38 +1,38 @@
 import type { Budget } from '../platform/limits/budget.ts'
 
-/** What the provider is asked for: the same refund is paid once, however often and however late it is asked for. */
+/** A refund request. The same refund is paid once, however often and however late it is requested. */
 export interface ProviderRequest {
-  /** The provider's account in which the tenant's charges lie. */
+  /** The provider's account that holds the tenant's charges. */
   account: string
   chargeId: string
   /** In minor units of the charge's currency. */
   amount: number
-  /** The refund: the provider's idempotency key is made of it, and it is kept with the payout. */
+  /** The id of the refund. The provider's idempotency key is derived from it, and it is stored with the payout. */
   refundId: string
-  /** When it may have been asked for first, in milliseconds since 1970: a provider forgets its keys after a while. */
+  /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
   askedSince: number
 }
 
-/** What a provider says for good. */
+/** A provider's final outcome. */
 export type ProviderOutcome =
   | {
-      /** `pending` is accepted, and settled by an event later. */
+      /** `pending` is accepted, and settled later by an event. */
       status: 'succeeded' | 'pending'
       providerRefundId: string
-      /** In upper case, where the provider tells it. */
+      /** In upper case, if the provider returns it. */
       currency: string | undefined
-      /** The provider had carried out this key before, and returned what came of it. */
+      /** The provider had already processed this key and returned that outcome. */
       replayed: boolean
     }
   | { status: 'refused'; reason: 'no_such_charge' | 'exceeds_charge' | 'declined' }
 
-/** Moves money back (contract, 'POST /v1/refunds'). */
+/** A service that refunds payments. */
 export interface PaymentProvider {
   /**
    * Refunds a charge, or a part of it.
-   * @param budget ends the attempts; their number and delays are the contract's retry schedule
-   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: then nobody knows whether money moved until the same
-   * refund is asked for again
+   * @param budget ends the attempts; their number and delays are fixed
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: whether money moved is unknown until the same refund is
+   * requested again
    */
   refund(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome>
 }

@@ -2,8 +2,8 @@ import { fail } from '../platform/errors/failure.ts'
 import type { Settings } from '../settings/register.ts'
 
 /**
- * The provider's account that holds a tenant's charges, so that no tenant reaches another's.
- * @throws POLICY.refund.no_account for a tenant that the settings give none
+ * Returns the provider's account of a tenant's charges, so no tenant can reach another's.
+ * @throws POLICY.refund.no_account if the settings define none
  */
 export function accountOf(tenant: string, settings: Settings): string {
   const { accounts, prefix } = settings['refunds.account']

@@ -10,7 +10,7 @@ export const RefundSucceeded = defineEvent({
   data: subjectOnly,
 })
 
-/** What the world is told of a refund that the provider completed (contract, 'Events named'). */
+/** Returns the event of a refund that the provider completed. */
 export function refundSucceeded({ id, tenant_id }: Refund): OutgoingEvent[] {
   return [event(RefundSucceeded, { id, tenant_id })]
 }

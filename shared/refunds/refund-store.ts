@@ -4,7 +4,7 @@ import { create, remove, replace, type Write } from '../platform/table/writes.ts
 import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
 
-/** What was paid back: one entry for each refund that succeeded, never changed. */
+/** An immutable ledger entry, one for each refund that succeeded. */
 export interface LedgerEntry {
   refund_id: string
   charge_id: string
@@ -23,14 +23,14 @@ export async function findRefund(table: Table, tenant: string, id: string): Prom
   return item && asRefund(item)
 }
 
-/** A new refund, and its hold on the charge where a charge is refunded once only. */
+/** Writes a refund, and its hold on the charge if a charge may be refunded only once. */
 export function newRefund(refund: Refund, settings: Settings): Write[] {
   const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
   if (settings['refunds.policy'] === 'within_charge') return [create(item)]
   return [create(item), create({ ...holdKey(refund), refund_id: refund.id }, 'POLICY.refund.repeated')]
 }
 
-/** A refund that succeeded, with its ledger entry: there is no one without the other. */
+/** Writes a refund that succeeded and its ledger entry in one transaction. */
 export function succeededRefund(before: Refund, after: Refund): Write[] {
   const entry: LedgerEntry = {
     refund_id: after.id,
@@ -45,14 +45,14 @@ export function succeededRefund(before: Refund, after: Refund): Write[] {
   ]
 }
 
-/** A refund that the provider refused: its charge may be refunded again. */
+/** Writes a refund that the provider refused, and releases its hold on the charge. */
 export function failedRefund(before: Refund, after: Refund, settings: Settings): Write[] {
   const settled = settledRefund(before, after)
   if (settings['refunds.policy'] === 'within_charge') return [settled]
   return [settled, remove(holdKey(after), { refund_id: after.id }, 'TRANSIENT.error')]
 }
 
-/** A refund anew, if it still is what was read. */
+/** Replaces a refund if it has not changed since it was read. */
 export function settledRefund(before: Refund, after: Refund): Write {
   const item = { ...keyOf(after.tenant_id, 'refund', after.id), ...after }
   return replace(item, { version: before.version }, 'TRANSIENT.error')

@@ -6,22 +6,22 @@ import { openPoint } from '../platform/settings/open-point.ts'
 import { perSettings } from '../platform/settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The body of POST /v1/refunds (contract, 'Refund'). amount is in minor units of the charge's currency. */
+/** The body of POST /v1/refunds. amount is in minor units of the charge's currency. */
 export const NewRefund = v.strictObject({
   charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
   amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
 })
 export type NewRefund = v.InferOutput<typeof NewRefund>
 
-/** A refund as it is stored. */
+/** A stored refund. */
 export interface Refund {
   id: string
   tenant_id: string
   charge_id: string
   amount: number
-  /** Pending until the provider has said for good what became of it. */
+  /** Pending until the provider has returned a final outcome. */
   status: 'pending' | 'succeeded' | 'failed'
-  /** As the provider told it. */
+  /** As returned by the provider. */
   currency?: string
   provider_refund_id?: string
   created_at: string
@@ -29,7 +29,7 @@ export interface Refund {
   version: number
 }
 
-/** A refund as callers see it: its id, and what the deployment shows. */
+/** A refund in responses: its id, and the fields of the setting refunds.fields. */
 export const RefundView = perSettings((settings) => {
   const fields = {
     id: v.string(),
@@ -58,7 +58,7 @@ export function makeRefund(request: NewRefund, id: string, tenant: string): Refu
   return { id, tenant_id: tenant, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
 }
 
-/** A refund with what became of it. */
+/** Applies an outcome to a refund. */
 export function settle(refund: Refund, outcome: Partial<Refund>, now: number): Refund {
   return { ...refund, ...outcome, updated_at: timestamp(now), version: refund.version + 1 }
 }

@@ -14,7 +14,7 @@ import { failedRefund, findRefund, settledRefund, succeededRefund } from './refu
 
 type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice' | 'committer'>
 
-/** What the intent of a refund recorded. Intents of earlier versions hold the refund alone. */
+/** The recorded state of a refund's intent. Intents of earlier versions hold only the refund. */
 export interface PendingRefund {
   refund: Refund
   /** Recorded, so that a changed setting cannot send a second attempt to another account. */
@@ -22,12 +22,12 @@ export interface PendingRefund {
   actor?: Actor | undefined
 }
 
-/** So long after it was made, hardly anything but its own request has touched a refund. */
+/** Until this age, hardly anything but its own request has changed a refund. */
 const freshMilliseconds = 10_000
 
 /**
- * Asks the provider for a refund and decides what comes of it. It may be asked again and again: the refund's id goes
- * with the request, so that one payout comes of all of them.
+ * Requests a refund from the provider and decides its outcome. Safe to repeat: the refund's id is sent with each
+ * request, so all requests lead to one payout.
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending
  */
 export async function settleRefund(
@@ -57,9 +57,9 @@ async function settleFrom(
     },
     budget,
   )
-  // It had carried out an earlier attempt, of which nobody heard: what came of that is the answer.
+  // The provider had processed an earlier attempt whose response was lost; that outcome counts.
   if ('replayed' in outcome && outcome.replayed) notice('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
-  // It was settled meanwhile, by an event of the provider perhaps: then that is what became of it.
+  // The refund was settled meanwhile, for example by an event of the provider: that outcome counts.
   const refused = async () => settleFrom(await withCurrentRefund(pending, context), provider, context)
   return { ...decided({ refund, actor }, outcome, settings, now()), refused }
 }
@@ -95,7 +95,7 @@ function decided(
   return created(viewOf(after, settings), effects)
 }
 
-/** The audit has the intent as allowed, so the provider's refusal is recorded too. */
+/** Audits the provider's refusal too, because the intent is audited as allowed. */
 function deniedRefund({ id, tenant_id: tenant, charge_id, amount }: Refund, reason: ErrorCode): AuditEntry {
   return {
     action: 'refund',

@@ -5,7 +5,7 @@ import type { TraceContext } from '../platform/http/correlation.ts'
 import type { Budget } from '../platform/limits/budget.ts'
 import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 
-/** Milliseconds before the second and each further attempt, drawn evenly (contract, retry schedule). */
+/** The delay before the second and each further attempt, in milliseconds, uniformly distributed in a range. */
 const delays = [
   [100, 200],
   [200, 400],
@@ -13,30 +13,30 @@ const delays = [
   [800, 1600],
 ] as const
 const longestDelayMilliseconds = 2000
-/** Stripe keeps a key for 24 hours at least. Later, it would be a new one, so that the payout is looked for first. */
+/** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
-/** All attempts and delays together. */
+/** The limit of all attempts and delays together. */
 const wholeMilliseconds = 10_000
 
-/** Codes of a 409 whose key, or charge, another request holds at this moment; some come without a code. */
+/** Codes of a 409 while another request holds the key or the charge; some have no code. */
 const underWay = new Set(['', 'idempotency_key_in_use', 'lock_timeout'])
 const noSuchCharge = new Set(['resource_missing', 'account_invalid'])
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
-/** Under this name a payout at Stripe holds the refund's id. */
+/** The metadata field of a Stripe payout that holds the refund's id. */
 const metadataName = 'refund_id'
 
 type CallOptions = Pick<Stripe.RequestOptions, 'timeout' | 'headers'>
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 
-/** Refunds by Stripe's API, in the connected account that a request names. */
+/** Creates a provider that refunds by Stripe's API, in the connected account of the request. */
 export function stripeProvider(options: {
   apiKey: string
-  /** A URL, of which scheme, host and port count. */
+  /** A URL, of which scheme, host and port are used. */
   endpoint: string
-  /** How long one attempt may take, from connecting to the end of the answer. */
+  /** The time limit of one attempt, from connecting to the end of the response. */
   attemptMilliseconds: number
-  /** Headers of the trace that the calls belong to. */
+  /** The trace headers of the calls. */
   trace?: TraceContext
   clock: Clock
 }): PaymentProvider {
@@ -71,13 +71,13 @@ function stripeClient(apiKey: string, { hostname, port, protocol }: URL): Stripe
     port: port || (plain ? 80 : 443),
     maxNetworkRetries: 0,
     telemetry: false,
-    // The client over node:http starts its time-out anew with each byte and leaves out connecting; and it sends a
-    // request again by itself when its connection was closed, whatever maxNetworkRetries says.
+    // The node:http client restarts its timeout with each byte and excludes connecting. It also repeats a request
+    // when its connection was closed, whatever maxNetworkRetries says.
     httpClient: Stripe.createFetchHttpClient(),
   })
 }
 
-/** What is left for all attempts together, in whole milliseconds. */
+/** Returns the remaining time of all attempts together, in whole milliseconds. */
 function within(budget: Budget, clock: Clock): () => number {
   const deadline = clock.now() + wholeMilliseconds
   return () => Math.floor(Math.min(budget.remaining(), deadline - clock.now()))
@@ -105,12 +105,12 @@ async function create(
     { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
     { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
   )
-  // Typed as an object, and with this client a Headers.
+  // The type is an object, but this client returns a Headers.
   const headers = new Headers(made.lastResponse.headers)
   return outcomeOf(made, headers.get('idempotent-replayed') === 'true')
 }
 
-/** What was paid for a refund, told by what it left with the payout. */
+/** Returns the payout of a refund, found by its metadata. */
 async function findPayout(
   stripe: Stripe,
   { account, chargeId, refundId }: ProviderRequest,
@@ -139,12 +139,12 @@ function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): 
     case 'canceled':
       return { status: 'refused', reason: 'declined' }
     default:
-      // JSON without an error counts as success for the client, also that of a gateway with a 5xx.
+      // The client treats JSON without an error as success, even a gateway's 5xx.
       throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
   }
 }
 
-/** True when the same request may succeed later; also where nobody knows what became of it, as no answer was read. */
+/** Returns whether the same request may succeed later. This includes an unknown outcome without a response. */
 function isTransient(error: StripeError): boolean {
   const { statusCode, code = '' } = error
   if (statusCode === undefined || statusCode >= 500) return true
@@ -153,8 +153,8 @@ function isTransient(error: StripeError): boolean {
 }
 
 /**
- * What an answer of 400 to 499 says for good.
- * @throws DEPENDENCY.unavailable when it is the service that was refused, and not its request
+ * Returns the outcome of a final 4xx response.
+ * @throws DEPENDENCY.unavailable when Stripe rejected the service's credentials, not the request
  */
 function refused(error: StripeError): ProviderOutcome {
   const { statusCode, rawType, code = '', param, message } = error
@@ -163,14 +163,14 @@ function refused(error: StripeError): ProviderOutcome {
   if (noSuchCharge.has(code)) return { status: 'refused', reason: 'no_such_charge' }
   if (statusCode === 401 || statusCode === 403)
     throw fail('DEPENDENCY.unavailable', { cause: causeOf(error) })
-  // Stripe sends no code where the charge was refunded in part.
+  // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
     return { status: 'refused', reason: 'exceeds_charge' }
   }
   return { status: 'refused', reason: 'declined' }
 }
 
-/** Milliseconds to wait before an attempt, of which the first is 0; undefined when there is none. */
+/** Returns the delay before an attempt in milliseconds; undefined if there is none. Attempt 0 is the first. */
 function delayBefore(attempt: number, error: StripeError, left: number, clock: Clock): number | undefined {
   const range = delays[attempt - 1]
   if (!range) return undefined
@@ -180,7 +180,7 @@ function delayBefore(attempt: number, error: StripeError, left: number, clock: C
   return asked < left && asked <= longestDelayMilliseconds ? Math.max(drawn, asked) : drawn
 }
 
-/** How many milliseconds the provider asks to be left alone for. */
+/** Returns the delay of Retry-After, in milliseconds. */
 function retryAfter({ statusCode, headers }: StripeError): number {
   if (statusCode !== 429 && statusCode !== 503) return 0
   return Number(headers?.['retry-after'] ?? 0) * 1000 || 0
@@ -191,7 +191,7 @@ function failureOf({ detail }: StripeError): 'DEPENDENCY.timeout' | 'DEPENDENCY.
   return timedOut ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable'
 }
 
-/** What can be told of an error: Stripe's own holds headers and bodies, and may quote the key. */
+/** Returns a safe form of an error. Stripe's own holds headers and bodies, and may quote the key. */
 function causeOf({ type, statusCode, code, requestId }: StripeError): Error {
   const cause = new Error([statusCode ?? 'no answer', code, requestId].filter(Boolean).join(' '))
   cause.name = type

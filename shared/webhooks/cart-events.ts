@@ -16,7 +16,7 @@ const CartAmount = v.object({ amount_minor: amount, currency: v.pipe(v.string(),
 const Owner = v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))
 const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
 
-/** The cart is data.cart_id where that is given, else data.id. */
+/** The cart is data.cart_id if present, else data.id. */
 const aboutCart = {
   ...received,
   cart_id: v.exactOptional(v.string()),
@@ -45,7 +45,7 @@ export const TaxRecalculated = defineEvent({
   data: () => v.looseObject(aboutCart),
 })
 
-/** Amount and owner each follow the latest event that states them, in whatever order events arrive. */
+/** Amount and owner each follow the latest event that states them, whatever the order of arrival. */
 export const cartUpdated: Handler = async (event, handling) => {
   const { table, settings, tenant } = handling
   const paths = settings['discount.cartFields']
@@ -71,7 +71,10 @@ export const cartUpdated: Handler = async (event, handling) => {
   return { writes: [changedCart(known, after)] }
 }
 
-/** Discounts never exceed a cart whose amount falls. Those of another currency say nothing about its amount. */
+/**
+ * Limits discounts to a cart's new amount (setting discount.amount). Discounts in another currency are removed,
+ * because they cannot be compared.
+ */
 function discountsOn(
   { amount_minor, currency }: v.InferOutput<typeof CartAmount>,
   known: Cart | undefined,
@@ -83,7 +86,7 @@ function discountsOn(
   return { discounts: cutTo(limit, known.discounts) }
 }
 
-/** One line for a gift card on a cart, however often it is told: the first event of it counts, whenever it comes. */
+/** Keeps one line for each gift card on a cart. Its first event by time counts, whatever the order of arrival. */
 export const giftcardApplied: Handler = async (event, { table, tenant }) => {
   const { giftcard_id, amount: amount_minor } = v.parse(GiftCard, event.data)
   const cart_id = cartIdOf(event)
@@ -91,7 +94,7 @@ export const giftcardApplied: Handler = async (event, { table, tenant }) => {
   return toldLine(lineItem(tenant, line), table, (known) => isBefore(event, known))
 }
 
-/** When the tax of a cart was last calculated: a line of its own, as it may be told before the cart is. */
+/** Stores the time of the last tax calculation as a line, because its event may arrive before the cart's. */
 export const taxRecalculated: Handler = async (event, handling) => {
   const { table, tenant } = handling
   const cart_id = cartIdOf(event)
@@ -99,7 +102,7 @@ export const taxRecalculated: Handler = async (event, handling) => {
   return toldLine(lineItem(tenant, line), table, (known) => !isStale(event, known, handling))
 }
 
-/** A line as an event tells it, new or in the place of what an event told before. */
+/** Creates the line of an event, or replaces the line of an event that it supersedes. */
 async function toldLine(line: Item, table: Table, supersedes: (known: Moment) => boolean): Promise<Effects> {
   const item = await table.get({ pk: line.pk, sk: line.sk })
   if (!item) return { writes: [create(line, 'TRANSIENT.error')] }
@@ -111,15 +114,15 @@ function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
   return { occurred_at, event_id }
 }
 
-/** Events of the same millisecond are told apart by their ids, so that their order of delivery decides nothing. */
+/** Orders events of the same millisecond by id, so that the order of delivery does not matter. */
 function isBefore(one: Moment, other: Moment): boolean {
   if (one.occurred_at !== other.occurred_at) return one.occurred_at < other.occurred_at
   return one.event_id < other.event_id
 }
 
 /**
- * Whether something later is known already. A moment beyond the tolerance was stored before there was a tolerance: it
- * would make every event stale, so it does not count.
+ * Returns whether a later fact is known. A time beyond the tolerance was stored before the tolerance existed. It does
+ * not count, because it would make every event stale.
  */
 function isStale(event: Moment, known: Partial<Moment> | undefined, { now, settings }: Handling): boolean {
   const { occurred_at, event_id } = known ?? {}
@@ -132,7 +135,7 @@ function cartIdOf({ data }: WebhookEvent): string {
   return typeof data.cart_id === 'string' && data.cart_id !== '' ? data.cart_id : data.id
 }
 
-/** The value at a path of the settings: `data.amount_minor`. */
+/** Returns the value at a path from the settings, such as `data.amount_minor`. */
 function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amount']): unknown {
   return path.split('.').reduce<unknown>((value, name) => {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, name)
@@ -140,7 +143,7 @@ function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amo
   }, event)
 }
 
-/** The data of cart.updated. All but the ids is optional, at the paths that the settings name. */
+/** Returns the schema of cart.updated. All fields but the ids are optional, at the paths from the settings. */
 function cartData(settings: Settings) {
   const paths = settings['discount.cartFields']
   const { amount_minor, currency } = CartAmount.entries

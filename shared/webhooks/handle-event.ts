@@ -9,10 +9,10 @@ import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
- * Handles a received event once: its effects and the note that it was handled are one transaction. A type that nobody
- * handles is kept, and noted too.
- * @param events those that are handled, each version by a handler of its own
- * @throws whatever keeps it from being handled now: the queue brings it again
+ * Handles a received event once: its effects and the note that it was handled are one transaction. An event of a type
+ * without a handler is kept and noted too.
+ * @param events the handled events; each version has its own handler
+ * @throws the error that prevents handling now; the queue delivers the task again
  */
 export async function handleEvent(
   eventId: string,
@@ -35,9 +35,9 @@ export async function handleEvent(
 }
 
 /**
- * @returns nothing for a type that nobody handles
- * @throws Error for a version that is unknown of a type that is handled: to take it for handled would lose it, and to
- * handle it as another version might misread it. It waits in the dead-letter queue until its version is known.
+ * @returns undefined for a type without a handler
+ * @throws Error for an unknown version of a handled type: noting it as handled would lose it, and another version's
+ * handler might misread it. It waits in the dead-letter queue until its version is known.
  */
 function handlerOf(
   { type, version = impliedVersion }: WebhookEvent,

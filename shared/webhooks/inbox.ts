@@ -4,15 +4,15 @@ import type { Change } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/writes.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
-/** An event as it was received, once for each event_id. */
+/** A received event, stored once for each event_id. */
 export interface InboxItem extends Key {
-  /** JSON of the event: the table holds not every number and depth that JSON has. */
+  /** The event as JSON, because the table does not support every number and depth of JSON. */
   event: string
-  /** Its handling. */
+  /** The task that handles it. */
   task: Task
   /** `received` until its handler's effects are committed. */
   state: 'received' | 'handled'
-  /** Of the request that brought it; its effects carry it on. */
+  /** The correlation id of the request that delivered it; its effects keep it. */
   correlation_id: string
   /** Seconds since 1970. */
   expires_at: number
@@ -22,7 +22,7 @@ export function inboxKey(eventId: string): Key {
   return { pk: `inbox#${eventId}`, sk: 'event' }
 }
 
-/** An event that is received. @param now milliseconds since 1970 */
+/** Writes a received event. @param now milliseconds since 1970 */
 export function received(event: WebhookEvent, correlationId: string, now: number, days: number): Write {
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id),
@@ -35,7 +35,7 @@ export function received(event: WebhookEvent, correlationId: string, now: number
   return create(item)
 }
 
-/** Its effects are committed with this, or not at all: an event is handled once. */
+/** Marks an event as handled. Its effects are in the same transaction, so it is handled once. */
 export function handled(eventId: string, at: string): Change {
   return {
     update: inboxKey(eventId),

@@ -12,7 +12,7 @@ export const OrderPaid = defineEvent({
   data: aboutOne,
 })
 
-/** Moves an order where the deployment's transitions say; an order that is not here yet may still come. */
+/** Moves an order by the transitions of the deployment. An unknown order throws, because it may still arrive. */
 export const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
   const key = await table.findById('order', data.id)
   const item = key && (await table.get(key))

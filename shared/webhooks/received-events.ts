@@ -11,13 +11,13 @@ import type { Handler } from './handler.ts'
 import { OrderPaid, orderPaid } from './order-paid.ts'
 import { RefundSucceeded, refundSucceeded } from './refund-succeeded.ts'
 
-/** An event that is handled, in one of its versions. */
+/** A handled event, in one of its versions. */
 export interface ReceivedEvent {
   definition: EventDefinition
   handler: Handler
 }
 
-/** The events that are handled, and how. A new one is one line. */
+/** The handled events and their handlers. A new event is one line. */
 export const receivedEvents: readonly ReceivedEvent[] = [
   { definition: OrderPaid, handler: orderPaid },
   { definition: RefundSucceeded, handler: refundSucceeded },

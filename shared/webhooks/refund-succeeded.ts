@@ -12,7 +12,7 @@ export const RefundSucceeded = defineEvent({
   data: aboutOne,
 })
 
-/** Settles a refund that the provider had accepted; one that is settled stays as it is, with its one ledger entry. */
+/** Settles a refund that the provider had accepted. A settled refund stays unchanged, with its one ledger entry. */
 export const refundSucceeded: Handler = async ({ data }, { table, now }) => {
   const key = await table.findById('refund', data.id)
   const item = key && (await table.get(key))

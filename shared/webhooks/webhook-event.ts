@@ -12,9 +12,8 @@ const correlationId = perSettings((settings) =>
 )
 
 /**
- * The body of POST /v1/webhooks/events (contract, 'Webhook event shape'). What a type needs beyond data.id is checked
- * by its handler: an event that cannot be handled is kept all the same. What this service publishes has this shape,
- * too, so that a replay of the bus can be taken in.
+ * The body of POST /v1/webhooks/events. Handlers check what a type needs beyond data.id, so an event that cannot be
+ * handled is still stored. The service's own events have this shape too, so a replay of the bus can be received.
  */
 export const webhookEvent = perSettings((settings) =>
   v.strictObject({
@@ -33,7 +32,7 @@ export const webhookEvent = perSettings((settings) =>
 )
 export type WebhookEvent = v.InferOutput<ReturnType<typeof webhookEvent>>
 
-/** The correlation id of an event, also where only its data names one, as the data of a cart event does. */
+/** Returns the correlation id of an event, or else the one in its data, as in cart events. */
 export function correlationIdOf(
   { correlation_id, data }: WebhookEvent,
   settings: Settings,
@@ -43,5 +42,5 @@ export function correlationIdOf(
   )
 }
 
-/** The version of an event that names none. */
+/** The version of an event without one. */
 export const impliedVersion = 1

@@ -2,5 +2,5 @@ import { lambda } from '#shared/platform/http/lambda.ts'
 import { endpoint as restore } from '../restore-code/handler.ts'
 import { endpoint as share } from '../share-code/handler.ts'
 
-/** POST /codes/{id}:restore and /codes/{id}:share: the gateway takes the verb for a part of the id. */
+/** POST /codes/{id}:restore and /codes/{id}:share. The gateway treats the verb as part of the id. */
 export const handler = lambda([restore, share])

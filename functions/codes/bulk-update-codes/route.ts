@@ -4,7 +4,7 @@ import { defineRoute } from '#shared/platform/http/route.ts'
 import { openPoint } from '#shared/platform/settings/open-point.ts'
 import { perSettings } from '#shared/platform/settings/per-settings.ts'
 
-/** Any object. A record of the library would drop what is named `constructor` or `__proto__`, and let an array by. */
+/** Any object. Valibot's record drops keys such as `constructor` and `__proto__`, and accepts arrays. */
 const Item = v.pipe(
   v.custom<Record<string, unknown>>(
     (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
@@ -12,7 +12,7 @@ const Item = v.pipe(
   v.metadata({ type: 'object' }),
 )
 
-/** Of each item only the shape is checked here: what is wrong with one item must not stop the others. */
+/** Checks only the shape of the items, because one invalid item must not stop the others. */
 const Body = perSettings((settings) =>
   v.strictObject({
     items: v.pipe(

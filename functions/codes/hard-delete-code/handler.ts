@@ -12,7 +12,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
   return noContent({
     writes: removedCode(code),
     audit: { ...auditOfChange('hard_delete', code, undefined), reason },
-    // The code changed in between: decide again.
+    // The code changed after it was read: decide again.
     refused: () => perform(request, context),
   })
 }

@@ -22,7 +22,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
     audit: auditOfChange('restore', code, after),
     refused: async (existing) => {
-      // Another code has its text now: no later try would succeed.
+      // Another code now has the same text, so a retry cannot succeed.
       if (existing?.code_id !== undefined && existing.code_id !== code.id) throw fail('CONFLICT.code.exists')
       return perform(request, context)
     },

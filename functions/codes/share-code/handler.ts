@@ -12,7 +12,7 @@ export const endpoint = defineEndpoint(route, {
   async perform({ params, scope, caller, body, ifMatch }, { settings, table }) {
     const { grantee_tenant } = body
     const code = await readCode(table, scope, params.id ?? '', settings)
-    // The grantee comes from the caller, so there is nothing to hide behind a 404.
+    // 403, not 404: the caller sent the grantee, so there is nothing to hide.
     if (caller?.role !== 'Admin' && grantee_tenant !== caller?.tenant) {
       throw fail('AUTHZ.scope.tenant', { http: 403 })
     }

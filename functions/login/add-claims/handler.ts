@@ -6,10 +6,10 @@ import { deployedSettings } from '#shared/platform/settings/deployed.ts'
 import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 
-/** Cognito waits five seconds. */
+/** Cognito's limit for a trigger is five seconds. */
 const budgetMilliseconds = 4000
 
-/** Adds what the service needs to know of a user to the tokens that the pool is about to issue. */
+/** Adds the claims of a user to the tokens that the pool is about to issue. */
 export async function handler(
   event: PreTokenGenerationV2TriggerEvent,
   { awsRequestId }: Pick<Context, 'awsRequestId'>,

@@ -12,7 +12,7 @@ export const route = defineRoute({
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
-  // More than five a minute over any ten minutes.
+  // Five a minute on average over any ten minutes.
   throttle: (settings) => throttlesBy(settings['passwordReset.countBy'], { limit: 50, windowSeconds: 600 }),
   body: () => ResetRequested,
   example: () => ({ email: 'jane@example.com' }),

@@ -11,7 +11,7 @@ import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 
 const budgetMilliseconds = 10_000
 
-/** Sends the mails of password resets, which are queued by the ids of their requests. */
+/** Sends the password reset mails that are queued by request id. */
 export const handler = queueConsumer('password_resets', 'RESET_NOT_SENT', async (id) => {
   const budget = startBudget(systemClock, budgetMilliseconds)
   const settings = deployedSettings()

@@ -2,10 +2,7 @@ import { Credentials, TokensView } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/http/route.ts'
 
-/**
- * No Idempotency-Key is honoured, as its record would hold the tokens for a day; a login that is sent twice is two
- * logins.
- */
+/** Ignores Idempotency-Key, because its record would store the tokens for a day. A login sent twice is two logins. */
 export const route = defineRoute({
   operation: 'login.sign-in',
   method: 'POST',
@@ -18,7 +15,7 @@ export const route = defineRoute({
   confidential: true,
   throttle: (settings) =>
     throttlesBy(settings['login.countBy'], {
-      // More than ten a minute over any five minutes.
+      // Ten a minute on average over any five minutes.
       limit: 50,
       windowSeconds: 300,
       details: { [settings['login.captcha'].detail]: true },

@@ -11,7 +11,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
   const { settings, table } = context
   const { params, scope, ifMatch } = request
   const read = await readOperation(table, scope, params.operation_id ?? '', settings)
-  // Nothing is done to an operation that is over, so no condition can be violated.
+  // An ended operation is not changed, so If-Match is not checked.
   if (!isOver(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
   const { operation, writes, audit } = cancelOperation(read, context)
   const again = { 'Retry-After': String(settings['operations.retryAfter']) }
@@ -21,7 +21,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     headers: isOver(operation.state) ? {} : again,
     writes,
     ...(audit && { audit }),
-    // It moved in between.
+    // The operation changed after it was read: decide again.
     refused: () => perform(request, context),
   }
 }

@@ -9,7 +9,7 @@ import { stepFunctions } from '#shared/platform/workflow/step-functions.ts'
 const budgetMilliseconds = 25_000
 const log = powertoolsLog('commerce-api')
 
-/** Each minute: ends the operations whose workflow is gone, and begins those whose workflow never was. */
+/** Runs every minute. Ends operations whose workflow stopped, and starts workflows that were never started. */
 export async function handler(): Promise<void> {
   const budget = startBudget(systemClock, budgetMilliseconds)
   const table = dynamodbTable(dynamodbClient(), process.env.TABLE_NAME ?? '', systemClock, budget)

@@ -13,7 +13,7 @@ import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 const budgetMilliseconds = 10_000
 let once: ReturnType<typeof onceForId> | undefined
 
-/** Sends one-time codes, which are queued by the ids of their messages. */
+/** Sends the one-time codes that are queued by message id. */
 export const handler = queueConsumer('mail', 'MAIL_NOT_SENT', async (messageId) => {
   const { TABLE_NAME: tableName = '', SECRET_ARN: secretArn = '' } = process.env
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env

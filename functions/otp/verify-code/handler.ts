@@ -12,9 +12,9 @@ export const endpoint = defineEndpoint(route, {
   perform: async ({ body }, context) => verifyCode(body, context),
 
   /**
-   * The cookie's secret is made from the session's id, so the record of an Idempotency-Key holds none, and a retry after
-   * a lost answer is logged in all the same. Whoever comes with the key later than the code was valid gets the stored
-   * answer and no cookie: a code that is found in a mailbox later opens nothing.
+   * Derives the cookie's secret from the session id, so no idempotency record stores it and a retry after a lost
+   * response still logs in. A replay after the code has expired gets the stored response without a cookie: a code
+   * found in a mailbox later opens no session.
    */
   async cookies({ session_id: given }, { settings, derivedKey, now }) {
     const session_id = String(given)

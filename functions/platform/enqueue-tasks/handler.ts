@@ -4,7 +4,7 @@ import { sendAll } from '#shared/platform/queue/sqs.ts'
 import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
 
 const log = powertoolsLog('commerce-api')
-/** The most messages of one call. */
+/** The batch limit of one request to the queue. */
 const batchSize = 10
 
 interface QueuedTask {
@@ -14,8 +14,8 @@ interface QueuedTask {
 }
 
 /**
- * Queues the work that new items carry, in the order of the stream. It is delivered again from the first that failed,
- * and whoever handles a task expects to get it twice.
+ * Queues the tasks of new items, in the order of the stream. The stream redelivers from the first failed record, so
+ * task handlers must expect duplicates.
  */
 export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   for (const batch of batchesOf(Records.flatMap(taskOf))) {
@@ -39,7 +39,7 @@ function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
   return [{ queue: queue.S as TaskQueue, body: body.S, sequenceNumber: dynamodb?.SequenceNumber ?? '' }]
 }
 
-/** Neighbours of one queue, at most ten. */
+/** Groups adjacent tasks of one queue into batches of at most ten. */
 function batchesOf(tasks: readonly QueuedTask[]): [QueuedTask, ...QueuedTask[]][] {
   const batches: [QueuedTask, ...QueuedTask[]][] = []
   for (const task of tasks) {

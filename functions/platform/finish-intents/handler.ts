@@ -7,7 +7,7 @@ import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.t
 
 let runtime: Runtime | undefined
 
-/** Each minute: finishes what was interrupted and nobody came back for. */
+/** Runs every minute. Finishes interrupted intents that no caller retried. */
 export async function handler(): Promise<void> {
   runtime ??= deployedRuntime({ secret: readSecret })
   const { finished, left, fault, oldest } = await finishIntents([createRefund], runtime)

@@ -5,13 +5,13 @@ import { toRequest, toResult } from '#shared/platform/http/gateway-event.ts'
 import { preflightHeaders, securityHeaders } from '#shared/platform/http/headers.ts'
 import { deployedSettings } from '#shared/platform/settings/deployed.ts'
 
-/** The methods of each path, put in by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
+/** The methods of each path, set by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
 const methods: Record<string, string[]> = JSON.parse(process.env.METHODS ?? '{}')
 
-/** The paths whose operations have to do with cookies. */
+/** The paths whose operations use cookies. */
 const cookiePaths: string[] = JSON.parse(process.env.COOKIE_PATHS ?? '[]')
 
-/** Answers the preflight requests of browsers for every path. */
+/** Responds to browsers' preflight requests for every path. */
 export async function handler(event: APIGatewayProxyEvent): Promise<APIGatewayProxyResult> {
   const { headers } = toRequest(event)
   const settings = deployedSettings()

@@ -9,8 +9,8 @@ import type { Item } from '#shared/platform/table/keys.ts'
 const log = powertoolsLog('commerce-api')
 
 /**
- * Puts what the table's stream carries on the bus. A failure is reported from its record on: the stream
- * delivers again from there, and what never gets through ends in the dead-letter queue.
+ * Publishes the events of the table's stream on the bus. Reports the first failed record: the stream redelivers from
+ * there, and records that keep failing go to the dead-letter queue.
  */
 export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
   const changes = event.Records.map(changeOf)

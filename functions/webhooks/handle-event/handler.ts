@@ -8,7 +8,7 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 
 const budgetMilliseconds = 10_000
 
-/** Handles received events, which are queued by their ids. */
+/** Handles the received events that are queued by id. */
 export const handler = queueConsumer('webhooks', 'EVENT_NOT_HANDLED', async (eventId) => {
   const budget = startBudget(systemClock, budgetMilliseconds)
   const table = dynamodbTable(dynamodbClient(), process.env.TABLE_NAME ?? '', systemClock, budget)

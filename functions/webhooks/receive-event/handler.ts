@@ -6,7 +6,7 @@ import { received } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
 
-/** As an event is stored, in bytes. Numbers such as 1e20 take several times the space that they have in the request. */
+/** The largest stored event, in bytes. Numbers such as 1e20 take several times their space in the request. */
 const mostBytes = 384 * 1024
 
 export const endpoint = defineEndpoint(route, {
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint(route, {
     if (headers[idHeader.toLowerCase()] !== body.event_id) {
       throw failField('VALIDATION.field.format', 'event_id', { reason: 'other_than_signed' })
     }
-    // A sender with a wrong clock must not make all later events of the same resource look stale.
+    // A sender with a wrong clock must not make all later events of the same resource stale.
     const max = settings['webhooks.futureSeconds']
     if (Date.parse(body.occurred_at) > now() + max * 1000) {
       throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })

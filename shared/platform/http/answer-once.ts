@@ -13,12 +13,13 @@ import { contextOf, type Passage } from './passage.ts'
 import type { Reply } from './reply.ts'
 import { pathOf, type Route } from './route.ts'
 
-/** What writing down an effect may take after the request's own time; below what the function has left then. */
+/** The minimum time for recording an effect, even after the request's budget; below the function's remaining time. */
 const graceMilliseconds = 700
 
 /**
- * Answers a request with a key: once, however often it is sent. On throttled routes the record is read first, so a
- * replay is neither refused nor counted. A key with another payload is counted: the answer would confirm a guess.
+ * Responds to a request with an Idempotency-Key: it takes effect once, however often it is sent. On throttled routes
+ * the record is read first, so a replay is neither throttled nor counted. A key with another payload is counted,
+ * because the response would confirm a guess.
  */
 export async function answerOnce(
   passage: Passage,
@@ -36,13 +37,13 @@ export async function answerOnce(
   })
   const earlier = isThrottled(passage) ? await replayEarlier(once) : undefined
   const { answer, status } = earlier ?? (await runCounted(once, passage, checked))
-  // An endpoint may know that what it answers is not new, whatever the key.
+  // An endpoint may report a replay of its own, whatever the key.
   const headers = { 'Idempotency-Status': status, ...answer.headers }
   const replayStatus = answer.status < 300 ? route.reply.replayStatus?.(settings) : undefined
   return { ...answer, headers, status: (status === 'replayed' && replayStatus) || answer.status }
 }
 
-/** A request that turns out to be the twin of another one is not counted either. */
+/** Counts and runs a request. The counts are undone if the request turns out to be a concurrent duplicate. */
 async function runCounted(once: Once, passage: Passage, checked: Checked<unknown>): Promise<OnceAnswer> {
   const counted = await checkRate(passage, checked)
   const outcome = await runOnce(once)
@@ -51,19 +52,19 @@ async function runCounted(once: Once, passage: Passage, checked: Checked<unknown
   return outcome
 }
 
-/** Renders a decision; what it refuses is in the log, too. */
+/** Renders a decision. Its failure is also logged. */
 export function renderReply(passage: Passage, reply: Reply): Answer {
   const { endpoint, settings, correlation } = passage
   if (reply.failure) passage.fault = reply.failure
   return render(reply, endpoint.route, settings, correlation)
 }
 
-/** When a record that is made now expires, in seconds since 1970. */
+/** Returns the expiry of a record that is created now, in seconds since 1970. */
 export function expiryOf({ clock, settings }: Pick<Passage, 'clock' | 'settings'>): number {
   return Math.floor(clock.now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
 }
 
-/** What running a request once needs to know of it. */
+/** Returns the input of `runOnce` for a request. */
 export function onceOf(passage: Passage, checked: Checked<unknown>, keyed: KeyedRequest): Once {
   const { endpoint, runtime, clock, correlation, budget } = passage
   const context = contextOf(passage)
@@ -93,14 +94,14 @@ export async function proceed(
   return carryOut(resume, checked as Checked<never>, context)
 }
 
-/** What a key belongs to, beside its principal: operations that share a route share their keys. */
+/** Returns the key scope besides the principal: operations that share a route share their keys. */
 function placeOf(route: Route, settings: Settings): string {
   return `${route.method} ${pathOf(route, settings)}`
 }
 
 /**
- * Everything of a request that decides what it does. A plain hash of little that can vary, such as a code of six
- * digits, gives it away to whoever tries them all: where the route says so, it is keyed.
+ * Hashes everything in a request that decides its effect. A plain hash of a payload with few possible values, such as
+ * a code of six digits, can be reversed by trying them all. Confidential routes therefore use a keyed hash.
  */
 async function payloadHashOf(passage: Passage, checked: Checked<unknown>): Promise<string> {
   const { settings, runtime, budget } = passage
@@ -112,7 +113,10 @@ async function payloadHashOf(passage: Passage, checked: Checked<unknown>): Promi
   return route.confidential ? keyedHash(await runtime.derivedKey('payloads v1', budget), hash) : hash
 }
 
-/** Who a key belongs to: the caller, or what identifies an anonymous request (setting idempotency.anonymousScope). */
+/**
+ * Returns the owner of a key: the caller, or the identifying parts of an anonymous request (setting
+ * idempotency.anonymousScope).
+ */
 async function keyOwner(passage: Passage, { body }: Checked<unknown>): Promise<string> {
   const { caller, request, runtime, settings, budget } = passage
   if (caller) return principalOf(caller)

@@ -6,7 +6,7 @@ import type { Correlation } from './correlation.ts'
 import type { Reply } from './reply.ts'
 import { hasBody, type Route } from './route.ts'
 
-/** A reply that breaks its own schema is a fault, found before anything of it is committed. */
+/** Renders a reply. A reply that violates its schema is a fault, found before anything is committed. */
 export function render(reply: Reply, route: Route, settings: Settings, correlation: Correlation): Answer {
   if (reply.failure) return errorAnswer(reply.failure, correlation, settings)
   const { status, body, etag, location } = reply
@@ -39,7 +39,7 @@ export function errorAnswer(failure: Failure, correlation: Correlation, settings
   }
 }
 
-/** Whatever was thrown as a failure: what nobody meant to throw is INTERNAL.unexpected. */
+/** Returns a thrown value as a failure: INTERNAL.unexpected if it is none. */
 export function toFailure(thrown: unknown): Failure {
   return thrown instanceof Failure ? thrown : fail('INTERNAL.unexpected', { cause: thrown })
 }

@@ -13,14 +13,14 @@ export interface Counted {
   undo(): Promise<void>
 }
 
-/** Whether requests of the route are counted. */
+/** Returns whether requests of the route are counted. */
 export function isThrottled({ endpoint, settings }: Passage): boolean {
   const { operation, throttle } = endpoint.route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
 
 /**
- * Counts a request by all limits of its route: those that the route declares and those of the setting limits.other.
+ * Counts a request by all limits of its route: those of the route and those of the setting limits.other.
  * @throws RATE_LIMIT.exceeded; the request is then counted nowhere
  */
 export async function checkRate(passage: Passage, checked: Checked<unknown>): Promise<Counted> {
@@ -46,7 +46,9 @@ function limitedByDeployment(
   return limit ? [{ ...limit, subject }] : []
 }
 
-/** Addresses and e-mails are hashed with a key of the deployment: there are few enough of them to try them all. */
+/**
+ * Hashes addresses and e-mails with a key of the deployment, because a plain hash of them can be reversed by trial.
+ */
 async function limitedByRoute(
   { endpoint, request, runtime, settings, budget }: Passage,
   { body }: Checked<unknown>,

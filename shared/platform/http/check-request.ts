@@ -18,7 +18,7 @@ import type { Runtime } from './passage.ts'
 import type { HttpRequest } from './request.ts'
 import { bodyLimitOf, type Route, takesSession } from './route.ts'
 
-/** @throws the setting's code with 413 when the body passes the cap of its route (contract, 'Limits') */
+/** @throws the code of the setting limits.tooLarge with 413 when the body exceeds the limit of its route */
 export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
@@ -28,9 +28,9 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
 }
 
 /**
- * Who calls, by a bearer token, an API key, or a session where the operation takes one. Of several credentials the first counts,
- * and one that is wrong is not passed over for another.
- * @throws AUTH.*, when the credential does not say who calls
+ * Returns the caller of a bearer token, an API key, or a session where the operation accepts one. Only the first of
+ * several credentials counts; if it is invalid, the others are not tried.
+ * @throws AUTH.* when the credential is invalid
  */
 export async function authenticate(
   request: HttpRequest,
@@ -55,7 +55,10 @@ export async function authenticate(
   return tokens.verify(headers.authorization, nonce, clock.now(), budget)
 }
 
-/** What the caller may touch: their tenant, or the one that the request names. @throws AUTHZ.*, POLICY.* */
+/**
+ * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
+ * POLICY.*
+ */
 export function scopeOf(
   request: HttpRequest,
   route: Route,
@@ -63,7 +66,7 @@ export function scopeOf(
   settings: Settings,
 ): Scope {
   if (route.auth !== 'bearer') return { tenant: settings['auth.publicTenant'], anywhere: false }
-  // Deny by default: a bearer route without a row of the matrix lets nobody in.
+  // Deny by default: a bearer route without a row in the role matrix rejects every caller.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
   const name = settings['auth.adminTenantParameter']
   const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
@@ -79,7 +82,7 @@ export function scopeOf(
   return scope
 }
 
-/** The query, the headers and the body by what the route says of them. @throws VALIDATION.*, AUTHZ.filter.denied */
+/** Parses query, headers and body by the schemas of the route. @throws VALIDATION.*, AUTHZ.filter.denied */
 export function parseRequest(
   request: HttpRequest,
   route: Route,

@@ -2,14 +2,14 @@ import type { Settings } from '../../settings/register.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { HttpRequest } from './request.ts'
 
-/** The trace of a request, by the names of its headers. Each value can be sent and stored as it is. */
+/** The trace of a request by header name. Each value can be sent and stored unchanged. */
 export interface TraceContext {
   traceparent?: string
   tracestate?: string
   baggage?: string
 }
 
-/** What ties a response, its logs, its audit records and its events together. */
+/** The common context of a response, its logs, its audit records and its events. */
 export interface Correlation {
   id: string
   /** Passed on in responses, events and calls of other services. */
@@ -18,18 +18,20 @@ export interface Correlation {
 
 export const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const tracestatePattern = /^[\x20-\x7e]{1,512}$/
-/** A list member of W3C Baggage: key, value and properties, without white space around it. */
+/** A list member of W3C Baggage: key, value and properties, without surrounding white space. */
 const member = /^[\w!#$%&'*+.^`|~-]+[\t ]*=[\t \x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e;]*$/
 
 const characters = { visible_ascii: '\\x21-\\x7e', word: 'A-Za-z0-9._-' }
 
-/** The form of a correlation id (setting requests.correlationId). It has no white space and no control characters. */
+/**
+ * The pattern of a correlation id (setting requests.correlationId). It allows no white space or control characters.
+ */
 export const correlationIdPattern = perSettings((settings) => {
   const { form, maxLength } = settings['requests.correlationId']
   return new RegExp(`^[${characters[form]}]{1,${maxLength}}$`)
 })
 
-/** Takes the caller's correlation id and trace where they are well formed, and makes an id where not. */
+/** Returns the caller's well-formed correlation id and trace, with a new id if there is none. */
 export function correlationOf(
   headers: HttpRequest['headers'],
   settings: Settings,
@@ -42,7 +44,7 @@ export function correlationOf(
   }
 }
 
-/** What is well formed of a trace, with baggage up to the limit of the setting. */
+/** Returns the well-formed parts of a trace, with baggage up to the limit of the setting. */
 export function traceOf(
   { traceparent, tracestate, baggage = '' }: { [Name in keyof TraceContext]?: string | undefined },
   settings: Settings,
@@ -56,7 +58,7 @@ export function traceOf(
   }
 }
 
-/** The first members that are well formed and fit together; a member is passed on whole or not at all. */
+/** Returns the first well-formed members that fit together. Members are never truncated. */
 function baggageWithin(baggage: string, maxBytes: number): string {
   const members = baggage.split(',').map((one) => one.trim())
   let kept = ''
@@ -68,7 +70,7 @@ function baggageWithin(baggage: string, maxBytes: number): string {
   return kept
 }
 
-/** The request with a correlation id in any case: the caller's where it is well formed. */
+/** Sets a correlation id on the request: the caller's if it is well formed, else a new one. */
 export function withCorrelation(request: HttpRequest, settings: Settings, newId: () => string): HttpRequest {
   const { id } = correlationOf(request.headers, settings, newId)
   return { ...request, headers: { ...request.headers, 'x-correlation-id': id } }

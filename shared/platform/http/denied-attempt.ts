@@ -7,7 +7,7 @@ import type { Passage } from './passage.ts'
 import type { HttpRequest } from './request.ts'
 import type { Route } from './route.ts'
 
-/** Describes a denied request for the audit, from what the caller has sent. */
+/** Describes a denied request for the audit from the request itself. */
 export function deniedAttempt({ endpoint, request, settings }: Passage): Attempt {
   const { operation, action = operation } = endpoint.route
   return {
@@ -17,7 +17,7 @@ export function deniedAttempt({ endpoint, request, settings }: Passage): Attempt
   }
 }
 
-/** A body that is not valid may hold anything, so nothing of it is stored. */
+/** Stores nothing of an invalid body, because it may hold anything. */
 function auditedFields(route: Route, request: HttpRequest, settings: Settings): Pick<Attempt, 'after'> {
   const { body, auditedFields: names } = route
   if (!body || !names) return {}
@@ -30,8 +30,8 @@ function auditedFields(route: Route, request: HttpRequest, settings: Settings): 
 }
 
 /**
- * Returns `code/<id>` for the area `codes` where the caller names one item by a well-formed id, else the area. Other text
- * is not stored.
+ * Returns `code/<id>` for the area `codes` if the caller names one item by a well-formed id, else the area. Other
+ * text is not stored.
  */
 export function targetOf(area: string, sent: readonly unknown[]): string {
   const id = sent.find((one) => typeof one === 'string' && isUuidV7(one))

@@ -13,14 +13,14 @@ import { dynamodbClient } from '../table/dynamodb-client.ts'
 import { dynamodbTable } from '../table/dynamodb-table.ts'
 import type { Runtime } from './passage.ts'
 
-/** How a secret is read, where an endpoint needs one: passed in, so that the others do not carry its client. */
+/** Readers of secrets and files, passed in so that functions without them do not bundle their clients. */
 export interface RuntimeOptions {
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
 }
 
-/** Everything here is made at its first use: a function that does not list never asks for the secret. */
+/** Creates everything at its first use: a function that lists nothing never reads the secret. */
 export function deployedRuntime(
   { deploymentSecret, secret, files }: RuntimeOptions,
   settings = deployedSettings(),

@@ -21,20 +21,20 @@ export interface Checked<Body> {
   body: Body
   /** The parameters of the route's query schema. */
   query: Readonly<Record<string, string | undefined>>
-  /** Names in lower case. Those that decide what a request does are named by `payloadHeaders` of its route. */
+  /** Names in lower case. The route lists those that decide what a request does in `payloadHeaders`. */
   headers: Readonly<Record<string, string>>
-  /** If-Match, of routes that honor it. */
+  /** If-Match, on routes that honor it. */
   ifMatch: string | undefined
-  /** The caller's reason, of routes that need one. */
+  /** The caller's reason, on routes that require one. */
   reason: string | undefined
-  /** Of lists only. */
+  /** Present on list routes only. */
   list: ListQuery | undefined
   /** Absent on routes without authentication. */
   caller: Caller | undefined
   scope: Scope
 }
 
-/** What an endpoint may use. Time and ids are passed in, so that a rule is a function of its input. */
+/** The dependencies of an endpoint. Time and ids are passed in, so a decision is a function of its input. */
 export interface Context {
   settings: Settings
   table: Table
@@ -42,32 +42,35 @@ export interface Context {
   now(): number
   newId(): string
   sleep(milliseconds: number): Promise<void>
-  /** Made at its first use, as it needs the deployment's secret. */
+  /** Created at its first use, because it needs the deployment's secret. */
   cursorSeal(): Promise<CursorSeal>
-  /** The key of this deployment for one purpose; of endpoints whose route says that they use its secret. */
+  /** Returns the deployment's key for one purpose; only for endpoints whose route uses its secret. */
   derivedKey(purpose: string): Promise<Uint8Array>
-  /** Of endpoints whose function was given one. */
+  /** Available only to functions that are created with files. */
   files(): FileStore
-  /** Of endpoints whose route says that they use it. */
+  /** Available only to endpoints whose route uses the secret. */
   secret(name: SecretName): Promise<string>
-  /** Logs what the answer does not show: an error that was none to the caller, or the fault behind one of many results. */
+  /**
+   * Logs an event that the response does not show: an error hidden from the caller, or the fault behind one of many
+   * results.
+   */
   notice(code: LogCode, error: ErrorCode, fault?: unknown): void
   clock: Clock
-  /** The network that the request came from (see `sourceOf`); for hashing, never stored or logged. */
+  /** The network of the caller (see `sourceOf`); for hashing, never stored or logged. */
   source: string
-  /** What the request may still take, for calls of other services. */
+  /** The remaining time of the request, for calls of other services. */
   budget: Budget
-  /** For effects that are many commits: each row of a batch is one of its own. */
+  /** For endpoints with many commits, such as one for each row of a batch. */
   committer: Committer
 }
 
 export interface Endpoint<Body extends v.GenericSchema = v.GenericSchema> {
   route: Route<Body>
-  /** Decides. It may read and it never writes. */
+  /** Decides. It may read but never writes. */
   perform(request: Checked<v.InferOutput<Body>>, context: Context): Promise<Reply | Intent>
   /**
-   * Makes the effect of an Intent, or finds it made: it may run again after a crash, with the same `resume` and a
-   * request of the same payload.
+   * Carries out an Intent, or finds its effect already made: it may run again after a crash, with the same `resume`
+   * and a request of the same payload.
    */
   proceed?(
     resume: Record<string, unknown>,
@@ -75,19 +78,19 @@ export interface Endpoint<Body extends v.GenericSchema = v.GenericSchema> {
     context: Context,
   ): Promise<Reply>
   /**
-   * The cookies that go with a success, as values of Set-Cookie, made from its body alone: a replay is given them too, as
-   * long as the endpoint thinks right.
+   * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
+   * as long as the endpoint allows.
    */
   cookies?(body: Readonly<Record<string, unknown>>, context: Context): Promise<readonly string[]>
 }
 
-/** What decides the requests of a route, typed by it. */
+/** The type of the `perform` function of a route. */
 export type PerformOf<R extends Route> =
   R extends Route<infer Body>
     ? (request: Checked<v.InferOutput<Body>>, context: Context) => Promise<Reply>
     : never
 
-/** Joins a route with its decision (see `Route` and `Reply`); `lambda` makes it a function on AWS. */
+/** Joins a route with its decision (see `Route` and `Reply`); `lambda` turns it into a function on AWS. */
 export function defineEndpoint<Body extends v.GenericSchema>(
   route: Route<Body>,
   behaviour: Omit<Endpoint<Body>, 'route'>,

@@ -10,29 +10,29 @@ import { expiryOf, onceOf } from './answer-once.ts'
 import type { Checked, Endpoint } from './endpoint.ts'
 import type { Passage, Runtime } from './passage.ts'
 
-/** What came of a look at what is unfinished. */
+/** The result of one run. */
 export interface Finished {
-  /** Intents whose outcome is written down now. */
+  /** Intents whose outcome is now committed. */
   finished: number
-  /** Those that could not be finished, and are tried again at the next look. */
+  /** Intents that could not be finished; the next run tries them again. */
   left: number
-  /** What kept the last of those. */
+  /** The error of the last of those. */
   fault?: unknown
-  /** Since when the oldest was pending, in milliseconds since 1970; absent where nothing was. */
+  /** The start of the oldest pending intent, in milliseconds since 1970; absent if there is none. */
   oldest?: number
 }
 
-/** Younger ones are still being worked on by their own requests. */
+/** Requests may still be working on younger intents. */
 const restMilliseconds = 60_000
 const budgetMilliseconds = 10_000
-/** No intent is begun after this; the function has time left for the last one. */
+/** No intent is started after this time; the function has time left for the last one. */
 const lookMilliseconds = 15_000
 
 /**
- * Finishes the intents that no retry came for (`finished: 'by_itself'`): each is taken over like a retry would, and
- * carried out with what it recorded. Tenants take turns, and the order is random otherwise: a few intents that fail
- * slowly, or the many of one tenant, do not keep the others waiting run after run.
- * @param endpoints those whose intents these are
+ * Finishes the intents that no caller retried (`finished: 'by_itself'`). Each is taken over as by a retry and carried
+ * out with its recorded state. Tenants take turns in random order, so slow failures or one tenant's backlog do not
+ * block the others run after run.
+ * @param endpoints the endpoints of these intents
  */
 export async function finishIntents(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
@@ -90,7 +90,7 @@ async function finishIntent(
   return true
 }
 
-/** An intent that is finished by itself needs nothing of its request but what it recorded. */
+/** Builds the context of an intent that the service finishes. It needs only the recorded state, not the request. */
 function passageOf(endpoint: Endpoint, { correlation_id }: Marker, runtime: Runtime): Passage {
   const { clock, settings } = runtime
   const budget = startBudget(clock, budgetMilliseconds)

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda'
 import type { HttpRequest, HttpResponse } from './request.ts'
 
-/** API Gateway's REST proxy event as a request. */
+/** Converts API Gateway's REST proxy event to a request. */
 export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
   const query = Object.entries(event.multiValueQueryStringParameters ?? {})
   return {
@@ -17,7 +17,7 @@ export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
   }
 }
 
-/** @param basePath what stands before the service's paths in its public address, for Location */
+/** @param basePath the public path before the service's paths, for Location */
 export function toResult(
   { status, headers, cookies = [], body }: HttpResponse,
   basePath = '',
@@ -29,7 +29,7 @@ export function toResult(
   return { statusCode: status, headers: placed, ...multiple, body: body ?? '' }
 }
 
-/** The stage of a plain gateway address, the mapping of a custom domain, or what the deployment says it is. */
+/** Returns the base path: the deployment's BASE_PATH, else the gateway's stage or the mapping of a custom domain. */
 export function basePathOf({ path, requestContext }: APIGatewayProxyEvent): string {
   const { BASE_PATH: known } = process.env
   if (known !== undefined) return known
@@ -46,15 +46,15 @@ function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record
 }
 
 /**
- * The gateway sends bodies of the types that some operation takes in base64, byte for byte. A body of another type comes
- * as text, in which the gateway has replaced what is not UTF-8, and is refused for its type.
+ * Reads a body. The gateway sends accepted media types in base64, byte for byte. Other types arrive as text in which
+ * the gateway has replaced invalid UTF-8; they are rejected for their type.
  */
 function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent): Uint8Array | undefined {
   if (body === null || body === undefined || body === '') return undefined
   return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
 }
 
-/** A path variable comes as it stands in the path; one that is not valid percent-encoding names nothing. */
+/** Decodes a path variable, which arrives percent-encoded. Invalid encoding is kept and matches no item. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value)

@@ -21,9 +21,9 @@ import { usesCookies } from './route.ts'
 import { checkSunset, deprecationHeaders } from './sunset.ts'
 
 /**
- * Answers one request. It never throws: whatever goes wrong becomes the envelope here.
- * @param endpoints those that share the gateway's method; a request that is for none of them is answered 404
- * @param cutShort aborted once another has answered in the place of this, which then has nothing to tell
+ * Responds to one request. Never throws: every error becomes the error envelope here.
+ * @param endpoints those that share the gateway's method; a request that matches none of them gets 404
+ * @param cutShort aborted once an early response was sent; this call then logs nothing
  */
 export async function handleRequest(
   endpoints: readonly Endpoint[],
@@ -55,7 +55,7 @@ export async function handleRequest(
   return responseOf(arrival, answer, runtime, cookies)
 }
 
-/** Answers and logs a request whose time is up, in the place of the call that is still busy with it. */
+/** Responds to and logs a request whose time is up, while its original call is still running. */
 export function answerCutShort(
   endpoints: readonly Endpoint[],
   request: HttpRequest,
@@ -69,7 +69,7 @@ export function answerCutShort(
   return responseOf(arrival, answer, runtime)
 }
 
-/** What is known of a request before anything is done for it. */
+/** The attributes of a request that are known before it is processed. */
 interface Arrival {
   startedAt: number
   picked: Picked | undefined
@@ -123,13 +123,13 @@ function responseOf(
   }
 }
 
-/** They are made for each answer, a replay too, as no record may hold them. */
+/** Creates the cookies for each response, replays included, because no record may store them. */
 async function cookiesOf(passage: Passage, { body }: Answer): Promise<readonly string[]> {
   const { endpoint } = passage
   return endpoint.cookies && body !== undefined ? endpoint.cookies(JSON.parse(body), contextOf(passage)) : []
 }
 
-/** Every denial on the way is in the audit before it is told. */
+/** Processes a request. Every denial is audited before the response is sent. */
 async function pass(passage: Passage): Promise<Answer> {
   try {
     return await decide(passage)
@@ -138,7 +138,7 @@ async function pass(passage: Passage): Promise<Answer> {
   }
 }
 
-/** The whole way of a request, in order. */
+/** Runs all steps of a request, in order. */
 async function decide(passage: Passage): Promise<Answer> {
   const { endpoint, request, runtime, settings } = passage
   const { route } = endpoint
@@ -156,13 +156,13 @@ async function decide(passage: Passage): Promise<Answer> {
   return answer
 }
 
-/** Answers a request without a key: what it writes is still one transaction. */
+/** Responds to a request without a key. Its writes are still one transaction. */
 async function answerDirectly(passage: Passage, checked: Checked<unknown>): Promise<Answer> {
   const { endpoint, request } = passage
   const context = contextOf(passage)
   let decision = await endpoint.perform(checked as Checked<never>, context)
   if ('resume' in decision) {
-    // Without a key there is nothing to resume: the intent is committed, and carried out here and now.
+    // Without a key, nothing can be resumed: the intent is committed and carried out at once.
     await commit(passage, decision, () => ({}))
     decision = await proceed(endpoint, decision.resume, checked, context)
   }

@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
 
-/** On every answer (contract, 'Authentication'). The gateway's own answers carry them too. */
+/** The security headers of every response, including the gateway's own. */
 export const securityHeaders = {
   'Content-Security-Policy': "default-src 'self'; frame-ancestors 'none'",
   'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
@@ -9,7 +9,7 @@ export const securityHeaders = {
   'Referrer-Policy': 'strict-origin-when-cross-origin',
 } as const
 
-/** What a caller may send from a browser, beyond what every request may carry. */
+/** The request headers that browsers may send to every operation. */
 export const requestHeaders = [
   'Authorization',
   'Content-Type',
@@ -31,7 +31,7 @@ const exposedHeaders = [
   'Location',
   'Retry-After',
   'WWW-Authenticate',
-  // API Gateway renames the header of a function's response to this.
+  // API Gateway renames WWW-Authenticate in a function's response to this.
   'x-amzn-Remapped-WWW-Authenticate',
   'Content-Disposition',
   'Deprecation',
@@ -42,8 +42,8 @@ const exposedHeaders = [
 ].join(', ')
 
 /**
- * The CORS headers of an answer to this origin: none unless the allow-list names it, and never a wildcard.
- * @param cookies whether the operation has to do with cookies
+ * Returns the CORS headers for an origin: none unless it is on the allow-list, and never a wildcard.
+ * @param cookies whether the operation uses cookies
  */
 export function corsHeaders(
   origin: string | undefined,
@@ -59,7 +59,7 @@ export function corsHeaders(
   }
 }
 
-/** The answer to a preflight request for a path with these methods. */
+/** Returns the headers of a preflight response for a path with these methods. */
 export function preflightHeaders(
   origin: string | undefined,
   methods: readonly string[],

@@ -5,8 +5,8 @@ import { type Failure, type FieldProblem, fail, failField, shownName } from '../
 import { charactersOf } from '../schemas/characters.ts'
 
 /**
- * One error for all invalid fields (setting errors.multiField); its code is theirs when they agree. Families are not
- * mixed: where a field may not be written at all, only such fields are told.
+ * Returns one error for all invalid fields (setting errors.multiField). Its code is theirs if they agree. If some
+ * fields may not be written at all, only those are reported.
  */
 export function invalidFields(issues: readonly v.BaseIssue<unknown>[], settings: Settings): Failure {
   const all = issues.map((issue) => ({ field: fieldOf(issue), ...problemOf(issue) }))
@@ -16,7 +16,7 @@ export function invalidFields(issues: readonly v.BaseIssue<unknown>[], settings:
   if (problems.length === 1 && first) return failField(first.code, first.field, first.problem)
   const codes = new Set(problems.map(({ code }) => code))
   const code = codes.size === 1 && first ? first.code : 'VALIDATION.body.invalid'
-  // fromEntries defines own properties, so that a field named __proto__ is only a name.
+  // fromEntries defines own properties, so a field named __proto__ is only a name.
   const fields = Object.fromEntries(problems.map(({ field, problem }) => [field, problem]))
   const errors = problems.map(({ field, code: of, problem }) => ({ field, code: of, ...problem }))
   const list = settings['errors.multiField'] === 'fields_and_errors' ? { errors } : {}
@@ -32,7 +32,7 @@ interface Problem {
   problem: FieldProblem
 }
 
-/** What a schema that reads a text by itself expected of it, and how that is told. */
+/** The reported reason for each expectation of a schema with raw_transform. */
 const rawReasons: Record<string, string> = {
   malformed: 'date-time',
   without_zone: 'timezone_required',
@@ -76,7 +76,7 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
 
 function problemOf(issue: v.BaseIssue<unknown>): Problem {
   const { code, problem } = (byIssueType[issue.type] ?? wrongType)(issue)
-  // A schema names a code of its own by giving it as the message of the rule.
+  // A schema sets its own code as the message of a rule.
   return { code: Object.hasOwn(catalogue, issue.message) ? (issue.message as ErrorCode) : code, problem }
 }
 

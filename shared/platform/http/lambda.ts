@@ -9,12 +9,12 @@ import { basePathOf, toRequest, toResult } from './gateway-event.ts'
 import { answerCutShort, handleRequest } from './handle-request.ts'
 import type { Runtime } from './passage.ts'
 
-/** Stops before the function is killed, so that the caller gets an envelope and not a gateway's bare 502. */
+/** The margin before Lambda's timeout, so callers get an error envelope instead of the gateway's bare 502. */
 const earlyMilliseconds = 300
 
 /**
- * Makes the endpoints of one method of the gateway a function on AWS. The only file that knows middy.
- * @param makeRuntime what makes the runtime at the first request
+ * Turns the endpoints of one gateway method into a function on AWS. The only file that uses middy.
+ * @param makeRuntime creates the runtime at the first request
  */
 export function lambda<Body extends v.GenericSchema>(
   endpoints: Endpoint<Body> | readonly Endpoint[],
@@ -26,14 +26,14 @@ export function lambda<Body extends v.GenericSchema>(
   const cutShort = new WeakMap<APIGatewayProxyEvent, () => APIGatewayProxyResult>()
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context>({
     timeoutEarlyInMillis: earlyMilliseconds,
-    // Middy does not say here which request it is: nothing is answered until it does.
+    // Middy does not pass the request here, so the early response is created in `after`.
     timeoutEarlyResponse: () => undefined,
   })
     .handler(async (event, _context, { signal }) => {
       made ??= makeRuntime(options)
       const runtime = made
       const startedAt = runtime.clock.now()
-      // An id that is made here is the same in the early answer and in what the request has written by then.
+      // A generated id must be the same in the early response and in the request's writes.
       const request = withCorrelation(toRequest(event), runtime.settings, () => newId(runtime.clock))
       cutShort.set(event, () =>
         toResult(answerCutShort(served, request, runtime, startedAt), basePathOf(event)),

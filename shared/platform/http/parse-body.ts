@@ -7,8 +7,8 @@ import { type BodyType, bodyTypesOf, type Route } from './route.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 /**
- * The body of a request, checked against the schema of its type. No body at all is an empty object where only JSON is
- * taken, so that the answer to one that is needed names the fields.
+ * Parses the body of a request by the schema of its media type. A missing body is an empty object if only JSON is
+ * accepted, so the error names the required fields.
  * @throws VALIDATION.content_type.unsupported, VALIDATION.body.* and the codes of the fields
  */
 export function parseBody(
@@ -52,7 +52,7 @@ function contentOf(
   return { type, value: type === 'application/json' ? jsonObject(bytes) : decode(bytes) }
 }
 
-/** Whether a body is sent as it is. The standard forbids naming `identity`, and some clients do it. */
+/** Returns whether a body is not encoded. RFC 9110 advises against sending `identity`, but some clients do. */
 function isPlain(contentEncoding = ''): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
 }
@@ -66,7 +66,7 @@ function jsonObject(bytes: Uint8Array): object {
   return value
 }
 
-/** @throws VALIDATION.body.encoding unless it is UTF-8; a byte order mark is left out */
+/** @throws VALIDATION.body.encoding unless it is UTF-8; a byte order mark is dropped */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

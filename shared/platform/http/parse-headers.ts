@@ -4,7 +4,7 @@ import type { HttpRequest } from './request.ts'
 import type { Route } from './route.ts'
 
 /**
- * The time that a request may take, in milliseconds: X-Request-Timeout, or the largest that a deployment allows.
+ * Returns the time limit of a request in milliseconds: X-Request-Timeout, up to the maximum of the deployment.
  * @throws VALIDATION.header.invalid unless it is a whole number above 0
  */
 export function timeBudget(headers: HttpRequest['headers'], settings: Settings): number {
@@ -21,8 +21,8 @@ export function timeBudget(headers: HttpRequest['headers'], settings: Settings):
 }
 
 /**
- * The caller's Idempotency-Key, if the operation takes one.
- * @throws the setting's code when it is missing where it is required, VALIDATION.idempotency_key.*
+ * Returns the caller's Idempotency-Key, if the operation accepts one.
+ * @throws the code of the setting idempotency.missingKey, VALIDATION.idempotency_key.*
  */
 export function idempotencyKey(request: HttpRequest, route: Route, settings: Settings): string | undefined {
   if (route.idempotency === 'none') return undefined
@@ -53,7 +53,7 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
 
 /**
  * Returns If-Match of a route that honors it.
- * @throws VALIDATION.if_match.required with the status that the deployment chose
+ * @throws VALIDATION.if_match.required with the status of the setting codes.missingIfMatch
  */
 export function ifMatch({ headers }: HttpRequest, route: Route, settings: Settings): string | undefined {
   if (!route.ifMatch) return undefined
@@ -79,8 +79,8 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
 }
 
 /**
- * Checks that the caller takes what the operation answers with. A type such as application/health+json is also sent to
- * callers who take application/json.
+ * Checks that the caller accepts the media type of the response. A type such as application/health+json also
+ * satisfies application/json.
  * @throws VALIDATION.accept.unsupported
  */
 export function checkAccept(headers: HttpRequest['headers'], mediaType: string, settings: Settings): void {
@@ -94,10 +94,13 @@ export function checkAccept(headers: HttpRequest['headers'], mediaType: string, 
   })
 }
 
-/** Whether Accept takes a media type: the most specific range that matches decides by its weight (RFC 9110 12.5.1). */
+/**
+ * Returns whether Accept allows a media type: the most specific matching range decides by its weight (RFC 9110
+ * 12.5.1).
+ */
 function accepts(accept: string, mediaType: string): boolean {
   const [kind] = mediaType.split('/')
-  // What is sent is UTF-8 and has no other parameters.
+  // Responses are UTF-8 and have no other parameters.
   const ranges = ['*/*', `${kind}/*`, mediaType, `${mediaType};charset=utf-8`]
   const weights = ranges.map(() => [] as number[])
   for (const part of withoutQuotes(accept).split(',')) {
@@ -111,8 +114,8 @@ function accepts(accept: string, mediaType: string): boolean {
 }
 
 /**
- * Quoted strings hold commas and semicolons; only one of plain letters can be a value that matters. A string without an
- * end reaches to the end of the header, so that each character is read once.
+ * Replaces quoted strings, which may hold commas and semicolons. Only a plain word can be a value that matters. An
+ * unterminated string extends to the end of the header, so each character is read once.
  */
 function withoutQuotes(header: string): string {
   return header.replace(/"((?:[^"\\]|\\.)*)(?:"|\\?$)/g, (_, text: string) =>
@@ -121,8 +124,8 @@ function withoutQuotes(header: string): string {
 }
 
 /**
- * Checks If-Match against the entity tag of an item that exists (RFC 9110 13.1.1: strong comparison, which no weak tag
- * passes). Without If-Match there is no condition.
+ * Checks If-Match against the entity tag of an existing item by strong comparison (RFC 9110 13.1.1), which no weak
+ * tag passes. Without If-Match there is no condition.
  * @throws CONFLICT.etag.mismatch
  */
 export function checkIfMatch(given: string | undefined, etag: string): void {
@@ -130,7 +133,7 @@ export function checkIfMatch(given: string | undefined, etag: string): void {
   if (!given.split(',').some((one) => one.trim() === etag)) throw fail('CONFLICT.etag.mismatch')
 }
 
-/** True when If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */
+/** Returns whether If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true

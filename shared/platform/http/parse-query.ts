@@ -7,8 +7,8 @@ import type { Route } from './route.ts'
 const none = v.strictObject({})
 
 /**
- * The query parameters of a route that is not a list.
- * @throws VALIDATION.field.*, also for a parameter that the route does not know or that is given twice
+ * Parses the query parameters of a route that is not a list.
+ * @throws VALIDATION.field.*, also for an unknown or repeated parameter
  */
 export function parseQuery(
   query: readonly (readonly [string, string])[],

@@ -14,7 +14,7 @@ import type { Correlation } from './correlation.ts'
 import type { Context, Endpoint } from './endpoint.ts'
 import type { HttpRequest } from './request.ts'
 
-/** What a running service gives to every request. */
+/** The dependencies that all requests share. */
 export interface Runtime {
   settings: Settings
   clock: Clock
@@ -23,13 +23,13 @@ export interface Runtime {
   openTable(budget: Budget): Table
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget): Promise<string>
-  /** Made at its first use, as it needs the deployment's secret. */
+  /** Created at its first use, because it needs the deployment's secret. */
   cursorSeal(budget: Budget): Promise<CursorSeal>
-  /** The key of this deployment for one purpose. */
+  /** Returns the deployment's key for one purpose. */
   derivedKey(purpose: string, budget: Budget): Promise<Uint8Array>
 }
 
-/** One request on its way: what is known so far, for whoever answers it. */
+/** The state of one request while it is processed. */
 export interface Passage {
   endpoint: Endpoint
   request: HttpRequest
@@ -40,11 +40,11 @@ export interface Passage {
   budget: Budget
   table: Table
   caller: Caller | undefined
-  /** What was stored as failed, for the log. */
+  /** The failure that was stored, for the log. */
   fault?: Failure
 }
 
-/** What the endpoint of a passage may use. */
+/** Returns the context of the endpoint. */
 export function contextOf(passage: Passage): Context {
   const { endpoint, request, runtime, table, settings, clock, correlation, budget } = passage
   const { operation } = endpoint.route

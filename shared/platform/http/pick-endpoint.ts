@@ -3,15 +3,15 @@ import type { Endpoint } from './endpoint.ts'
 import type { HttpRequest } from './request.ts'
 import { pathOf, pathVariables, verbOf } from './route.ts'
 
-/** An endpoint, and the request with its path variables as the endpoint knows them. */
+/** An endpoint, and the request with the endpoint's path variables. */
 export interface Picked {
   endpoint: Endpoint
   request: HttpRequest
 }
 
 /**
- * The endpoint that a request is for, among those that share one method of the gateway: it takes `x:restore` for an
- * id, and does not look at the query. The more particular one wins.
+ * Picks the endpoint of a request among those that share one gateway method. The gateway treats `x:restore` as an id
+ * and ignores the query. An endpoint with a query condition (`when`) takes precedence.
  */
 export function pickEndpoint(
   endpoints: readonly Endpoint[],

@@ -4,49 +4,49 @@ import type { OutgoingEvent } from '../events/outbox.ts'
 import type { Item } from '../table/keys.ts'
 import type { Write } from '../table/writes.ts'
 
-/** What belongs to a decision and is committed with it, all or nothing. */
+/** The effects of a decision, committed with it, all or nothing. */
 export interface Effects {
   writes?: Write[]
   /** Carried by the first write, published once it is committed. */
   events?: OutgoingEvent[]
   audit?: AuditEntry
   /**
-   * Decides anew when a write is refused, from what stood in its way: an endpoint that expects to be right the first
-   * time need not read before it writes. Without it, the answer is the error of the write.
+   * Decides again when a write fails, from the conflicting item. An endpoint that expects to succeed need not read
+   * before it writes. Without it, the response is the error of the write.
    */
   refused?: (existing: Item | undefined) => Promise<Reply>
 }
 
-/** An endpoint's decision: the answer and, as data, what must be written for it to be true. */
+/** An endpoint's decision: the response and, as data, its writes. */
 export interface Reply extends Effects {
   status: number
-  /** Where the answer is an error that is committed, and so replayed: what an intent came to. */
+  /** The failure of an intent, committed and therefore replayed. */
   failure?: Failure
   body?: unknown
   /** A strong entity tag, quoted. */
   etag?: string
-  /** The path of what was made, as in the route table; or an address elsewhere. */
+  /** The path of the created item, as in the route table; or a URL elsewhere. */
   location?: string
   headers?: Record<string, string>
 }
 
 /**
- * A decision that needs an effect outside the table: committed first, with the idempotency record pending; then
- * the endpoint's `proceed` makes the effect and returns the outcome. A retry resumes with the same `resume`.
+ * A decision with an effect outside the table. It is committed first, with the idempotency record pending; then the
+ * endpoint's `proceed` makes the effect and returns the outcome. A retry continues with the same `resume`.
  */
 export interface Intent extends Effects {
-  /** Everything that `proceed` needs to go on after a crash; JSON, without secrets. */
+  /** The state that `proceed` needs to continue after a crash; JSON, without secrets. */
   resume: Record<string, unknown>
   /**
-   * `by_itself`: `resume` is all that is needed, and the service finishes what no retry comes for. Otherwise the
-   * payload is needed, too, and only a retry can go on with it.
+   * `by_itself`: `resume` suffices, and the service finishes intents that no caller retries. Otherwise the payload is
+   * also needed, and only a retry can continue.
    */
   finished?: 'by_itself'
 }
 
 type Extra = Omit<Reply, 'status' | 'body'> & { status?: number }
 
-/** An error as the outcome of an intent: it is stored, with what is written along, and replayed. */
+/** Returns an error as the outcome of an intent: it is stored with its effects and replayed. */
 export function refusal(failure: Failure, effects: Effects = {}): Reply {
   return { status: failure.http, failure, ...effects }
 }

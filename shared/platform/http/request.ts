@@ -1,21 +1,21 @@
-/** A request as the platform sees it, free of any gateway's format. */
+/** A request in the platform's form, independent of any gateway's format. */
 export interface HttpRequest {
   method: string
   path: string
   params: Readonly<Record<string, string>>
-  /** In the order sent, names and values decoded; a repeated name stands twice. */
+  /** In the order sent, names and values decoded; a repeated name appears again. */
   query: readonly (readonly [name: string, value: string])[]
-  /** Names in lower case; of a repeated header the values are joined with a comma. */
+  /** Names in lower case; the values of a repeated header are joined with commas. */
   headers: Readonly<Record<string, string>>
   body: Uint8Array | undefined
-  /** The address that the gateway was called from, as the gateway saw it; never what a header claims. */
+  /** The peer address that the gateway saw; never one that a header claims. */
   sourceAddress: string
 }
 
 export interface HttpResponse {
   status: number
   headers: Record<string, string>
-  /** Values of Set-Cookie, each a header of its own. */
+  /** Values of Set-Cookie, sent as separate headers. */
   cookies?: readonly string[]
   body: string | undefined
 }

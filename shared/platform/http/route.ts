@@ -5,7 +5,7 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import type { RateLimit } from '../limits/rate-limit.ts'
 import type { Listing } from '../listing/listing.ts'
 
-/** What a function may do; its rights on AWS come from these and from nothing else. */
+/** A capability of a function. Its AWS permissions come only from these. */
 export type Use =
   | 'table.read'
   | 'table.find'
@@ -25,92 +25,97 @@ export type Use =
   | 'rejects.write'
   | 'rejects.read'
 
-/** How often an operation may be called, and who counts as the same caller. */
+/** The rate limit of an operation, and the properties that identify a caller. */
 export interface Throttle extends RateLimit {
-  /** `source` is the network that the request came from, `body.email` a field of the parsed body. */
+  /** `source` is the network of the caller, `body.email` a field of the parsed body. */
   by: readonly ('source' | `body.${string}`)[]
-  /** Routes with the same name share one counter; without it each operation has its own. */
+  /** Routes with the same name share one counter; by default each operation has its own. */
   shared?: string
   /** Counts failed requests only. */
   failuresOnly?: true
 }
 
-/** What a body may be sent as. A text body comes as a string. */
+/** The media types of a body. A text body is passed as a string. */
 export type BodyType = 'application/json' | 'text/csv'
 
-/** One operation of the service as data: read by its handler, the infrastructure, the API description and the tests. */
+/**
+ * One operation of the service as data, used by its handler, the infrastructure, the API description and the tests.
+ */
 export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   /** `<area>.<verb>`: its name in settings and logs. */
   operation: string
-  /** What the audit calls it; its operation unless the contract has a word for it. */
+  /** Its name in the audit; by default its operation. */
   action?: string
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Variables are whole segments, the last with a verb after it perhaps: `/codes/{id}:restore`. */
+  /** Variables are whole segments. The last may be followed by a verb: `/codes/{id}:restore`. */
   path: string | ((settings: Settings) => string)
-  /** Tells it from a route of the same method and path: this query parameter has this value. */
+  /** Distinguishes it from a route of the same method and path: this query parameter has this value. */
   when?: { parameter: string; value: string }
   summary: string
   description: string
-  /** `signature`: an HMAC over the body, as the setting webhooks.scheme says. */
+  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme. */
   auth: 'bearer' | 'signature' | 'none'
   /** The row of the role matrix; every bearer route has one. */
   access?: Access
-  /** The token scope that the contract names. Others come from the setting auth.scopes. */
+  /** A fixed token scope. Others come from the setting auth.scopes. */
   scope?: string
-  /** `required` where the contract's section names the key; `accepted` elsewhere unless a deployment requires it. */
+  /** `accepted`: the key is optional unless the setting idempotency.requiredOn names the operation. */
   idempotency: 'required' | 'accepted' | 'none'
-  /** Its body holds what nobody may find out from an idempotency record, not even by trying: a password, a code. */
+  /**
+   * The body holds a secret that must not be recoverable from an idempotency record, even by trial: a password, a
+   * code.
+   */
   confidential?: true
-  /** Sets cookies, so that browsers may call it with credentials. */
+  /** Sets cookies, so browsers may call it with credentials. */
   setsCookies?: true
-  /** Where the contract names a limit for it; others come from the setting limits.other. */
+  /** Fixed limits; others come from the setting limits.other. */
   throttle?: (settings: Settings) => readonly Throttle[]
-  /** Whether it needs If-Match, or honors one that is sent. */
+  /** Whether it requires If-Match, or honors one that is sent. */
   ifMatch?: 'required' | 'accepted'
-  /** The header that carries the reason for the audit, and its longest value in characters. */
+  /** The header with the reason for the audit, and its maximum length in characters. */
   reason?: (settings: Settings) => { header: string; maxLength: number }
-  /** Headers that decide what a request does, as its body does: another value is another payload for a key. */
+  /** Headers that decide what a request does, like the body: another value is another payload for a key. */
   payloadHeaders?: (settings: Settings) => readonly string[]
-  /** Largest body in KB of 1,024 bytes (contract, 'Limits'): of the request where it has one, else of the reply. */
+  /** The largest body in KB of 1,024 bytes: of the request if it has one, else of the reply. */
   payloadKilobytes?: number
-  /** Largest body of the request in bytes, where a deployment decides it. */
+  /** The largest request body in bytes, from a setting. */
   bodyBytes?: (settings: Settings) => number
-  /** Largest body of the reply in bytes, where a deployment decides it. */
+  /** The largest reply body in bytes, from a setting. */
   replyBytes?: (settings: Settings) => number
-  /** Latency budget in milliseconds (contract, 'Limits'). */
+  /** The latency budget in milliseconds. */
   latency?: { p95: number; p99: number }
-  /** The percentage of requests that may fail, where it differs from that of other routes (lib/route-alarms.ts). */
+  /** The percentage of requests that may fail, if it differs from that of other routes (lib/route-alarms.ts). */
   errorBudgetPercent?: number
-  /** A body to begin with, as it is sent: shown in the API description, where it can be tried. */
+  /** An example body as it is sent, shown in the API description. */
   example?: (settings: Settings, type: BodyType) => unknown
-  /** The schema of its body, for each of its types. */
+  /** The schema of its body, for each media type. */
   body?: (settings: Settings, type: BodyType) => Body
-  /** The fields of its body that the audit record of a denial shows, without secrets and free text. */
+  /** The body fields in the audit record of a denial; no secrets and no free text. */
   auditedFields?: readonly string[]
-  /** What its body may be sent as; JSON unless it says otherwise. */
+  /** The media types of its body; JSON by default. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
-  /** The query parameters, each a string that is given at most once. Lists have theirs from `listing`. */
+  /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
   listing?: Listing
   reply: {
     status: (settings: Settings) => number
-    /** The status of a replay, where a deployment wants another than that of the first answer. */
+    /** The status of a replay, if the deployment sets another than that of the first response. */
     replayStatus?: (settings: Settings) => number | undefined
-    /** Further statuses that it may answer with on success, without a body. */
+    /** Further success statuses, without a body. */
     others?: readonly number[]
     schema: (settings: Settings) => v.GenericSchema
-    /** JSON unless it says otherwise; a body that is not JSON is a string. */
+    /** JSON by default; a body that is not JSON is a string. */
     mediaType?: (settings: Settings) => string
     etag?: boolean
     location?: boolean
   }
-  /** Codes beyond those that every route may answer with. */
+  /** The error codes beyond those of every route. */
   errors: readonly ErrorCode[]
   /** The settings that shape the request or the reply, shown as x-open-point. */
   openPoints: readonly (keyof Settings)[]
   uses: readonly Use[]
-  /** What people lose when this function fails, in a sentence: the text of its alarm. */
+  /** The impact of a failure on users, in a sentence: the text of its alarm. */
   breaks: string
 }
 
@@ -118,24 +123,24 @@ export function defineRoute<const Body extends v.GenericSchema = never>(route: R
   return route
 }
 
-/** Its path in this deployment, as callers and the API description write it. */
+/** Returns its path in this deployment, as callers and the API description write it. */
 export function pathOf({ path }: Pick<Route, 'path'>, settings: Settings): string {
   return typeof path === 'string' ? path : path(settings)
 }
 
 const verbAfterVariable = /(?<=\}):([A-Za-z]+)$/
 
-/** Its path as the gateway knows it: there a variable takes a whole segment, its verb included. */
+/** Returns its path at the gateway, where a variable takes a whole segment with its verb. */
 export function gatewayPathOf(route: Pick<Route, 'path'>, settings: Settings): string {
   return pathOf(route, settings).replace(verbAfterVariable, '')
 }
 
-/** The verb that follows the last variable of a path. */
+/** Returns the verb after the last variable of a path. */
 export function verbOf(path: string): string | undefined {
   return verbAfterVariable.exec(path)?.[1]
 }
 
-/** The names of the variables in a path. */
+/** Returns the names of the variables in a path. */
 export function pathVariables(path: string): string[] {
   return Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] as string)
 }
@@ -151,14 +156,14 @@ export function bodyTypesOf(
   return bodyTypes?.(settings) ?? ['application/json']
 }
 
-/** The largest body that a request of this route may have, in bytes. */
+/** Returns the largest request body of this route, in bytes. */
 export function bodyLimitOf(route: Route, settings: Settings): number {
   if (route.bodyBytes) return route.bodyBytes(settings)
   const named = hasBody(route) ? route.payloadKilobytes : undefined
   return (named ?? settings['limits.defaultBodyKilobytes']) * 1024
 }
 
-/** Whether a session's cookie is a credential for it (setting auth.sessionOperations). */
+/** Returns whether it accepts a session cookie as a credential (setting auth.sessionOperations). */
 export function takesSession(
   { auth, operation }: Pick<Route, 'auth' | 'operation'>,
   settings: Settings,
@@ -166,7 +171,7 @@ export function takesSession(
   return auth === 'bearer' && settings['auth.sessionOperations'].includes(operation)
 }
 
-/** Whether browsers of allowed origins may send and keep cookies with it. */
+/** Returns whether browsers of allowed origins may send and keep its cookies. */
 export function usesCookies(
   route: Pick<Route, 'auth' | 'operation' | 'setsCookies'>,
   settings: Settings,

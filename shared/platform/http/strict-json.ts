@@ -1,8 +1,8 @@
 import { type Failure, fail, failField } from '../errors/failure.ts'
 
-/** Far deeper than any body of the service; a bound for everything that walks a parsed body. */
+/** Far deeper than any body of the service; bounds every traversal of a parsed body. */
 const deepest = 32
-/** Numbers of so many characters without an exponent are exact: a double keeps any 15 digits. */
+/** Numbers of up to this many characters without an exponent are exact: a double keeps any 15 digits. */
 const exactLength = 15
 
 const quote = 0x22
@@ -16,12 +16,12 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /**
- * Parses JSON. Refuses what JSON.parse would change silently: a name that an object has twice, and a number that a
- * double cannot carry exactly. Takes time and memory in proportion to the text, however it is nested.
+ * Parses JSON. Rejects what JSON.parse would change silently: a repeated name in an object, and a number that a
+ * double cannot represent exactly. Time and memory are proportional to the text, however it is nested.
  * @throws VALIDATION.body.json, VALIDATION.body.too_deep
  */
 export function parseStrictJson(text: string): unknown {
-  // Checked first, as JSON.parse takes any depth. What is not JSON may pass here, and is refused there.
+  // Checked first, because JSON.parse accepts any depth. Invalid JSON may pass here and fails there.
   checkTokens(text)
   return parse(text)
 }
@@ -34,7 +34,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** An object or array that is still open, and the name of the member that it is the value of. */
+/** An open object or array, and the member name whose value it is. */
 interface Open {
   names: Set<string> | undefined
   name: string
@@ -67,14 +67,14 @@ function checkTokens(text: string): void {
   }
 }
 
-/** Returns the place of the closing quote. */
+/** Returns the index of the closing quote. */
 function endOfString(text: string, from: number): number {
   let at = from + 1
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1
   return at
 }
 
-/** @throws VALIDATION.body.json if the object has the name already, however it is escaped */
+/** @throws VALIDATION.body.json if the object already has the name, however it is escaped */
 function newName(quoted: string, names: Set<string> | undefined): string {
   const name = quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1)
   if (names?.has(name)) throw problem(name, 'repeated')
@@ -97,14 +97,14 @@ function numberAt(text: string, from: number): string {
   return numberCharacters.exec(text)?.[0] ?? ''
 }
 
-/** Whether a number keeps its value when it is read as a double and written again. */
+/** Returns whether a number keeps its value when it is read as a double and written again. */
 function isExact(source: string): boolean {
   if (source.length <= exactLength && !/e/i.test(source)) return true
   const value = Number(source)
   return Number.isFinite(value) && decimalOf(source) === decimalOf(String(value))
 }
 
-/** Returns the value of a number without its sign, in one form: digits without outer zeros, and a power of ten. */
+/** Normalizes a number without its sign: digits without outer zeros, and a power of ten. */
 function decimalOf(source: string): string | undefined {
   const [, whole, fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source) ?? []
   if (whole === undefined) return undefined

@@ -2,8 +2,8 @@ import type { Settings } from '../../settings/register.ts'
 import { fail } from '../errors/failure.ts'
 
 /**
- * What every answer of a deprecated operation says (contract, 'Versioning'): since when callers should use another one
- * (RFC 9745), and when it ends (RFC 8594). Nothing of any other operation.
+ * Returns the headers of a deprecated operation: its deprecation (RFC 9745) and its end (RFC 8594). Empty for other
+ * operations.
  */
 export function deprecationHeaders(operation: string, settings: Settings): Record<string, string> {
   const dates = datesOf(operation, settings)
@@ -15,9 +15,9 @@ export function deprecationHeaders(operation: string, settings: Settings): Recor
 }
 
 /**
- * Ends an operation for everyone at once, replays included.
+ * Rejects requests for an operation after its sunset, replays included.
  * @param now milliseconds since 1970
- * @throws the code and status of the setting versioning.sunset from the day of the sunset on
+ * @throws the code and status of the setting versioning.sunset
  */
 export function checkSunset(operation: string, settings: Settings, now: number): void {
   const dates = datesOf(operation, settings)
@@ -26,14 +26,14 @@ export function checkSunset(operation: string, settings: Settings, now: number):
   throw fail(code, { http: status })
 }
 
-/** Both in milliseconds since 1970; a day of the profile begins at midnight in UTC. */
+/** Both in milliseconds since 1970; a date in the profile starts at midnight UTC. */
 function datesOf(operation: string, settings: Settings): { deprecated: number; sunset: number } | undefined {
   const { deprecated } = settings['versioning.sunset']
   const dates = Object.hasOwn(deprecated, operation) ? deprecated[operation] : undefined
   return dates && { deprecated: Date.parse(dates.deprecatedAt), sunset: Date.parse(dates.sunsetAt) }
 }
 
-/** The operations that a profile ends sooner after their deprecation than it promises to its callers, in words. */
+/** Returns a message for each operation whose sunset comes sooner after its deprecation than the profile promises. */
 export function hastySunsets(settings: Settings): string[] {
   const { windowDays, deprecated } = settings['versioning.sunset']
   return Object.keys(deprecated).flatMap((operation) => {

@@ -8,7 +8,7 @@ import type { Effects } from '../http/reply.ts'
 import type { Item } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
 
-/** The circumstances of a commit. */
+/** The dependencies of a commit. */
 export interface Committer {
   table: Table
   clock: Clock
@@ -17,8 +17,8 @@ export interface Committer {
 }
 
 /**
- * How often a request may decide, unless its budget ends it earlier: of several that change one item at once, all but one
- * decide again each time.
+ * The maximum number of decisions of a request, unless its budget ends it earlier. When several requests change one
+ * item at once, all but one decide again each time.
  */
 const mostDecisions = 20
 const firstDelayMilliseconds = 10
@@ -26,11 +26,11 @@ const longestDelayMilliseconds = 200
 
 /**
  * Commits the effects of a decision and, with a key, its idempotency record: all in one transaction.
- * @param prepare makes a decision ready, whenever one is taken: its answer must be right before anything is written,
- * and the platform's own changes go along with it
- * @returns what was prepared for the decision that was committed; or the record that stood in the way, when another
- * request with this key was first
- * @throws the error of the first write whose condition did not hold, unless the decision knows what to do then
+ * @param prepare renders each decision, because its response must be valid before anything is written; it may add the
+ * record and further changes of the platform
+ * @returns the prepared form of the committed decision; or the existing record if another request with this key was
+ * first
+ * @throws the error of the first write whose condition failed, unless the decision handles it
  */
 export async function commit<Decision extends Effects, Ready extends object>(
   committer: Committer,
@@ -52,7 +52,7 @@ export async function commit<Decision extends Effects, Ready extends object>(
     if (!write || !current.refused || taken === mostDecisions) {
       throw fail(write?.otherwise ?? 'INTERNAL.unexpected')
     }
-    // The first refusal tells what a decision did not know. Only further ones are contention, which a pause spreads.
+    // The first failure reveals what a decision did not know. Only later ones are contention, which a pause spreads.
     if (taken > 1) await committer.clock.sleep(committer.clock.jitter() * delayAfter(taken))
     current = (await current.refused(refusal.existing)) as Effects as Decision
   }
@@ -62,7 +62,7 @@ function delayAfter(taken: number): number {
   return Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** taken)
 }
 
-/** The record comes first, so that its refusal is told before any other. */
+/** Puts the record first, so that its failure is reported before any other. */
 function changesOf(
   committer: Committer,
   { writes = [], events = [], audit }: Effects,

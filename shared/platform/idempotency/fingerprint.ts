@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** The hash of a payload, the same for the same content whatever the order of its keys. */
+/** Hashes a payload. The order of its keys does not matter. */
 export function fingerprint(payload: unknown): string {
   return createHash('sha256').update(canonical(payload)).digest('base64url')
 }
 
-/** JSON with sorted keys. Payloads come with bounded depth, so recursion is safe. */
+/** Returns JSON with sorted keys. The depth of payloads is bounded, so recursion is safe. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

@@ -5,23 +5,23 @@ import type { Change } from '../table/table.ts'
 import type { KeyedRequest, Unfinished } from './record.ts'
 
 /**
- * Marks an intent that the service finishes by itself, from the transaction that commits it to the one that commits
- * its outcome. Markers lie together, oldest first, so that what is unfinished is found without looking for it.
+ * Marks an intent that the service can finish, from the transaction that commits it to the one that commits its
+ * outcome. All markers share a partition, oldest first, so unfinished intents are found without a scan.
  */
 export interface Marker extends Key {
   operation: string
-  /** Of the idempotency record that it belongs to. */
+  /** The key of its idempotency record. */
   record: Key
   payload_hash: string
   correlation_id: string
-  /** Of the caller; absent from markers of release 0.1.0. */
+  /** The caller's tenant; absent from markers of release 0.1.0. */
   tenant?: string
 }
 
-/** The partition of all markers. One is enough: a marker lives for as long as its request. */
+/** The partition of all markers. One suffices: a marker exists only as long as its request. */
 export const markers = 'unfinished'
 
-/** The request of which an intent is marked. */
+/** The request of a marked intent. */
 interface Marked {
   operation: string
   keyed: KeyedRequest
@@ -46,7 +46,7 @@ export function unmarking({ marker }: Unfinished): Change[] {
   return marker === undefined ? [] : [unmark(marker)]
 }
 
-/** The end of a marker. That somebody else ended it is as good. */
+/** Removes a marker. Another process may have removed it already. */
 export function unmark(marker: string): Change {
   return { remove: keyOfMarker(marker), condition: 'none' }
 }

@@ -3,15 +3,15 @@ import { DynamoDBPersistenceLayer } from '@aws-lambda-powertools/idempotency/dyn
 import type { Context } from 'aws-lambda'
 import { dynamodbClient } from '../table/dynamodb-client.ts'
 
-/** Longer than a function works on one piece; after that, whoever worked on it has died, in milliseconds. */
+/** Longer than a function works on one task, in milliseconds; an expired lease belongs to a crashed one. */
 const leaseMilliseconds = 30_000
 const keptSeconds = 24 * 3600
 
 /**
- * Runs an effect that is in no transaction once for each id: a second run finds the first one's record and does
- * nothing, one at the same time is refused, and after a failure it may be tried again. A process that dies between the
- * effect and its record leaves the effect to be made again.
- * @param name what is done, in the records' key
+ * Runs an effect outside a transaction once for each id. A second run finds the record of the first and does nothing;
+ * a concurrent one is rejected; a failed one may be retried. If the process dies between effect and record, the
+ * effect is made again.
+ * @param name the kind of effect, part of the records' key
  */
 export function onceForId(
   name: string,

@@ -3,29 +3,29 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { fail } from '../errors/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
 
-/** An answer in the form in which it is sent, stored and replayed, byte for byte. */
+/** A response in the form in which it is sent, stored and replayed, byte for byte. */
 export interface Answer {
   status: number
   headers: Record<string, string>
   body: string | undefined
 }
 
-/** Who works on a pending record, and until when nobody else does. */
+/** The lease of a pending record: its holder, and its end. */
 export interface Lease {
-  /** Of one request's try: a writer whose answer was lost knows its own lease by it. */
+  /** Unique to one attempt of a request. A writer whose response was lost recognizes its own lease by it. */
   lease_id: string
-  /** Milliseconds since 1970; 0 lets the next request go on at once. */
+  /** Milliseconds since 1970; 0 lets the next request continue at once. */
   lease_until: number
 }
 
-/** What a pending record keeps of its intent. */
+/** The part of an intent that a pending record keeps. */
 export interface Unfinished {
   resume: Record<string, unknown>
-  /** The id of its marker, where the service finishes it by itself. */
+  /** The id of its marker, if the service can finish it. */
   marker?: string
 }
 
-/** The record of one Idempotency-Key (contract, 'Idempotency record'). */
+/** The record of one Idempotency-Key. */
 export type IdempotencyRecord = Key & {
   payload_hash: string
   /** Seconds since 1970; also the table's TTL attribute. */
@@ -35,29 +35,29 @@ export type IdempotencyRecord = Key & {
     | ({ state: 'pending' } & Unfinished & Lease)
   )
 
-/** The answer to a batch can be larger than an item of the table, and says nearly the same of every row. */
+/** The body is compressed if it is long: a batch response can exceed an item of the table and is repetitive. */
 type StoredBody = { body?: string; packed_body?: Uint8Array }
 
-/** How much longer the record of an intent is kept that the service finishes by itself: 30 days. */
+/** The additional lifetime of a pending record that the service can finish: 30 days. */
 const unfinishedSeconds = 30 * 24 * 3600
 
-/** From this many characters a body is stored packed. */
+/** The length in characters from which a body is compressed. */
 const longBody = 4096
 
-/** An item that lies under a record's key. */
+/** Casts an item under a record's key. */
 export function asRecord(item: Item): IdempotencyRecord {
   return item as unknown as IdempotencyRecord
 }
 
-/** One keyed request: where its record lies and what it must say. */
+/** A keyed request: the key of its record, and the content that the record must match. */
 export interface KeyedRequest {
   key: Key
   payloadHash: string
-  /** Seconds since 1970 at which a record made now expires. */
+  /** The expiry of a record that is created now, in seconds since 1970. */
   expiresAt: number
 }
 
-/** Keys are unique to a tenant, a principal and a route; hashed, as a key may hold anything. */
+/** Returns the key of a record: unique to tenant, principal and route, and hashed because a key may hold anything. */
 export function recordKey(tenant: string, principal: string, operation: string, idempotencyKey: string): Key {
   const scope = JSON.stringify([tenant, principal, operation, idempotencyKey])
   return { pk: `idempotency#${createHash('sha256').update(scope).digest('base64url')}`, sk: 'record' }
@@ -80,7 +80,7 @@ function stored(body: string | undefined): StoredBody {
   return body.length < longBody ? { body } : { packed_body: gzipSync(body) }
 }
 
-/** The answer that a record holds, byte for byte. */
+/** Returns the response in a record, byte for byte. */
 export function storedAnswer(record: IdempotencyRecord & { state: 'complete' | 'failed' }): Answer {
   const { status, headers, body, packed_body } = record
   return { status, headers, body: packed_body ? gunzipSync(packed_body).toString() : body }
@@ -90,7 +90,7 @@ export function pendingRecord(keyed: KeyedRequest, { resume, marker }: Unfinishe
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
-    // Money that may have moved is not forgotten before it is known what became of it.
+    // Money may have moved, so the record must outlive the uncertainty.
     expires_at: keyed.expiresAt + (marker === undefined ? 0 : unfinishedSeconds),
     state: 'pending',
     resume,
@@ -99,7 +99,7 @@ export function pendingRecord(keyed: KeyedRequest, { resume, marker }: Unfinishe
   }
 }
 
-/** @throws CONFLICT.idempotency.payload_mismatch when the key was used for something else */
+/** @throws CONFLICT.idempotency.payload_mismatch when the key was used with another payload */
 export function checkPayload(record: IdempotencyRecord, keyed: KeyedRequest): void {
   if (record.payload_hash !== keyed.payloadHash) throw fail('CONFLICT.idempotency.payload_mismatch')
 }

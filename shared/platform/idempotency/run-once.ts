@@ -19,23 +19,23 @@ import {
   type Unfinished,
 } from './record.ts'
 
-/** What a keyed request is made of. */
+/** The input of a keyed request. */
 export interface Once extends Committer {
   operation: string
   settings: Settings
   keyed: KeyedRequest
   perform(): Promise<Reply | Intent>
-  /** Makes or finds the effect of an intent. */
+  /** Carries out an intent, or finds its effect already made. */
   proceed(resume: Record<string, unknown>): Promise<Reply>
   /** Checks a reply against its schema and renders it. */
   render(reply: Reply): Answer
-  /** What is stored for a request that can never succeed. */
+  /** Renders the response stored for a request that can never succeed. */
   renderFault(fault: unknown): Answer
-  /** The table for what must be written after an effect, though the request's time may be spent. */
+  /** Opens the table for writes after an effect, even if the request's time is spent. */
   afterwards(): Table
 }
 
-/** The answer of a keyed request, and whether it is this request's own or that of an earlier one. */
+/** The response to a keyed request, and whether it is its own or that of an earlier one. */
 export interface OnceAnswer {
   answer: Answer
   status: 'stored' | 'replayed'
@@ -44,12 +44,12 @@ export interface OnceAnswer {
 const pollMilliseconds = 50
 
 /**
- * Runs a request at most once for its key (contract, 'Idempotency record').
- * - The effect and the record are one transaction: a replay finds the stored answer and nothing happens again.
+ * Runs a request at most once for its key (docs/idempotency.md).
+ * - The effect and the record are one transaction: a replay finds the stored response, and nothing happens again.
  * - A transient failure stores nothing, or leaves an intent pending: the same key may be sent again.
- * - A fault that will not go away is stored as failed, and replayed; but not that of an intent which the service
- *   finishes by itself, as an earlier try may have made its effect: it stays pending until it is known what came of it.
- * - A refusal (4xx) has no effect and is not stored.
+ * - A permanent fault is stored as failed and replayed. For an intent that the service can finish, it is not: an
+ *   earlier attempt may have made the effect, so the intent stays pending until the outcome is known.
+ * - A rejection (4xx) has no effect and is not stored.
  */
 export async function runOnce(once: Once): Promise<OnceAnswer> {
   let decision: Reply | Intent
@@ -64,7 +64,7 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
   try {
     committed = await commit(once, decision, ready)
   } catch (thrown) {
-    // The intent may be there all the same, where only the answer was lost.
+    // The intent may be committed although the response was lost.
     if (isRetryable(thrown) && 'resume' in decision)
       await release(once, unfinishedOf(decision, lease), heldBy(lease))
     return afterRefusal(once, thrown)
@@ -74,7 +74,7 @@ export async function runOnce(once: Once): Promise<OnceAnswer> {
   return answer ? { answer, status: 'stored' } : finish(once, unfinished, lease)
 }
 
-/** A decision that is ready to be committed: its answer, or what a retry of its intent resumes with. */
+/** A decision that is ready to be committed: its response, or the state with which a retry continues its intent. */
 type Ready = { record: Put } & (
   | { answer: Answer; unfinished?: undefined }
   | { answer?: undefined; unfinished: Unfinished; along: readonly Change[] }
@@ -91,14 +91,12 @@ function readyOf(once: Once, decision: Reply | Intent, lease: Lease): Ready {
   return { answer, record: { item: finishedRecord(once.keyed, answer, 'complete'), condition } }
 }
 
-/** Its marker is called like the lease under which it was made. */
+/** The marker has the id of the lease under which it is created. */
 function unfinishedOf({ resume, finished }: Intent, { lease_id }: Lease): Unfinished {
   return { resume, ...(finished === 'by_itself' && { marker: lease_id }) }
 }
 
-/**
- * The request was refused, perhaps only because its first run has succeeded since: then that answer is replayed.
- */
+/** Handles a rejection. If the first run has succeeded since, its response is replayed. */
 async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
   if (failure instanceof Failure && failure.retryable && failure.http >= 500) throw failure
@@ -109,9 +107,9 @@ async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
 }
 
 /**
- * Makes the effect and commits its outcome, if this request still holds the lease. Once the effect is made, nothing
- * is stored as failed any more, and the request's time does not count: only a record that stays pending lets a retry
- * write the effect down.
+ * Makes the effect and commits its outcome if this request still holds the lease. Once the effect is made, nothing is
+ * stored as failed any more and the request's time limit is ignored: only a pending record lets a retry record the
+ * effect.
  */
 async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise<OnceAnswer> {
   const held = heldBy(lease)
@@ -138,7 +136,7 @@ async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise
   }
 }
 
-/** Lets the next try go on at once. If this fails too, the lease runs out by itself: the first failure is what is told. */
+/** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
 async function release(once: Once, unfinished: Unfinished, held: Condition): Promise<void> {
   const free = { ...newLease(once), lease_until: 0 }
   await once
@@ -159,7 +157,7 @@ async function storeFault(
   return replay(once, asRecord(refusal.existing))
 }
 
-/** Answers from the record of an earlier request, waiting for it or taking it over as the case may be. */
+/** Responds from the record of an earlier request: waits for it, or takes it over once its lease has expired. */
 async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnswer> {
   const { waitSeconds, status } = once.settings['idempotency.whilePending']
   const patience = once.clock.now() + waitSeconds * 1000
@@ -175,7 +173,7 @@ async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnsw
   throw fail(status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable')
 }
 
-/** The request before left its intent unfinished: this one goes on with it and never starts anew. */
+/** Continues an intent that an earlier request left unfinished; it is never started again. */
 export async function takeOver(
   once: Once,
   record: IdempotencyRecord & { state: 'pending' },
