@@ -17,13 +17,13 @@ const usage = `usage: npm run -s api-keys -- COMMAND --tenant T [--stack NAME]
   revoke --id KEY_ID                        ends a key at once
 ${stackUsage}`
 
-/** What a key is told by: everything but its secret. */
+/** The public fields of a key: everything but its secret. */
 export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash'>
 
 /**
  * Returns the scopes of a command line.
  * @param known the scopes of the deployment, separated by spaces
- * @throws Error when there is none, or one that the deployment does not know
+ * @throws Error for no scopes, or for one that the deployment does not know
  */
 export function scopesOf(text: string | undefined, known: string): string[] {
   const scopes = [...new Set((text ?? '').split(' ').filter(Boolean))]
@@ -35,7 +35,7 @@ export function scopesOf(text: string | undefined, known: string): string[] {
   return scopes
 }
 
-/** Makes a key of the role Service in a tenant. @returns it, this once */
+/** Creates a key with the role Service in a tenant. @returns the key, which cannot be read again */
 export async function make(
   table: Table,
   clock: Clock,
@@ -56,12 +56,15 @@ export async function make(
   return { key: text, line: lineOf(item) }
 }
 
-/** The keys of a tenant, oldest first. */
+/** Yields the keys of a tenant, oldest first. */
 export async function* list(table: Table, tenant: string): AsyncGenerator<ApiKeyLine> {
   for await (const item of itemsOf(table, tenant, 'api_key')) yield lineOf(item as unknown as ApiKeyItem)
 }
 
-/** Makes another key like one that is active. @param overlapSeconds how long the old one is still valid, if it ends */
+/**
+ * Creates a key with the settings of an active one. @param overlapSeconds how long the old key stays valid, if it
+ * expires
+ */
 export async function rotate(
   table: Table,
   clock: Clock,
@@ -79,7 +82,7 @@ export async function rotate(
   return make(table, clock, { tenant, name: old.name, scopes: old.scopes }, [ending], 'api_key.rotate')
 }
 
-/** Ends a key. @throws Error when there is none that is active */
+/** Revokes a key. @throws Error if no such key is active */
 export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
   const ended: Change = {
     update: keyOf(tenant, 'api_key', id),

@@ -51,7 +51,7 @@ function profileOf(app: App, stage: string): string {
 try {
   await synthesise()
 } catch (thrown) {
-  // What the person who deploys has to put right is told without a stack trace; anything else is a fault of ours.
+  // Errors that the person who deploys can fix are printed without a stack trace. Any other error is a bug.
   if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown
   console.error(thrown.message)
   process.exitCode = 1

@@ -1,6 +1,6 @@
 import { type Replacement, refusal } from './bundle-sdk-replacements.ts'
 
-/** What of S3's client serves addresses and options that are refused here. */
+/** The parts of the S3 client for addresses and options that are rejected here. */
 export const ofS3: Replacement[] = [
   {
     module: '@aws-sdk/client-s3/dist-es/schemas/schemas_0.js',

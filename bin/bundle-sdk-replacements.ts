@@ -1,15 +1,15 @@
 export interface Replacement {
   /** The file under node_modules that is replaced. */
   module: string
-  /** Why a function on Lambda loses nothing by it. */
+  /** Why a function on Lambda does not need the file. */
   why: string
-  /** What stands there instead, or is made of it. It keeps the names that others import, or the build fails. */
+  /** The replacement, or a function that derives it. It keeps the names that others import, or the build fails. */
   code: string | ((original: string) => string)
-  /** The package that brings the module in, where the module's own package comes with others too. */
+  /** The package that imports the module, if other packages import it as well as its own. */
   broughtBy?: string
 }
 
-/** What an endpoint's address ends with, and what is refused, for all clients alike. */
+/** The address suffix of an endpoint and the rejected options, equal for all clients. */
 const regional = `
   const suffixOf = ({ Region, UseFIPS, UseDualStack, UseGlobalEndpoint, EndpointId }) => {
     if (UseFIPS || UseDualStack || UseGlobalEndpoint || EndpointId || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
@@ -26,7 +26,7 @@ const endpointOf = (host: string) => `${regional}
     return { url, headers: {}, properties: {} }
   }`
 
-/** A bucket has a host of its own on AWS. Elsewhere, such as on a local engine, only a path is sure to be found. */
+/** On AWS, a bucket has its own host name. Elsewhere, such as on a local engine, only a path is sure to resolve. */
 const bucketEndpoint = `${regional}
   const plainName = /^(?!.*--(x|xa|op)-s3$)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/
   export const defaultEndpointResolver = (parameters) => {
@@ -43,7 +43,7 @@ const bucketEndpoint = `${regional}
     return { url, headers: {}, properties: { authSchemes: [signing] } }
   }`
 
-/** The clients in use and how each finds its endpoint. A client added to the runtime code needs a line here. */
+/** The clients in use with their endpoints. A client added to the runtime code needs a line here. */
 const services = {
   'cognito-identity-provider': endpointOf('cognito-idp'),
   dynamodb: endpointOf('dynamodb'),
@@ -93,7 +93,7 @@ const clients = Object.entries(services).flatMap(([client, endpoint]): Replaceme
   },
 ])
 
-/** A class in the place of one that is left out: it fails where it would be made. */
+/** Returns the constructor of a class that replaces an omitted one. It throws. */
 export const refusal = (what: string) => `constructor() { throw new Error('${what} is not in this bundle.') }`
 
 export const replacements: Replacement[] = [

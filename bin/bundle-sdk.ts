@@ -7,19 +7,19 @@ import { type Replacement, replacements } from './bundle-sdk-replacements.ts'
 import { ofStripe } from './bundle-stripe.ts'
 
 const root = resolve(import.meta.dirname, '..')
-/** As esbuild names what lies in it, where a checkout shares that of another by a link. */
+/** The real path, as esbuild reports it: a checkout may link to the node_modules of another. */
 const nodeModules = realpathSync(join(root, 'node_modules'))
 const sdkModule = /node_modules.(@aws-sdk|@smithy|stripe).*\.js$/
 const clientConfiguration = /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/
 
-/** Everything that is left out of any function. */
+/** Every replacement in any function. */
 export const allReplacements: readonly Replacement[] = [...replacements, ...ofS3, ...ofStripe]
 
 /**
- * Leaves out of the AWS SDK, and of Stripe's, what a function on Lambda cannot use (see the replacements).
- * The build fails when the installed SDK has no such module, does not import it any more, or imports a name that
- * the replacement lacks: an upgrade of the SDK must not undo the trimming unseen. It fails, too, when a function has
- * a client without replacements, as that would bring the credential chain back.
+ * Removes the parts of the AWS SDK and of Stripe's SDK that a function on Lambda cannot use (see the replacements). The
+ * build fails if the installed SDK has no such module, no longer imports it, or imports a name that the replacement
+ * lacks: an upgrade of the SDK must not silently undo the trimming. The build also fails if a function has a client
+ * without replacements, which would bring the credential chain back.
  */
 export function smallSdk(list: readonly Replacement[] = allReplacements): Plugin {
   const byFile = new Map(list.map((replacement) => [join(nodeModules, replacement.module), replacement]))
@@ -64,7 +64,7 @@ function inputsOf(metafile: Metafile | undefined): string[] {
   return Object.keys(metafile?.inputs ?? {}).map((input) => resolve(root, input))
 }
 
-/** The folder of the package that brings a module into a bundle. */
+/** Returns the folder of the package that brings a module into a bundle. */
 function bringerOf({ module, broughtBy }: Replacement): string {
   return `${join(nodeModules, broughtBy ?? module.slice(0, module.indexOf('/dist-es/')))}/`
 }

@@ -1,6 +1,6 @@
 import type { Replacement } from './bundle-sdk-replacements.ts'
 
-/** Of a hundred kinds of things at Stripe, the service knows one. */
+/** The service uses one of about a hundred resource types of Stripe. */
 export const ofStripe: Replacement[] = [
   {
     module: 'stripe/esm/stripe.esm.node.js',

@@ -10,21 +10,23 @@ const root = resolve(import.meta.dirname, '..')
 export interface BundleRequest {
   /** The functions: name to entry file. */
   entries: Record<string, string>
-  /** Each function gets a folder of its name here; `metafile.json` beside them says what each consists of. */
+  /**
+   * The output folder. Each function gets a subfolder with its name; `metafile.json` lists the inputs of each function.
+   */
   outdir: string
   /** JSON text of the deployment's settings, built into every function. */
   settings: string
 }
 
 export interface Bundle {
-  /** The folder to deploy; it holds index.mjs and nothing else. */
+  /** The folder to deploy, which contains only index.mjs. */
   directory: string
   bytes: number
-  /** SHA-256 of index.mjs in hex: equal sources and settings give an equal one. */
+  /** SHA-256 of index.mjs in hex. Equal sources and settings give equal hashes. */
   codeSha: string
 }
 
-/** Bundles all functions in one pass. Each stands alone, so a change of one leaves the others' code as it was. */
+/** Bundles all functions in one pass. Bundles share no code, so a change to one leaves the others unchanged. */
 export async function bundle({ entries, outdir, settings }: BundleRequest): Promise<Record<string, Bundle>> {
   const files = Object.entries(entries).map(([name, file]) => [`${name}/index`, resolve(file)] as const)
   const { metafile } = await build({
@@ -39,7 +41,7 @@ export async function bundle({ entries, outdir, settings }: BundleRequest): Prom
   return Object.fromEntries(await Promise.all(bundles))
 }
 
-/** How any function of this project is built, trimmed or not: the benchmark's reference is built with these too. */
+/** The build options of every function, trimmed or not. The benchmark's reference is built with them, too. */
 export const commonOptions = {
   absWorkingDir: root,
   bundle: true,
@@ -59,11 +61,11 @@ async function describe(directory: string): Promise<Bundle> {
   return { directory, bytes: code.byteLength, codeSha: createHash('sha256').update(code).digest('hex') }
 }
 
-/** Puts the deployment's settings in place of the module that throws outside a bundle. */
+/** Inlines the deployment's settings in place of the module that throws outside a bundle. */
 function deployedSettings(settings: string): Plugin {
   const json = JSON.stringify(JSON.parse(settings))
   const deployed = join(root, 'shared/platform/settings/deployed.ts')
-  // Parsed at run time, as an object literal would take a key __proto__ for the prototype.
+  // Parsed at run time, because an object literal would interpret a key __proto__ as the prototype.
   const contents = `let settings
     export const deployedSettings = () => (settings ??= JSON.parse(${JSON.stringify(json)}))`
   return {

@@ -9,7 +9,7 @@ const schemaFile = join(import.meta.dirname, '../client/schema.ts')
 const header =
   '/** The types of openapi.json, made by `npm run client-types`: change the routes, and never this file. */\n\n'
 
-/** What the client knows of the service: every path, parameter, body and answer of the API description, as types. */
+/** Returns the types of the client: every path, parameter, body and response of the API description. */
 export async function clientTypes(description: OpenAPI3): Promise<string> {
   return header + astToString(await openapiTypes(description))
 }

@@ -1,4 +1,4 @@
-/** Prints how a command is used and exits with code 0, if the command line asks for it with --help. */
+/** Prints the usage of a command and exits with code 0, if the command line contains --help. */
 export function answerHelp(usage: string): void {
   if (!process.argv.includes('--help')) return
   console.log(usage)
@@ -16,7 +16,7 @@ export async function run(usage: string, command: () => Promise<void>): Promise<
   }
 }
 
-/** @throws Error that names the option when it was not given */
+/** @throws Error that names the option if it is missing */
 export function needed(value: string | undefined, name: string): string {
   if (value === undefined || value === '') throw new Error(`--${name} is needed`)
   return value

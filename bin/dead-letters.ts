@@ -6,27 +6,27 @@ import {
 } from '@aws-sdk/client-sqs'
 import type { DeployedStack } from './deployment.ts'
 
-/** A message that was given up. */
+/** A message of a dead-letter queue. */
 export interface DeadLetter {
   id: string
   body: string
-  /** By which this delivery of it is removed or released. */
+  /** The receipt handle of this delivery, which removes or releases the message. */
   receipt: string
 }
 
-/** A dead-letter queue as a command works through it. */
+/** The operations of a command on a dead-letter queue. */
 export interface DeadLetters {
-  /** Some messages, kept from others for a quarter of an hour; none when there are no others left. */
+  /** Receives some messages and hides them from others for 15 minutes. Returns none if no others are left. */
   receive(): Promise<DeadLetter[]>
   remove(letter: DeadLetter): Promise<void>
-  /** Lets a message that stays be received again at once. */
+  /** Makes a message visible again at once. */
   release(letter: DeadLetter): Promise<void>
 }
 
-/** Long enough for all that a run has to do; a run that was killed can be repeated after it. */
+/** Longer than a run takes. An interrupted run can be repeated after this time. */
 const hiddenSeconds = 900
 
-/** The dead-letter queue at an address, in SQS. */
+/** Returns the SQS dead-letter queue at an address. */
 export function deadLettersAt(QueueUrl: string, access: DeployedStack['access']): DeadLetters {
   const sqs = new SQSClient(access)
   return {

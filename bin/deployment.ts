@@ -7,11 +7,11 @@ import { startBudget } from '#shared/platform/limits/budget.ts'
 import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
-/** How the commands reach a deployment of the service. */
+/** Access of the commands to a deployment of the service. */
 export interface DeployedStack {
   /** The outputs of the stack, by name. */
   outputs: Readonly<Record<string, string>>
-  /** What AWS clients are made with. */
+  /** The configuration of AWS clients. */
   access: {
     endpoint?: string
     region?: string
@@ -19,11 +19,11 @@ export interface DeployedStack {
   }
 }
 
-/** What each command says of it. */
+/** The part about `--stack` in the usage of each command. */
 export const stackUsage =
   'Without --stack it works on the local run; with it, on that stack of the account and region of the environment.'
 
-/** The stack named on the command line, or that of the local run. */
+/** Returns the stack named on the command line, or that of the local run. */
 export async function deployedStack(name: string | undefined): Promise<DeployedStack> {
   return name === undefined ? localStack() : namedStack(name)
 }
@@ -47,14 +47,14 @@ async function namedStack(name: string): Promise<DeployedStack> {
   return { outputs: Object.fromEntries(outputs), access: {} }
 }
 
-/** @throws Error when the stack has no such output */
+/** @throws Error if the stack has no such output */
 export function outputOf({ outputs }: DeployedStack, name: string): string {
   const value = outputs[name]
   if (value === undefined) throw new Error(`the stack has no output ${name}`)
   return value
 }
 
-/** The table of a deployment, for work that may take ten minutes. */
+/** Opens the table of a deployment, for work that may take ten minutes. */
 export function openTable(stack: DeployedStack): Table {
   const client = new DynamoDBClient(stack.access)
   return dynamodbTable(client, outputOf(stack, 'TableName'), systemClock, startBudget(systemClock, 600_000))

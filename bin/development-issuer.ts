@@ -2,10 +2,10 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 
-/** Lies outside the repository's history, so that no deployment anywhere trusts a published private key. */
+/** Stored outside the repository's history, so no deployment trusts a published private key. */
 const keyFile = join(import.meta.dirname, '../.local/issuer-key.json')
 
-/** The private key of the local issuer: made at its first use and kept for this checkout. */
+/** Returns the private key of the local issuer. It is generated at first use and kept for this checkout. */
 export async function developmentKey(): Promise<JWK> {
   try {
     return JSON.parse(await readFile(keyFile, 'utf8'))
@@ -20,7 +20,7 @@ export async function developmentKey(): Promise<JWK> {
   }
 }
 
-/** The key set that stands for `"keys": "development"` in a profile of the local stage. */
+/** Returns the key set for `"keys": "development"` in a profile of the local stage. */
 export async function developmentKeySet(): Promise<{ keys: JWK[] }> {
   const { kty, crv, x, y, kid, alg, use } = (await developmentKey()) as Record<string, string>
   return { keys: [{ kty, crv, x, y, kid, alg, use } as JWK] }

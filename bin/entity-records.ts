@@ -5,7 +5,7 @@ import type { Table } from '#shared/platform/table/table.ts'
 
 const pageSize = 500
 
-/** Everything that a tenant has of an entity whose keys are ids, oldest first. */
+/** Yields all items of a tenant for an entity whose keys are ids, oldest first. */
 export async function* itemsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<Item> {
   const partitions = partitionsOf(tenant, entity)
   for (let low = smallestId; ; ) {

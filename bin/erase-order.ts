@@ -14,9 +14,9 @@ ${stackUsage}`
 const mostTries = 5
 
 /**
- * Puts a tombstone in the place of an order, with an audit record, in one transaction. Erasing again changes nothing.
- * @returns whether there was something to erase
- * @throws Error when the tenant has no such order
+ * Replaces an order with a tombstone and writes an audit record, in one transaction. Erasing again changes nothing.
+ * @returns whether there was an order to erase
+ * @throws Error if the tenant has no such order
  */
 export async function eraseOrder(table: Table, clock: Clock, tenant: string, id: string): Promise<boolean> {
   const key = keyOf(tenant, 'order', id)

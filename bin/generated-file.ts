@@ -9,12 +9,12 @@ export function generatedUsage(command: string, file: string): string {
 Writes ${file}. With --check it writes nothing, and fails if the file is not up to date.`
 }
 
-/** Writes a document that is made from the code; with `--check` it refuses one that is not what would be written. */
+/** Writes a document generated from the code. With `--check` it rejects a file that differs from the generated one. */
 export async function writeOrCheck(file: string, document: unknown, command: string): Promise<void> {
   await writeOrCheckText(file, `${JSON.stringify(document, null, 2)}\n`, command)
 }
 
-/** The same for a file that is text. */
+/** Writes or checks a text file. */
 export async function writeOrCheckText(file: string, text: string, command: string): Promise<void> {
   if (!process.argv.includes('--check')) return writeFile(file, text)
   const kept = await readFile(file, 'utf8').catch(() => '')

@@ -1,4 +1,4 @@
-/** `npm run import`: imports a file of customers and shows how far it is and what it came to. */
+/** `npm run import`: imports a file of customers and shows its progress and result. */
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ interface Service {
   token: string
 }
 
-/** An operation as the service tells it. */
+/** An operation as the service returns it. */
 interface Operation {
   operation_id: string
   state: string
@@ -30,10 +30,10 @@ interface Operation {
   error?: { code: string; details: object }
 }
 
-/** What the person at the terminal has to put right. */
+/** A problem that the person at the terminal can fix. */
 class ImportError extends Error {}
 
-/** Tries again what may pass, as the contract has it: an upload that is sent twice is imported once. */
+/** Retries transient failures. An upload that is sent twice is imported once. */
 async function call({ baseUrl, token }: Service, path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { Authorization: `Bearer ${token}`, ...init.headers }
   let answer: Response | undefined
@@ -52,7 +52,7 @@ function detailsOf(error: Operation['error']): string {
   return Object.keys(error?.details ?? {}).length > 0 ? JSON.stringify(error?.details) : ''
 }
 
-/** Asks until the operation is over, and shows each answer. */
+/** Polls until the operation ends, and shows each response. */
 async function follow(service: Service, id: string, query: string): Promise<Operation> {
   for (;;) {
     const answer = await call(service, `/operations/${id}${query}`)
@@ -71,7 +71,7 @@ function showProgress({ state, progress }: Operation): void {
   else console.log(line)
 }
 
-/** @returns whether everything was imported */
+/** Prints the result of an operation. @returns whether everything was imported */
 function tell({ state, result, error }: Operation): boolean {
   if (process.stdout.isTTY) console.log()
   if (error) console.log(`The import failed: ${error.code} ${detailsOf(error)}`)

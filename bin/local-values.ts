@@ -1,33 +1,36 @@
 import type { Stage } from '#lib/stage.ts'
 
 const host = String.raw`(?:[a-z0-9-]+\.)*`
-/** Addresses that mean this machine, as a URL or as a bare host. */
+/** Matches addresses of this machine, as a URL or as a bare host. */
 const ofThisMachine =
   /^(?:https?:\/\/)?(?:localhost|[\w.-]+\.localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?=[:/]|$)/i
-/** The domains that RFC 2606 and RFC 6761 reserve for documentation and tests: nobody receives mail or requests there. */
+/**
+ * Matches the domains that RFC 2606 and RFC 6761 reserve for documentation and tests: nobody receives mail or requests
+ * there.
+ */
 const example = new RegExp(
   String.raw`(?:^|[@/\s])${host}(?:example\.(?:com|net|org)|[a-z0-9-]+\.(?:example|test|invalid))(?![\w.-])`,
   'i',
 )
 
 /**
- * The largest file in a request body on AWS, in bytes. Lambda accepts 6 MB for an invocation. API Gateway sends it the file
- * in base64, which adds a third, with the headers and the context of the request, for which 64 KB are reserved.
+ * The largest file in a request body on AWS, in bytes. Lambda accepts 6 MB for an invocation. API Gateway encodes the
+ * file in base64, which adds a third, and adds the headers and the request context, for which 64 KB are reserved.
  */
 export const largestFileInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
 
-/** The settings that bound a file in a request body. */
+/** The settings that limit a file in a request body. */
 const fileLimits = [
   ['imports.maxBytes', 'inline'],
   ['codes.import', 'maxBytes'],
 ] as const
 
-/** Settings whose addresses carry credentials or money, so that plain http is for a developer's machine only. */
+/** Settings whose addresses carry credentials or money. Plain http is allowed on a developer's machine only. */
 const encrypted = ['auth.issuers', 'refunds.provider']
 
 /**
- * Finds values that make sense on a developer's machine only, in a profile for a stage on AWS.
- * @returns a line for each setting that holds some
+ * Finds values that are valid on a developer's machine only, in a profile for a stage on AWS.
+ * @returns a line for each setting with such values
  */
 export function localValues(profile: unknown, { name, callableFromLocalhost }: Stage): string[] {
   return [
@@ -46,7 +49,9 @@ function localSizes(profile: unknown, stage: string): string[] {
   )
 }
 
-/** The local payment provider has an account for each tenant; another provider has none of that name. */
+/**
+ * Finds accounts of the local payment provider, which has one for each tenant. Other providers have no such accounts.
+ */
 function localAccounts(profile: unknown, stage: string): string[] {
   const values = profile as { 'refunds.account'?: { prefix?: unknown } } | null
   return values?.['refunds.account']?.prefix === 'acct_'

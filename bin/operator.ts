@@ -3,7 +3,7 @@ import type { Clock } from '#shared/platform/clock.ts'
 import { newId } from '#shared/platform/clock.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 
-/** The audit record of what an operator does by a command, to be written with it. */
+/** Returns the audit record of an operator's action, to be written with that action. */
 export function auditOfOperator(tenant: string, entry: AuditEntry, clock: Clock): Put {
   const operator = { sub: 'operator', tenant, role: undefined, scopes: new Set<string>(), claims: {} }
   const record = { reason: 'allowed', ...entry, result: 'allow' as const }

@@ -4,7 +4,7 @@ import { needed } from './command.ts'
 import { deployedStack, openTable } from './deployment.ts'
 import { itemsOf } from './entity-records.ts'
 
-/** Prints what a tenant has of an entity as JSON lines, oldest first; tenant and stack come from the command line. */
+/** Prints the items of a tenant for an entity as JSON lines, oldest first. The command line has tenant and stack. */
 export async function printRecords(entity: Entity): Promise<void> {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ options: { tenant: text, stack: text } })

@@ -11,13 +11,13 @@ Deletes everything that a tenant has in the table, for good. Its audit stays unl
 Idempotency records, which name no tenant, expire by themselves, files too; users stay in the user pool.
 ${stackUsage}`
 
-/** So few that their sizes never add up to more than the 4 MB of a transaction. */
+/** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25
-/** Keys are printable: no sort key lies outside. */
+/** Keys are printable, so every sort key is in this range. */
 const [low, high] = [' ', '\u{10ffff}']
 
 /**
- * Deletes the items of a tenant. Stopped anywhere and run again, it goes on.
+ * Deletes the items of a tenant. An interrupted run continues when it is repeated.
  * @returns how many items of each entity were deleted
  */
 export async function purgeTenant(

@@ -6,10 +6,10 @@ import type { DeadLetter, DeadLetters } from './dead-letters.ts'
 import type { DeployedStack } from './deployment.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
-/** What of the table's changes a function is fed with. */
+/** The kind of table changes that a function receives. */
 export type StreamSource = Extract<Subscription['source'], { stream: string }>['stream']
 
-/** What a redrive works with. */
+/** The dependencies of a redrive. */
 export interface Redriving {
   letters: DeadLetters
   changes: TableChanges
@@ -20,19 +20,19 @@ export interface Redriving {
 }
 
 export interface Redriven {
-  /** Messages whose changes were handled, and which are gone. */
+  /** Messages whose changes were handled, and which were deleted. */
   messages: number
-  /** Changes that were read from the stream again. */
+  /** Changes read from the stream again. */
   from_stream: number
-  /** Items that were read from the table, as the stream had forgotten their changes. */
+  /** Items read from the table because their changes are no longer in the stream. */
   from_table: number
-  /** Messages that stay in the queue. */
+  /** Messages that remain in the queue. */
   left: number
-  /** Why, in sentences. */
+  /** The reasons why messages remain, in sentences. */
   faults: string[]
 }
 
-/** What Lambda writes to the on-failure destination of a stream: a place, and none of the changes themselves. */
+/** The message that Lambda sends to the on-failure destination of a stream: a position without the changes. */
 const Message = v.object({
   DDBStreamBatchInfo: v.object({
     streamArn: v.string(),
@@ -46,9 +46,9 @@ const Message = v.object({
 type Batch = v.InferOutput<typeof Message>['DDBStreamBatchInfo']
 
 /**
- * Lets a function handle what it gave up of the table's stream, and removes each message after it did so. What the
- * stream has forgotten is made up for from the table, where items keep the events of their latest commit, and tasks.
- * Doing it twice is harmless: events keep their ids, and who handles a task expects to get it twice.
+ * Lets a function handle its failed batches of the table's stream again, and removes each handled message. Changes that
+ * are no longer in the stream are rebuilt from the table, where items keep the events of their latest commit, and
+ * tasks. A repeated redrive is harmless: events keep their ids, and task handlers accept duplicates.
  */
 export async function redriveStream(source: StreamSource, redriving: Redriving): Promise<Redriven> {
   const { letters, changes } = redriving
@@ -84,7 +84,7 @@ export async function redriveStream(source: StreamSource, redriving: Redriving):
       stay(those, thrown)
     }
   }
-  // Only now, or they would be received again by this very run.
+  // Released last, or this run would receive them again.
   for (const letter of staying) await letters.release(letter)
   return { ...told, left: staying.length, faults: [...new Set(told.faults)] }
 
@@ -94,7 +94,7 @@ export async function redriveStream(source: StreamSource, redriving: Redriving):
   }
 }
 
-/** Each message once, until only those are left that were seen. */
+/** Yields each message once, and ends when every received message was seen before. */
 async function* each(letters: DeadLetters): AsyncGenerator<DeadLetter> {
   const seen = new Set<string>()
   for (;;) {
@@ -107,10 +107,13 @@ async function* each(letters: DeadLetters): AsyncGenerator<DeadLetter> {
   }
 }
 
-/** The most changes of one event, as the stream's mapping has it; and of its text, well below the 6 MB of a call. */
+/**
+ * The most changes of one event, equal to the stream's mapping, and its most characters, well below the 6 MB of an
+ * invocation.
+ */
 const most = { records: 100, characters: 4_000_000 }
 
-/** @returns how many were handled */
+/** @returns how many changes were handled */
 async function handleAll(records: DynamoDBRecord[], { handle }: Redriving): Promise<number> {
   let event: DynamoDBRecord[] = []
   let characters = 0
@@ -128,17 +131,17 @@ async function handleAll(records: DynamoDBRecord[], { handle }: Redriving): Prom
   return records.length
 }
 
-/** What the filters of the mappings let through. */
+/** Equal to the filters of the event source mappings. */
 const concerns: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
   outbox: ({ dynamodb }) => dynamodb?.NewImage?.outbox?.M?.occurred_at?.S !== undefined,
   tasks: ({ eventName, dynamodb }) =>
     eventName === 'INSERT' && dynamodb?.NewImage?.task?.M?.queue?.S !== undefined,
 }
 
-/** A commit is dated when it is decided, its change when it arrives: a minute covers both and the clocks between. */
+/** A commit is dated when it is decided, its change when it arrives. A minute covers both and the clock skew. */
 const marginMilliseconds = 60_000
 
-/** What may have been lost of batches that the stream has forgotten: rather too much than too little. */
+/** Filters for items that expired batches may have changed: rather too many than too few. */
 const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => ItemFilter> = {
   outbox: (batches) => {
     const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
@@ -152,7 +155,7 @@ const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => 
       },
     }
   },
-  // A task has no time of its own: all that is not done and not over is queued again.
+  // A task has no time, so every task that is neither done nor expired is queued again.
   tasks: (_, now) => ({
     FilterExpression:
       'attribute_exists(#task) AND NOT #state IN (:handled, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
@@ -165,14 +168,14 @@ const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => 
   }),
 }
 
-/** An event of the stream as a function gets it. */
+/** Returns an event of the stream as a function receives it. */
 export function eventText(records: readonly DynamoDBRecord[]): string {
   return JSON.stringify({ Records: records }, (_, value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
   )
 }
 
-/** Calls a function on AWS, with its own rights and in the version that runs, as the stream would. */
+/** Invokes a function on AWS as the stream would, with its own permissions and in the current version. */
 export function invoking(FunctionName: string, access: DeployedStack['access']): Redriving['handle'] {
   const lambda = new LambdaClient(access)
   return async (records) => {

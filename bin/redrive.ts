@@ -24,8 +24,8 @@ What the stream has forgotten after a day is found by reading the whole table.
 ${stackUsage}`
 
 /**
- * Moves all messages back. Each is sent before it is deleted, so that none is lost: one that comes twice is handled once.
- * @returns how many were moved
+ * Moves all messages back. Each is sent before it is deleted, so none is lost. A duplicate is handled once.
+ * @returns how many messages were moved
  */
 export async function redrive(stack: DeployedStack, queue: TaskQueue): Promise<number> {
   const sqs = new SQSClient(stack.access)
@@ -42,7 +42,7 @@ export async function redrive(stack: DeployedStack, queue: TaskQueue): Promise<n
   }
 }
 
-/** Lets a function of a deployment handle what it gave up of the table's stream. */
+/** Lets a function of a deployment handle its failed batches of the table's stream again. */
 export async function redriveDeployed(stack: DeployedStack, name: string): Promise<Redriven> {
   const source = Object.hasOwn(streamed, name) ? streamed[name] : undefined
   if (!source) throw new Error(`no function '${name}' is fed by the stream`)

@@ -7,7 +7,7 @@ const usage = `usage: npm run -s replay -- --from TIME --to TIME --stack NAME
 Sends the events that were published between two times (RFC 3339) to the subscribers again, from the bus's archive.
 They keep their ids, so that whoever has handled one sees that it comes again.`
 
-/** @throws Error with a sentence for what is no time, or a window that is empty or not over */
+/** @throws Error with a sentence for an invalid time, or a window that is empty or not yet over */
 export function windowOf(from: string, to: string, now: number): { start: Date; end: Date } {
   const [start, end] = [new Date(from), new Date(to)]
   for (const [name, time] of [['from', start] as const, ['to', end] as const])
@@ -18,7 +18,7 @@ export function windowOf(from: string, to: string, now: number): { start: Date; 
   return { start, end }
 }
 
-/** @returns the name of the replay, which goes on by itself */
+/** Starts a replay. @returns its name; it continues without this command */
 export async function replay(
   stack: DeployedStack,
   { start, end }: { start: Date; end: Date },

@@ -29,14 +29,14 @@ export interface Restoring {
   dynamodb: DynamoDBClient
   source: string
   target: string
-  /** Absent for a target that exists. */
+  /** Absent for an existing target. */
   at?: Date | undefined
   pauseMilliseconds: number
 }
 
 /**
  * Restores a table and prepares it for the service.
- * @throws Error for a target that is missing although no time was given
+ * @throws Error for a missing target without a time
  */
 export async function restoreTable({ source, at, ...restoring }: Restoring): Promise<RestoredTable> {
   const { dynamodb, target } = restoring
@@ -104,7 +104,7 @@ async function describe(dynamodb: DynamoDBClient, TableName: string): Promise<Ta
   }
 }
 
-/** @throws Error for anything but a time in UTC */
+/** @throws Error unless the text is a time in UTC */
 export function timeOf(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const time = new Date(text)

@@ -38,16 +38,19 @@ export interface Move {
   to: string
 }
 
-/** How a rollback reaches a deployment. */
+/** The operations of a rollback on a deployment. */
 export interface Deployment {
-  /** When the last update of the stack began, in milliseconds since 1970. */
+  /** Returns the start of the last update of the stack, in milliseconds since 1970. */
   updatedAt(): Promise<number>
   aliases(): Promise<Alias[]>
   /** Lets an alias send all calls to one version. */
   move(move: Move): Promise<void>
 }
 
-/** The moves that bring back what was deployed before a time. A function without an older version stays as it is. */
+/**
+ * Returns the moves that restore the versions deployed before a time. A function without an older version stays as it
+ * is.
+ */
 export function movesBefore(aliases: readonly Alias[], time: number): Move[] {
   return aliases.flatMap(({ functionName, name, version: from, versions }) => {
     const [newest] = versions
@@ -68,7 +71,7 @@ export async function rollBack(
   return moves
 }
 
-/** A stack of the account and region of the environment. */
+/** Returns access to a stack of the account and region of the environment. */
 export function deploymentOf(
   stack: string,
   cloudFormation = new CloudFormationClient({}),
@@ -93,7 +96,7 @@ export function deploymentOf(
   }
 }
 
-/** The aliases of a stack and of the stacks nested in it. */
+/** Returns the ARNs of the aliases of a stack and of its nested stacks. */
 async function aliasArns(StackName: string, client: CloudFormationClient): Promise<string[]> {
   const found: string[] = []
   for await (const { StackResourceSummaries: page = [] } of paginateListStackResources(

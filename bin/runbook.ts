@@ -19,7 +19,7 @@ A correlation id leads from a line of the log to the audit record and the events
 anything of a person, nor the id of what was worked on: the audit has the latter.
 `
 
-/** The page: a section for each alarm that notifies people, in the order of their definitions. */
+/** Returns the runbook page: a section for each alarm that notifies people, in the order of their definitions. */
 export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {
   return [opening, ...definitions.map(section)].join('\n')
 }
@@ -42,7 +42,7 @@ function section(definition: AlarmDefinition): string {
   ].join('\n')
 }
 
-/** Where the dashboard shows what an alarm goes by; the windows of one alarm are on one graph. */
+/** Returns the graphs of the dashboard for an alarm. The windows of one alarm are on one graph. */
 function graphsOf({ threshold, windows = [] }: AlarmDefinition): string {
   const measures = (threshold ? [threshold] : windows).map(({ measure }) => measure)
   return [...new Set(measures.map((measure) => `the graph ‘${graphOf(measure)}’`))].join(' and ')

@@ -11,10 +11,10 @@ const usage = `usage: npm run -s sessions -- --tenant T [--revoke SESSION_ID] [-
 Prints the sessions of a tenant that are not over, one JSON line each; or ends one of them at once.
 ${stackUsage}`
 
-/** What a session is told by: everything but its secret. */
+/** The public fields of a session: everything but its secret. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>
 
-/** The sessions of a tenant that are not over, oldest first. */
+/** Yields the active sessions of a tenant, oldest first. */
 export async function* list(table: Table, tenant: string, clock: Clock): AsyncGenerator<SessionLine> {
   for await (const item of itemsOf(table, tenant, 'session')) {
     const { pk: _pk, sk: _sk, secret_hash: _hash, expires_at: _end, ...line } = item as unknown as SessionItem
@@ -22,7 +22,7 @@ export async function* list(table: Table, tenant: string, clock: Clock): AsyncGe
   }
 }
 
-/** Ends a session at once. @throws Error when there is none that is active */
+/** Ends a session at once. @throws Error if no such session is active */
 export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
   const entry = { action: 'session.revoke', target: `session/${id}` }
   const refusal = await table.transact([revokeSession(tenant, id), auditOfOperator(tenant, entry, clock)])

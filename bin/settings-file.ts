@@ -9,10 +9,10 @@ import { localValues } from './local-values.ts'
 export const localProfile = join(import.meta.dirname, '../shared/settings/profiles/local.json')
 
 /**
- * Reads and checks the profile of a deployment.
- * @param stage the name of a stage: only the local one may trust the key that this checkout made for itself, and name
- * addresses of this machine
- * @throws ProfileError with one message that lists everything that is wrong
+ * Reads and validates the profile of a deployment.
+ * @param stage the name of a stage: only the local one may trust the key of this checkout and name addresses of this
+ * machine
+ * @throws ProfileError with one message that lists every problem
  */
 export async function loadSettings(file: string, stage: string): Promise<Settings> {
   const profile = await parseFile(file)
@@ -35,7 +35,7 @@ async function parseFile(file: string): Promise<unknown> {
   }
 }
 
-/** Puts the local issuer's public key where a profile says "development". */
+/** Inserts the local issuer's public key where a profile says "development". */
 async function withDevelopmentKeys(profile: unknown): Promise<unknown> {
   const issuers = (profile as Record<string, unknown> | null)?.['auth.issuers']
   if (!Array.isArray(issuers) || !issuers.some((issuer) => issuer?.keys === 'development')) return profile

@@ -9,7 +9,7 @@ import {
 import type { DynamoDBRecord } from 'aws-lambda'
 import type { DeployedStack } from './deployment.ts'
 
-/** A stretch of one shard of the table's stream, both ends included. */
+/** An inclusive range of one shard of the table's stream. */
 export interface Stretch {
   streamArn: string
   shardId: string
@@ -17,22 +17,25 @@ export interface Stretch {
   endSequenceNumber: string
 }
 
-/** A condition on items, as a scan of DynamoDB takes it. */
+/** A filter on items for a DynamoDB scan. */
 export interface ItemFilter {
   FilterExpression: string
   ExpressionAttributeNames: Record<string, string>
   ExpressionAttributeValues: Record<string, AttributeValue>
 }
 
-/** What happened to the table, and what it holds. */
+/** The changes and the content of the table. */
 export interface TableChanges {
-  /** The changes of a stretch, oldest first, as functions get them; `forgotten` where it began before what the stream keeps. */
+  /**
+   * Returns the changes of a range, oldest first, as functions receive them. `forgotten` if the stream no longer holds
+   * its start.
+   */
   between(stretch: Stretch): Promise<{ records: DynamoDBRecord[]; forgotten: boolean }>
-  /** Items as if each were new, a page of the table at a time: it reads the whole table. */
+  /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
   asNew(filter: ItemFilter): AsyncIterable<DynamoDBRecord[]>
 }
 
-/** An open shard answers with nothing now and then before its next change; but not for ever. */
+/** An open shard may return empty reads before its next change. This limit ends the loop. */
 const mostEmptyReads = 20
 
 export function tableChanges(TableName: string, access: DeployedStack['access']): TableChanges {
@@ -71,7 +74,7 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
       } catch (thrown) {
         if (!isForgotten(thrown)) throw thrown
       }
-      // The later part of it may still be there.
+      // The later part of the range may still be in the stream.
       const records = await read(stretch, { ShardIteratorType: 'TRIM_HORIZON' }).catch((thrown) => {
         if (!isForgotten(thrown)) throw thrown
         return []
@@ -94,14 +97,14 @@ function within(first: bigint, place: bigint | undefined, last: bigint): boolean
   return place !== undefined && first <= place && place <= last
 }
 
-/** A record as Lambda hands it on: the time is a number, in seconds. */
+/** Returns a record in the format of Lambda: the time is a number, in seconds. */
 function asEvent({ dynamodb, ...record }: StreamRecord): DynamoDBRecord {
   const { ApproximateCreationDateTime: at, ...change } = dynamodb ?? {}
   const time = at && { ApproximateCreationDateTime: at.getTime() / 1000 }
   return { ...record, dynamodb: { ...change, ...time } } as DynamoDBRecord
 }
 
-/** The changes are older than a day; or the whole shard is, or the stream was switched off since. */
+/** Returns whether the changes or their whole shard are older than a day, or the stream was disabled since. */
 function isForgotten(thrown: unknown): boolean {
   const { name } = thrown as Error
   return name === 'TrimmedDataAccessException' || name === 'ResourceNotFoundException'

@@ -12,13 +12,13 @@ export interface TokenRequest {
   sub: string
   /** Separated by spaces. */
   scope?: string
-  /** Negative for one that has expired. */
+  /** Negative for an expired token. */
   expiresInSeconds?: number
-  /** Put over the standard claims; null takes one away. */
+  /** Overrides the standard claims; null removes one. */
   claims?: Record<string, unknown>
 }
 
-/** Signs a token of the local issuer, a bad one too, so that refusals can be tried. */
+/** Signs a token of the local issuer. Invalid tokens are possible, to try out rejections. */
 export async function issueToken(request: TokenRequest, profile: string = localProfile): Promise<string> {
   return signToken(request, await loadSettings(profile, 'local'))
 }
@@ -77,7 +77,7 @@ async function main(): Promise<void> {
   console.log(await issueToken({ ...request, ...(scope !== undefined && { scope }) }, settings))
 }
 
-/** Writes `--option -60` as `--option=-60`, because parseArgs takes the number for another option. */
+/** Writes `--option -60` as `--option=-60`, because parseArgs reads the number as another option. */
 function joinNegativeNumbers(args: readonly string[]): string[] {
   const joined: string[] = []
   for (const arg of args) {

@@ -24,7 +24,7 @@ Creates a user, or changes the role or the password of an existing one, and prin
 before it counts. --password-stdin reads the password from standard input; --password P is for the local run only.
 ${stackUsage}`
 
-/** Where users and the audit are kept. */
+/** The stores of users and of the audit. */
 export interface UserStore {
   cognito: CognitoIdentityProviderClient
   poolId: string
@@ -43,8 +43,8 @@ export interface UserChanged extends PoolUser {
 }
 
 /**
- * Makes the user of an e-mail, or changes them.
- * @throws Error with one sentence for whoever asked for what cannot be
+ * Creates or changes the user of an e-mail.
+ * @throws Error with one sentence if the request is invalid
  */
 export async function changeUser(request: UserRequest, store: UserStore): Promise<UserChanged> {
   const email = normaliseEmail(request.email)
@@ -70,7 +70,7 @@ async function findUser(email: string, { cognito, poolId }: UserStore): Promise<
   return found && userOf(recordOf(found.UserAttributes))
 }
 
-/** A user without a role, who may do nothing yet. One whose password the pool does not take is not left behind. */
+/** Creates a user without a role, who has no permissions yet. If the pool rejects the password, the user is deleted. */
 async function createUser(
   email: string,
   { tenant, role, password }: UserRequest,
@@ -99,7 +99,7 @@ async function setPassword(Username: string, Password: string, { cognito, poolId
   )
 }
 
-/** The audit comes first (contract, 'Audit record'): a role that is not in it never counted. */
+/** The audit record is written first: no role is effective without one. */
 async function changeRole(email: string, user: PoolUser, role: Role, store: UserStore): Promise<void> {
   const { cognito, poolId, table } = store
   const { sub, tenant } = user
@@ -117,14 +117,14 @@ function recordOf(attributes: AttributeType[] = []): Record<string, string | und
   return Object.fromEntries(attributes.map(({ Name = '', Value }) => [Name, Value]))
 }
 
-/** The users and the table of a deployment. */
+/** Opens the users and the table of a deployment. */
 function storeOf(stack: DeployedStack): UserStore {
   const cognito = new CognitoIdentityProviderClient(stack.access)
   return { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
 }
 
 /**
- * The password that the options name, if they name one. Other users of the machine see the arguments of a command, and
+ * Returns the password in the options, if there is one. Other users of the machine see the arguments of a command, and
  * the shell keeps them in its history.
  * @throws Error for a password among the arguments of a command on a deployed stack
  */

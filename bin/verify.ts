@@ -17,7 +17,7 @@ tenant and with an API key of its own, and deletes both. Prints a line for each 
 --settings names the profile of the deployment.
 ${stackUsage}`
 
-/** The deployment to check, and a credential that may create and list orders in a tenant without any. */
+/** The deployment to check, and a credential that may create and list orders in a tenant without orders. */
 export interface Target {
   baseUrl: string
   apiKey: string
@@ -28,14 +28,14 @@ interface Received {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: bodies have every shape
+  // biome-ignore lint/suspicious/noExplicitAny: bodies have any shape
   json: any
 }
 
 /**
  * Runs the checks in order.
  * @param report receives the name of each check that passed
- * @throws Error that names the first check that failed, with what was expected and received
+ * @throws Error that names the first failed check, with the expected and the received value
  */
 export async function verify(target: Target, report: (check: string) => void): Promise<void> {
   const { settings } = target

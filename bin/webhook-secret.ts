@@ -4,7 +4,7 @@ import {
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager'
 
-/** Reads the first webhook key of a deployment as its secret stores it, such as `whsec_` and base64. */
+/** Returns the first webhook key of a deployment as its secret stores it, such as `whsec_` and base64. */
 export async function readWebhookSecret(
   secretArn: string,
   access: SecretsManagerClientConfig,

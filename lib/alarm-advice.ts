@@ -5,34 +5,34 @@ import type { Route } from '#shared/platform/http/route.ts'
 import { pascalCase } from './service-function.ts'
 
 /**
- * A query of CloudWatch Logs Insights, and the logical id of its log group without the hash. CloudFormation puts the name of
- * the stack before the id, and that of a nested stack after it.
+ * A CloudWatch Logs Insights query. `group` is the logical id of its log group without the hash. CloudFormation
+ * prefixes the id with the name of the stack and then of the nested stack, if any.
  */
 export interface LogQuery {
   group: string
   query: string
 }
 
-/** What whoever is called can look at and do. */
+/** The response to an alarm. */
 export interface Advice {
-  /** What to do, in a sentence or two: it is part of the alarm's description. */
+  /** The action, in one or two sentences. It is part of the alarm's description. */
   act: string
   queries: readonly LogQuery[]
-  /** With STACK for the name of the stack, and T for a tenant. */
+  /** STACK stands for the name of the stack, T for a tenant. */
   commands: readonly string[]
 }
 
 const rollback = 'npm run -s rollback -- --stack STACK'
 const lastDeployment = 'If it began with a deployment, roll back with npm run rollback.'
 
-/** Advice that begins with what a function logs of its failures. */
+/** Returns advice that starts with the failures that a function logs. */
 export function logAdvice(functionName: string, act: string, commands: readonly string[] = []): Advice {
   const query =
     'fields @timestamp, code, fault.name, fault.at.0 | filter level = "ERROR" | sort @timestamp desc'
   return { act, queries: [{ group: `${pascalCase(functionName)}Log`, query }], commands }
 }
 
-/** On the alarms of a route: when it fails, when it is slow, and when its error budget is used up. */
+/** Returns the advice for the alarms of a route: failures, latency and error budget. */
 export function adviceOnRoute(entry: RouteEntry) {
   const { route } = entry
   const group = `${pascalCase(functionOf(entry).name)}Log`
@@ -57,7 +57,7 @@ export function adviceOnRoute(entry: RouteEntry) {
   }
 }
 
-/** What to do about a failing route, by what it uses. */
+/** Returns the remedy for a failing route, by the resources that it uses. */
 function remedyOf({ uses }: Route): string {
   if (uses.includes('secret.payments')) {
     return `Ask the payment provider for its status; pay nothing back by hand, as pending refunds are finished by themselves. ${lastDeployment}`
@@ -74,14 +74,14 @@ function commandsOn({ uses, auth }: Route): string[] {
   ]
 }
 
-/** On the alarm of an outage of the whole API. */
+/** The advice for an outage of the whole API. */
 export const adviceOnApi: Advice = {
   act: `See on the dashboard which routes fail and with which error codes. Read the AWS Health Dashboard for DynamoDB, Lambda and API Gateway. ${lastDeployment}`,
   queries: [],
   commands: [rollback, 'aws health describe-events --filter eventStatusCodes=open'],
 }
 
-/** On the alarms of a function without a route: when it fails, gives something up, or does not run. */
+/** Returns the advice for the alarms of a function without a route: failures, dead letters and missed runs. */
 export function adviceOnConsumer({ name, source }: Subscription) {
   const failing = logAdvice(name, `See what it fails with and mend that. ${afterMending(source)}`)
   const notRunning = logAdvice(
@@ -116,7 +116,7 @@ function afterMending(source: Subscription['source']): string {
   return 'The changes wait in the table’s stream for a day and go on by themselves.'
 }
 
-/** On a step of the workflow of imports that fails. */
+/** Returns the advice for a failing step of the import workflow. */
 export function adviceOnStep({ name }: StepEntry): Advice {
   return logAdvice(
     name,

@@ -21,7 +21,7 @@ export const apiFailing = {
   },
 } as const satisfies AlarmDefinition
 
-/** Every alarm of a stage that raises them, and of the runbook. */
+/** Every alarm of a stage that raises alarms. The runbook lists them too. */
 export const alarmDefinitions: readonly AlarmDefinition[] = [
   apiFailing,
   ...routes.flatMap(alarmsOfRoute),
@@ -108,7 +108,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5',
       'aws backup start-backup-job --backup-vault-name VAULT --resource-arn TABLE_ARN --iam-role-arn ROLE_ARN',
     ],
-    // A backup each night, and six hours to complete it.
+    // One backup runs each night and has six hours to complete.
     threshold: { measure: { of: 'completed backups' }, below: 1, periods: 30 },
   },
   // SES reviews an account at these rates: https://docs.aws.amazon.com/ses/latest/dg/reputationdashboard-messages.html

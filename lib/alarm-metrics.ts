@@ -18,7 +18,7 @@ import { pascalCase } from './service-function.ts'
 import type { Stage } from './stage.ts'
 import type { WorkQueues } from './work-queues.ts'
 
-/** What is watched: the gateway, and the functions and queues by the operation, subscription or step they serve. */
+/** The monitored resources: the gateway, and the functions and queues by operation, subscription or step. */
 export interface Watched {
   stage: Stage
   settings: Settings
@@ -27,15 +27,15 @@ export interface Watched {
   deadLetters: ReadonlyMap<string, Queue>
   queues: WorkQueues
   table: DataTable
-  /** On a stage with backups of the table. */
+  /** Present on a stage with backups of the table. */
   backupVault?: IBackupVault | undefined
-  /** The workflow of imports. */
+  /** The import workflow. */
   machine: StateMachine
 }
 
 const period = Duration.minutes(5)
 
-/** Whether the stage has what is measured: backups and the dead letters of the bus are not on every stage. */
+/** Returns whether the stage has the measured resource. Not every stage has backups or dead letters of the bus. */
 export function isMeasured(measure: Measure, { backupVault, deadLetters }: Watched): boolean {
   if (measure.of === 'completed backups') return backupVault !== undefined
   return measure.of !== 'messages in the dead-letter queue' || deadLetters.has(measure.name)
@@ -67,7 +67,7 @@ export function metricOf(measure: Measure, watched: Watched): IMetric {
     case 'throttled requests of the table':
       return throttledRequests(watched.table)
     case 'throttled calls of functions':
-      // Without a dimension it counts all functions of the account, which share one quota.
+      // Without a dimension, the metric counts all functions of the account, which share one quota.
       return new Metric({
         namespace: 'AWS/Lambda',
         metricName: 'Throttles',
@@ -102,13 +102,13 @@ function named<T>(all: ReadonlyMap<string, T>, name: string): T {
   return found
 }
 
-/** How long a route takes at the gateway, for one of its methods: HEAD is rare, and as fast as GET. */
+/** Returns the latency of a route at the gateway, for one of its methods. HEAD is rare and as fast as GET. */
 export function latency(route: Route, percentile: number, watched: Watched): Metric {
   const dimensions = gatewayDimensions(watched, route, route.method)
   return gatewayMetric('Latency', dimensions, Stats.percentile(percentile))
 }
 
-/** Answers with 5xx, over all methods of the route. */
+/** Returns the count of 5xx responses over all methods of the route. */
 export function serverErrors(route: Route, watched: Watched): IMetric {
   const sums = methodsOf(route).map((method) =>
     gatewayMetric('5XXError', gatewayDimensions(watched, route, method), Stats.SUM),
@@ -118,15 +118,15 @@ export function serverErrors(route: Route, watched: Watched): IMetric {
   return new MathExpression({ expression: sumOf(prefix, sums.length), usingMetrics, period, label: '5XX' })
 }
 
-/** The prefix of metric ids, which are unique in a graph and begin with a small letter. */
+/** Returns the prefix of metric ids, which are unique in a graph and start with a lowercase letter. */
 function metricId(operation: string): string {
   const name = pascalCase(operation)
   return name.charAt(0).toLowerCase() + name.slice(1)
 }
 
 /**
- * Those that its function answered with 5xx, which AWS does not count as errors of the function, and those in which it
- * did not come to answer at all.
+ * Returns the failed requests: 5xx responses of the function, which AWS does not count as errors of the function, and
+ * requests that it did not answer at all.
  */
 function failedRequests(route: Route, watched: Watched): IMetric {
   const [unanswered, answered] = [
@@ -141,7 +141,7 @@ function failedRequests(route: Route, watched: Watched): IMetric {
   return new MathExpression({ expression, usingMetrics, period, label: 'failed requests' })
 }
 
-/** The percentage of requests with 5xx, over one or several sets of dimensions. */
+/** Returns the percentage of requests with 5xx, over one or several sets of dimensions. */
 function failureShare(
   dimensions: readonly Record<string, string>[],
   measure: Measure & { fewest: number },
@@ -163,7 +163,7 @@ function failureShare(
   })
 }
 
-/** The p99 divided by the p95, where there are enough requests to tell them apart. */
+/** Returns the p99 divided by the p95, or 0 if there are too few requests to distinguish them. */
 export function tail(route: Route, watched: Watched): MathExpression {
   const id = metricId(route.operation)
   const [p99, p95, count] = [`${id}P99`, `${id}P95`, `${id}Count`]
@@ -187,7 +187,7 @@ function completedRuns(name: string, { functions }: Watched): IMetric {
   return new MathExpression({ expression, usingMetrics, period, label: 'completed runs' })
 }
 
-/** Reads and writes of the table, and of its index, which throttles on its own. */
+/** Returns the throttled reads and writes of the table and of its index, which is throttled separately. */
 function throttledRequests({ tableName: TableName }: DataTable): IMetric {
   const throttled = (metricName: string, more: Record<string, string>) =>
     new Metric({
@@ -224,12 +224,12 @@ function reputation(metricName: string): Metric {
   return new Metric({ namespace: 'AWS/SES', metricName, statistic: Stats.AVERAGE, period: Duration.hours(1) })
 }
 
-/** SUM leaves out metrics without data, such as those of HEAD; + would have no result then. */
+/** Returns the sum of metrics. SUM ignores metrics without data, such as those of HEAD; + would return nothing. */
 function sumOf(prefix: string, count: number): string {
   return `SUM([${Array.from({ length: count }, (_, index) => `${prefix}${index}`).join(', ')}])`
 }
 
-/** Runs that ended otherwise than by their last step: that step says itself what went wrong. */
+/** Returns the runs that did not end with their last step. That step logs its own errors. */
 function endedBadly(machine: StateMachine): IMetric {
   const usingMetrics = {
     m0: machine.metricFailed({ period }),

@@ -14,7 +14,7 @@ export interface AlarmTopicsProps {
 
 export type AlarmTopics = Readonly<Record<Severity, Topic>>
 
-/** One topic for each severity, to which the operators of the stage subscribe. */
+/** Creates one topic for each severity, to which the operators of the stage subscribe. */
 export function alarmTopics(scope: Construct, props: AlarmTopicsProps): AlarmTopics {
   return { page: alarmTopic(scope, 'Pages', props), ticket: alarmTopic(scope, 'Tickets', props) }
 }
@@ -25,7 +25,7 @@ function alarmTopic(scope: Construct, id: string, { stage, key }: AlarmTopicsPro
     enforceSSL: true,
     ...(key && { masterKey: key }),
   })
-  // A policy of a topic replaces the default one, which lets the account publish.
+  // The policy of a topic replaces the default one, which lets the account publish.
   // https://docs.aws.amazon.com/sns/latest/dg/sns-access-policy-use-cases.html
   topic.addToResourcePolicy(
     new PolicyStatement({

@@ -19,8 +19,8 @@ import { stackOfFunction } from './area-stacks.ts'
 export type AlarmsProps = Watched & AlarmTopicsProps
 
 /**
- * Alarms that say what users lose. Each severity has a topic, which hears of the alarm and of its end. A page is a
- * composite alarm that stays quiet while the whole API fails: one outage raises one page.
+ * Creates alarms that describe the impact on users. Each severity has a topic for the start and the end of an alarm. A
+ * page is a composite alarm that is suppressed while the whole API fails: one outage raises one page.
  */
 export function alarms(watch: Stack, { key, ...watched }: AlarmsProps): AlarmTopics {
   const topics = alarmTopics(watch, { key, stage: watched.stage })
@@ -75,19 +75,19 @@ export function alarms(watch: Stack, { key, ...watched }: AlarmsProps): AlarmTop
   return topics
 }
 
-/** The alarms on a route are in a nested stack if its function is in one. */
+/** Returns the stack of an alarm. The alarms of a route are in a nested stack if its function is in one. */
 function stackOfAlarm(watch: Stack, part: Threshold | undefined): Stack {
   const measure = part?.measure
   const entry = measure && 'route' in measure && routes.find(({ route }) => route === measure.route)
   return entry ? stackOfFunction(watch, functionOf(entry).name) : watch
 }
 
-/** What an alarm says: what users lose, and what to do. */
+/** Returns the description of an alarm: the impact on users and the action. */
 export function descriptionOf({ breaks, act }: AlarmDefinition): string {
   return `${breaks} ${act}`
 }
 
-/** The alarms of a stage: one without backups, or without a key, has no alarms on them. */
+/** Returns the alarms of a stage. A stage without backups or without a key has no alarms for them. */
 function raisedOn(watched: Watched): AlarmDefinition[] {
   return alarmDefinitions.filter(({ threshold }) => !threshold || isMeasured(threshold.measure, watched))
 }
@@ -112,7 +112,7 @@ function alarm(
       ? {
           threshold: above,
           comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-          // A function that nobody calls is not in alarm.
+          // A function without invocations is not in alarm.
           treatMissingData: TreatMissingData.NOT_BREACHING,
         }
       : {

@@ -2,8 +2,8 @@ import { NestedStack, type Stack } from 'aws-cdk-lib'
 import { pascalCase } from './service-function.ts'
 
 /**
- * Functions that were deployed before areas had nested stacks. They stay in the main stack: a move would replace the
- * function, drop its log and rename it, and the gateway refuses a second method of the same name. Add nothing here.
+ * Functions deployed before areas had nested stacks. They stay in the main stack: a move would replace the function,
+ * delete its log and rename it, and the gateway rejects a second method of the same name. Add nothing here.
  */
 const deployedInMainStack: ReadonlySet<string> = new Set([
   'orders.create',

@@ -8,8 +8,9 @@ import type { Settings } from '#shared/settings/register.ts'
 import type { DataTable } from './data-table.ts'
 
 /**
- * A backup of the table each night, in a vault that outlives the stack: point-in-time recovery is lost with the table,
- * and backups are not. Copies in vaults of other regions and accounts outlive the region and the account, too.
+ * Creates a nightly backup of the table in a vault that outlives the stack. Point-in-time recovery is lost with the
+ * table; backups are not. Copies in vaults of other regions and accounts also survive the loss of the region or the
+ * account.
  * @returns the vault
  */
 export function backups(
@@ -24,7 +25,7 @@ export function backups(
       lockConfiguration: {
         minRetention: Duration.days(lock.minDays),
         maxRetention: Duration.days(lock.maxDays),
-        // After these days nobody, the root user included, can shorten a retention or delete a backup.
+        // After this number of days nobody, including the root user, can shorten a retention or delete a backup.
         changeableFor: Duration.days(lock.changeableDays),
       },
     }),
@@ -44,7 +45,8 @@ export function backups(
       }),
     ],
   })
-  // It holds what AWS Backup needs of the keys of the table and of the vault, through DynamoDB and by grants.
+  // The policy contains the permissions that AWS Backup needs on the keys of the table and the vault, through DynamoDB
+  // and by grants.
   // https://docs.aws.amazon.com/aws-backup/latest/devguide/encryption.html
   const name = 'service-role/AWSBackupServiceRolePolicyForBackup'
   const role = new Role(scope, 'BackupRole', {

@@ -2,12 +2,12 @@ import { Stack, Validations } from 'aws-cdk-lib'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
 
-/** The objects of a folder of the bucket. */
+/** Returns the ARN pattern of the objects in a folder of the bucket. */
 export function inFolder(folder: string): (resources: { files: Bucket }) => string {
   return ({ files }) => files.arnForObjects(`${folder}*`)
 }
 
-/** Says why a right to all objects of a folder is no broader than it must be. */
+/** States why a permission on all objects of a folder is not too broad. */
 export function acknowledgeFolder(
   grantee: { role?: IRole },
   folder: string,

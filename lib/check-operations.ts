@@ -9,7 +9,7 @@ import { missingAddress } from './custom-domain.ts'
 import { strayMailDomains } from './mail.ts'
 import { ratesBelowThrottles } from './web-acl-rates.ts'
 
-/** The operations that a profile names, by the setting that names them. */
+/** Returns the operations that a profile names, by setting. */
 function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {
   return [
     ['auth.mfa', settings['auth.mfa'].operations],
@@ -23,7 +23,10 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
   ]
 }
 
-/** Operations that share a method at the gateway, which throttles methods, but not in the same way. */
+/**
+ * Finds throttled operations that share a gateway method with differently throttled ones. The gateway throttles
+ * methods.
+ */
 function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const { byOperation } = settings['limits.gateway']
   const sharing = Map.groupBy(routes, (entry) => functionOf(entry).name)
@@ -36,7 +39,7 @@ function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): strin
   })
 }
 
-/** Session operations that need a scope. A session has none, so they would refuse every session. */
+/** Finds session operations that need a scope. A session has no scopes, so they would reject every session. */
 function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const scoped = routes.filter(
     ({ route }) => takesSession(route, settings) && tokenScopes(route, settings).length > 0,
@@ -44,7 +47,9 @@ function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): stri
   return scoped.map(({ route }) => `${route.operation} needs a scope, and a session has none`)
 }
 
-/** Operations without a principal: one counter would be shared by all callers, so that each could lock out the others. */
+/**
+ * Finds counted operations without a principal. All callers would share one counter, so each could lock out the others.
+ */
 function countedWithoutPrincipal(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const counted = routes.filter(
     ({ route }) => route.auth !== 'bearer' && Object.hasOwn(settings['limits.other'], route.operation),
@@ -52,7 +57,7 @@ function countedWithoutPrincipal(settings: Settings, routes: readonly RouteEntry
   return counted.map(({ route }) => `${route.operation} has no principal to count by`)
 }
 
-/** Logins that nobody could make, as the largest budget of a request is too small for a refusal. */
+/** Finds login settings that no login could satisfy: the largest request budget is shorter than a rejection. */
 function hastyLogins(settings: Settings): string[] {
   const least = leastLoginMilliseconds(settings)
   const { maxMilliseconds } = settings['requests.timeoutHeader']
@@ -62,8 +67,8 @@ function hastyLogins(settings: Settings): string[] {
 }
 
 /**
- * A setting that names an operation wrongly would protect nothing, and nobody would notice; a sunset before its time
- * would be noticed by those who were promised another.
+ * Rejects settings that name an unknown operation, which would silently protect nothing, and sunsets that are earlier
+ * than promised to callers.
  * @throws ProfileError that names every such setting at once
  */
 export function checkOperations(settings: Settings, routes: readonly RouteEntry[], source: string): void {

@@ -37,15 +37,15 @@ export interface CommerceStackProps {
   /** The bundled functions, one for each name of `functionEntries`. */
   codes: FunctionCodes
   /**
-   * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the key
-   * is two deployments: else the table is encrypted before its functions may use the key.
+   * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the
+   * key takes two deployments: in one, the table is encrypted before its functions may use the key.
    */
   preparesKey?: boolean
-  /** Deploys new versions at once, without CodeDeploy and its alarms: the way out if they block a fix. */
+  /** Deploys new versions at once, without CodeDeploy and its alarms, in case the alarms block a fix. */
   bypassesRollout?: boolean
 }
 
-/** The whole service of one stage, in the order in which a request and its events pass through it. */
+/** The whole service of one stage, in the order in which requests and their events pass through it. */
 export class CommerceStack extends Stack {
   constructor(
     scope: Construct,
@@ -55,7 +55,7 @@ export class CommerceStack extends Stack {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
     })
-    // CDK lets EventBridge of every account send to a queue that is encrypted with a key, unless told this.
+    // Without this setting, CDK lets EventBridge of every account send to a queue that is encrypted with a key.
     this.node.setContext(EVENTS_TARGET_QUEUE_SAME_ACCOUNT, true)
     const key = ownKey(this, stage)
     const dataKey = preparesKey ? undefined : key

@@ -4,10 +4,13 @@ import { adviceOnConsumer, adviceOnStep } from './alarm-advice.ts'
 import type { AlarmDefinition, Threshold } from './alarm-types.ts'
 import { pascalCase } from './service-function.ts'
 
-/** Longer than all attempts at a message take together: what is older waits because nothing is handled. */
+/** Longer than all attempts at one message together. An older message waits because nothing is handled. */
 const oldestMessageSeconds = 900
 
-/** A consumer that fails is a ticket; work that waits because of it is a page, so an outage pages once. */
+/**
+ * Returns the alarms of a consumer. A failing consumer raises a ticket and the work that waits for it a page, so an
+ * outage pages once.
+ */
 export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] {
   const { name, source, breaks } = subscription
   const id = pascalCase(name)
@@ -19,7 +22,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
     ...advice.failing,
     threshold: { measure: { of: 'errors of the function', name }, above: 0, periods: 1 },
   }
-  // A login fails with it, and pages: see the alarm of that route.
+  // Logins fail with this function, and the alarm of the login route pages.
   if (source === 'pool.token') return [failing]
   if (source === 'every.minute') {
     const notRunning: AlarmDefinition = {
@@ -52,7 +55,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
           },
         }
       : {
-          // A batch that it reports as failed is no error of the function: its changes wait, and that shows here.
+          // A batch reported as failed is not an error of the function. Its changes wait, which this measure shows.
           breaks: `${breaks} Changes have been waiting for more than a minute.`,
           threshold: { measure: { of: 'age of the oldest change', name }, above: 60_000, periods: 1 },
         }),
@@ -62,7 +65,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
 
 export function alarmOfStep(entry: StepEntry): AlarmDefinition {
   const { name, breaks } = entry
-  // A step is tried again, and one failure is no loss.
+  // A step is retried, so one failure loses nothing.
   const threshold: Threshold = { measure: { of: 'errors of the function', name }, above: 2, periods: 1 }
   return { id: `${pascalCase(name)}Failing`, severity: 'ticket', breaks, ...adviceOnStep(entry), threshold }
 }

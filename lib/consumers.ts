@@ -32,14 +32,14 @@ export interface ConsumersProps {
   settings: Settings
 }
 
-/** A function that nobody calls, with the queue for what it could not handle, where it has one of its own. */
+/** A function without a route, with its own dead-letter queue if it has one. */
 export interface Consumer {
   subscription: Subscription
   handler: LambdaFunction
   deadLetters?: Queue
 }
 
-/** One function for each subscription, fed by what it names. */
+/** Creates one function for each subscription and connects it to its source. */
 export function consumers(scope: Construct, props: ConsumersProps): Consumer[] {
   const { stage, codes, resources, subscriptions, settings } = props
   return subscriptions.map((subscription) => {
@@ -66,11 +66,14 @@ interface FeedProps {
   resources: Resources
   settings: Settings
   scope: Construct
-  /** Of the function, if it has a limit. */
+  /** Reserved concurrency of the function, if it has a limit. */
   concurrency: number | undefined
 }
 
-/** @returns the queue that takes what the function could not handle */
+/**
+ * Connects a function to its source.
+ * @returns the dead-letter queue of the function
+ */
 function feed(
   handler: LambdaFunction,
   { name, source }: Subscription,
@@ -87,7 +90,7 @@ function feed(
   return deadLetters
 }
 
-/** The outputs of the stack that tell what a function that the stream feeds is called, and where its dead letters are. */
+/** Returns the stack output that holds the name of a function fed by the stream. */
 export function streamFunctionOutput(name: string): string {
   return `${pascalCase(name)}FunctionName`
 }
@@ -106,7 +109,8 @@ function feedFromQueue(
     eventSourceArn: queue.queueArn,
     batchSize: 10,
     reportBatchItemFailures: true,
-    // Without it, Lambda takes more messages than the function may handle, and counts each as a failed attempt.
+    // Without a maximum, Lambda receives more messages than the function may handle and counts each as a failed
+    // attempt.
     ...(maxConcurrency !== undefined && { maxConcurrency }),
   })
   Validations.of(mapping).acknowledge({
@@ -121,7 +125,7 @@ function feedFromQueue(
   return deadLetters
 }
 
-/** The pool asks it before it issues tokens, and waits. */
+/** Invokes the function synchronously before the pool issues tokens. */
 function feedFromPool(handler: LambdaFunction, { pool }: Users): undefined {
   pool.addTrigger(UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG, handler, LambdaVersion.V2_0)
   Validations.of(handler).acknowledge({
@@ -130,7 +134,7 @@ function feedFromPool(handler: LambdaFunction, { pool }: Users): undefined {
   })
 }
 
-/** What a look misses, the next one finds a minute later. */
+/** Invokes the function every minute. The next run finds anything that one run missed. */
 function feedEachMinute(handler: LambdaFunction): undefined {
   const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   Grant.addToPrincipal({
@@ -154,7 +158,9 @@ function feedEachMinute(handler: LambdaFunction): undefined {
   })
 }
 
-/** Changes reach the function as they happen: no batching window, since an event is due within a second. */
+/**
+ * Feeds changes to the function as they happen. There is no batching window, because an event is due within a second.
+ */
 function feedFromStream(
   handler: LambdaFunction,
   {
@@ -172,17 +178,17 @@ function feedFromStream(
     eventSourceArn: streamArn,
     startingPosition: StartingPosition.TRIM_HORIZON,
     batchSize: 100,
-    // Changes of one item keep their order whatever the number of batches at once.
+    // The order of changes to one item is kept, whatever the number of concurrent batches.
     parallelizationFactor: 10,
     reportBatchItemFailures: true,
     bisectBatchOnError: true,
-    // The stream waits longer before each retry, so that an outage of the bus is bridged; records live for 24 h.
+    // Lambda waits longer before each retry, which bridges an outage of the bus. Records live for 24 h.
     retryAttempts: maxAttempts - 1,
     onFailure: { bind: () => ({ destination: deadLetters.queueArn }) },
-    // What it has no use for wakes nobody.
+    // Changes that the function does not use do not invoke it.
     filters: [FilterCriteria.filter({ ...filter })],
   })
-  // The mapping checks its rights when it is made.
+  // The mapping checks its permissions when it is created.
   mapping.node.addDependency(handler.role?.node.tryFindChild('DefaultPolicy') ?? handler)
   Validations.of(handler).acknowledge({
     id: 'Serverless-LambdaDLQ',
@@ -190,7 +196,7 @@ function feedFromStream(
   })
 }
 
-/** A filter sees only leaves, so each is recognised by a member that it always has. */
+/** A filter sees only leaf attributes, so each kind of item is recognized by a member that it always has. */
 const streamFilters = {
   outbox: { dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: FilterRule.exists() } } } } } },
   tasks: {

@@ -8,7 +8,7 @@ import { tlsPolicy } from './tls-policy.ts'
 
 type CustomDomain = NonNullable<Settings['api.domain']>
 
-/** Returns the problem of settings that leave the API without an address. */
+/** Returns the problem with settings that leave the API without an address. */
 export function missingAddress(settings: Settings): string[] {
   return settings['api.gatewayAddress'] === 'closed' && settings['api.domain'] === null
     ? ['closed needs a domain in api.domain, as the API has no other address']

@@ -23,7 +23,10 @@ import type { WorkQueues } from './work-queues.ts'
 const period = Duration.minutes(5)
 const half = { width: 12, height: 6 }
 
-/** One page of a stage: its routes against their budgets, its errors by code, and what waits, is late or was given up. */
+/**
+ * Creates the dashboard of a stage: routes against their budgets, errors by code, and work that is waiting, late or
+ * failed.
+ */
 export function dashboard(scope: Construct, props: Watched): void {
   const { stage } = props
   const board = new Dashboard(scope, 'Dashboard', { dashboardName: `commerce-${stage.name}` })
@@ -78,7 +81,7 @@ export function dashboard(scope: Construct, props: Watched): void {
 
 const routesWithoutLatency = routes.map(({ route }) => route).filter(({ latency }) => !latency)
 
-/** What alarms measure, a line each, labeled with what it is measured of. */
+/** Returns the metrics of the alarms of a kind, one line for each, labeled with the measured resource. */
 function watched(kind: Measure['of'], props: Watched): IMetric[] {
   const measures = alarmDefinitions.flatMap(({ threshold }) => (threshold ? [threshold.measure] : []))
   return measures
@@ -97,7 +100,7 @@ function graph(title: string, left: IMetric[]): GraphWidget {
   return new GraphWidget({ title, left, leftYAxis: { min: 0 }, ...half })
 }
 
-/** One line for each code that was ever told, without naming any. */
+/** Returns one line for each logged error code. The expression names no code. */
 function errorsByCode({ stage }: Watched): IMetric {
   const { name, dimension } = errorMetric
   const search = `{"${metricsNamespace(stage)}",${dimension}} MetricName="${name}"`

@@ -14,12 +14,13 @@ import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from './stage.ts'
 
-/** The table of the stack, or one that it adopted. */
+/** The table of the stack, or an adopted one. */
 export type DataTable = Table | ITable
 
 /**
- * The one table of the service: every entity, idempotency record, audit record and outgoing event. A table that
- * `npm run restore` made takes its place as soon as the profile names it; where data is kept, the old one remains.
+ * Creates the only table of the service, for every entity, idempotency record, audit record and outgoing event. A table
+ * created by `npm run restore` replaces it once the profile names that table. On a stage that keeps data, the old table
+ * remains.
  */
 export function dataTable(
   scope: Construct,
@@ -39,7 +40,7 @@ export function dataTable(
       : { encryption: TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     timeToLiveAttribute: 'expires_at',
-    // The relay tells new events from those that the item carried already, so it needs both images.
+    // The relay compares both images to tell new events from events that the item already carried.
     stream: StreamViewType.NEW_AND_OLD_IMAGES,
     deletionProtection: stage.deletionProtection,
     removalPolicy: removalOfProtected(stage),
@@ -53,14 +54,17 @@ export function dataTable(
 }
 
 /**
- * Returns what happens to a resource that holds data when its stack is deleted. A first deployment that fails deletes
- * it nevertheless: its name would be taken at the next attempt.
+ * Returns the removal policy of a resource that holds data. A failed first deployment deletes it nevertheless;
+ * otherwise its name would be in use at the next attempt.
  */
 export function removalOf(stage: Stage): RemovalPolicy {
   return stage.keepsData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
 }
 
-/** Is for a resource that refuses to be deleted: a failed deployment that tried to delete it would be stuck. */
+/**
+ * Returns the removal policy of a resource with deletion protection. A failed deployment that tried to delete it would
+ * get stuck.
+ */
 export function removalOfProtected(stage: Stage): RemovalPolicy {
   return stage.deletionProtection ? RemovalPolicy.RETAIN : removalOf(stage)
 }

@@ -3,7 +3,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 
-/** A queue for what could not be handled, kept for 14 days. */
+/** Creates a queue for messages that could not be handled, kept for 14 days. */
 export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue {
   const queue = new Queue(scope, id, {
     ...encryptionOf(key),
@@ -18,7 +18,10 @@ export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue 
   return queue
 }
 
-/** Data keys of the stage's own key are used for an hour: a queue then asks for few of them, whatever its load. */
+/**
+ * Returns the encryption of a queue. Data keys of the stage's own key are reused for an hour, so a queue requests few
+ * of them at any load.
+ */
 export function encryptionOf(key: Key | undefined): QueueProps {
   if (!key) return { encryption: QueueEncryption.SQS_MANAGED }
   return { encryption: QueueEncryption.KMS, encryptionMasterKey: key, dataKeyReuse: Duration.hours(1) }

@@ -5,7 +5,10 @@ import type { Construct } from 'constructs'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
-/** The secret of this deployment, made by AWS and seen by nobody. Keys for each purpose are derived from it. */
+/**
+ * Creates the secret of this deployment. AWS generates it and nobody sees it. Keys for each purpose are derived from
+ * it.
+ */
 export function deploymentSecret(scope: Construct, stage: Stage, key?: Key): Secret {
   const secret = new Secret(scope, 'DeploymentSecret', {
     description: 'Keys that the service derives for itself, such as the one that seals list cursors.',

@@ -20,15 +20,15 @@ export interface EndpointFunctionsProps {
   routes: readonly RouteEntry[]
 }
 
-/** A route with the function that answers it. */
+/** A route with the function that handles it. */
 export interface Endpoint {
   route: Route
   handler: LambdaFunction
-  /** What the gateway invokes for it: the function, or an alias of one of its versions. */
+  /** The target of the gateway: the function, or an alias of one of its versions. */
   invoked: IFunction
 }
 
-/** One function for each method of the gateway, with the rights that its routes say they use. */
+/** Creates one function for each method of the gateway, with the permissions that its routes declare. */
 export function endpointFunctions(main: Stack, props: EndpointFunctionsProps): Endpoint[] {
   const { stage, settings, codes, resources, routes } = props
   const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
@@ -55,7 +55,7 @@ export function endpointFunctions(main: Stack, props: EndpointFunctionsProps): E
   })
 }
 
-/** The function that answers preflight requests; it knows the methods of each path from its environment. */
+/** Creates the function that answers preflight requests. Its environment holds the methods of each path. */
 export function preflightFunction(
   scope: Construct,
   { stage, key, settings, codes, routes }: Omit<EndpointFunctionsProps, 'resources'> & Pick<Resources, 'key'>,
@@ -76,12 +76,12 @@ export function preflightFunction(
   return handler
 }
 
-/** The methods that the gateway takes for a route: HEAD asks for what GET answers, without the body. */
+/** Returns the gateway methods of a route. HEAD requests the response of GET without its body. */
 export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
 }
 
-/** `{"/v1/orders":["GET","HEAD","POST"]}` */
+/** Returns the methods of each path: `{"/v1/orders":["GET","HEAD","POST"]}`. */
 export function methodsByPath(routes: readonly RouteEntry[], settings: Settings): Record<string, string[]> {
   const byPath = Map.groupBy(routes, ({ route }) => gatewayPathOf(route, settings))
   const methods = [...byPath].map(([path, entries]) => {
@@ -90,7 +90,7 @@ export function methodsByPath(routes: readonly RouteEntry[], settings: Settings)
   return Object.fromEntries(methods)
 }
 
-/** The paths where browsers may send and keep cookies: `["/discount/verify"]` */
+/** Returns the paths where browsers may send and store cookies: `["/discount/verify"]`. */
 function cookiePaths(routes: readonly RouteEntry[], settings: Settings): string[] {
   const found = routes.filter(({ route }) => usesCookies(route, settings))
   return [...new Set(found.map(({ route }) => gatewayPathOf(route, settings)))]
@@ -102,7 +102,10 @@ export function codeOf(codes: FunctionCodes, name: string): FunctionCodes[string
   return code
 }
 
-/** Above the largest budget of a request by what the answer to a spent budget needs, and below the gateway's 29 s. */
+/**
+ * Returns the timeout of a function: the largest request budget plus the time to answer a spent budget, below the
+ * gateway's 29 s.
+ */
 function requestTimeout(settings: Settings): Duration {
   return Duration.seconds(Math.ceil(settings['requests.timeoutHeader'].maxMilliseconds / 1000) + 2)
 }

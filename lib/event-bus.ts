@@ -10,15 +10,15 @@ import type { Stage } from './stage.ts'
 
 export interface PublishedEvents {
   bus: EventBus
-  /** Events that the bus cannot encrypt or decrypt, on a stage with a key of its own. */
+  /** Receives events that the bus cannot encrypt or decrypt, on a stage with its own key. */
   deadLetters?: Queue | undefined
 }
 
-/** The bus on which subscribers get what happens in the service, and the archive that they can replay from. */
+/** Creates the bus that publishes the events of the service, and the archive for replays. */
 export function eventBus(scope: Construct, stage: Stage, settings: Settings, key?: Key): PublishedEvents {
   const deadLetters = key && deadLetterQueue(scope, 'EventBusDeadLetters', key)
   const bus = new EventBus(scope, 'EventBus', {
-    // Subscribers name it in their own stacks.
+    // Subscribers use this name in their own stacks.
     eventBusName: `commerce-${stage.name}`,
     description: 'What happened in the commerce service.',
     ...(key && { kmsKey: key }),
@@ -31,7 +31,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
       eventPattern: { source: ['commerce-api'] },
       retention: Duration.days(settings['events.replay'].archiveDays),
     })
-    // Its rights to the key stand in own-key.ts.
+    // The key policy in own-key.ts grants the archive its permissions.
     if (key) (archive.node.defaultChild as CfnArchive).kmsKeyIdentifier = key.keyArn
   }
   return { bus, deadLetters }

@@ -8,8 +8,9 @@ import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
 /**
- * The bucket for what is too large for an answer or a message. Exports are fetched by a link and deleted a day later;
- * so are files to be imported, which hold people's data; what was refused of them lies as long as its operation.
+ * Creates the bucket for files too large for a response or a message. Exports are downloaded by a link and deleted
+ * after a day. Files to import hold personal data and are deleted after a day, too. Their rejected rows are kept as
+ * long as the operation.
  */
 export function filesBucket(scope: Construct, stage: Stage, settings: Settings, key?: Key): Bucket {
   const bucket = new Bucket(scope, 'Files', {

@@ -12,7 +12,7 @@ export const preflight = {
 
 const functions = join(import.meta.dirname, '../functions')
 
-/** Every function that is deployed: its name, which is its operation for a route, to its entry file. */
+/** Returns every deployed function: its name, which is the operation of a route, mapped to its entry file. */
 export function functionEntries(): Record<string, string> {
   const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight]
   return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))

@@ -2,7 +2,7 @@ import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts
 import { type Resources, type Right, usesFiles } from './grants.ts'
 import type { Users } from './user-pool.ts'
 
-/** Where a function finds what it uses. */
+/** Returns the environment variables with the addresses of the resources that a function uses. */
 export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
   const { table, secret, partners, files, bus, queues, users, mail, importMachine } = resources
   const usesOneOf = (...rights: Right[]) => rights.some((right) => uses.includes(right))
@@ -27,7 +27,7 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
   }
 }
 
-/** How a function that takes bearer tokens knows those of the deployment's own users (see `poolIssuer`). */
+/** Returns the issuer of the deployment's own users, for functions that accept bearer tokens (see `poolIssuer`). */
 export function issuerOf({ issuer, client }: Users): Record<string, string> {
   return { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: client.userPoolClientId }
 }

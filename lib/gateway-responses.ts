@@ -4,13 +4,13 @@ import { envelope, type Failure, fail } from '#shared/platform/errors/failure.ts
 import { securityHeaders } from '#shared/platform/http/headers.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** What the gateway answers by itself, without any function. */
+/** A response of the gateway itself, without any function. */
 export interface GatewayAnswer {
   type: ResponseType
   failure: Failure
 }
 
-/** The failures that the gateway can tell, so that its answers are no different from the functions' own. */
+/** Returns the responses for failures that the gateway detects, in the format of the functions. */
 export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
   const invalid = fail('VALIDATION.request.invalid')
   const noRoute = fail('NOT_FOUND.route')
@@ -34,7 +34,7 @@ export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
     [ResponseType.INTEGRATION_TIMEOUT, fail('DEPENDENCY.timeout')],
     [ResponseType.INVALID_API_KEY, denied],
     [ResponseType.INVALID_SIGNATURE, noCredentials],
-    // What the gateway says for a path or a method that it does not have.
+    // The response for an unknown path or method.
     [ResponseType.MISSING_AUTHENTICATION_TOKEN, noRoute],
     [ResponseType.QUOTA_EXCEEDED, limited],
     [ResponseType.REQUEST_TOO_LARGE, fail(settings['limits.tooLarge'] as ErrorCode, { http: 413 })],
@@ -49,12 +49,12 @@ export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
 
 const challenge = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
 
-/** The envelope as the gateway fills it in. */
+/** Returns the error envelope as a template of the gateway. */
 export function gatewayTemplate(failure: Failure): string {
   return JSON.stringify(envelope(failure, '$context.requestId'))
 }
 
-/** The headers as the gateway's mapping has them: a constant stands in single quotes, a variable does not. */
+/** Returns the headers in the gateway's mapping syntax: constants are in single quotes, variables are not. */
 export function gatewayHeaders({ headers }: Failure): Record<string, string> {
   const constants = {
     'Content-Type': 'application/json',

@@ -20,19 +20,20 @@ import { failureMetric } from '#shared/platform/logging/embedded-metric.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
 import type { Rollout, Stage } from './stage.ts'
 
-/** A new version takes a tenth of the requests for five minutes, and the rest if nothing failed meanwhile. */
+/** A new version receives a tenth of the requests for five minutes, and all of them if nothing failed by then. */
 const configs: Record<Rollout, ILambdaDeploymentConfig> = {
   canary: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
   at_once: LambdaDeploymentConfig.ALL_AT_ONCE,
 }
 
 /**
- * One deployment group for each alias. A new version that fails goes back by itself, and the stack with it. A group
- * watches its new version alone: an outage or a failing old version never blocks the deployment that fixes it.
+ * Creates one deployment group for each alias. A failing new version is rolled back automatically, and the stack with
+ * it. A group watches only its new version: an outage or a failing old version never blocks the deployment that fixes
+ * it.
  *
- * Only functions behind the gateway have aliases. What a new version of a consumer or a step of the workflow fails with is
- * tried again, and redriven from a dead-letter queue or sent again. Two versions of the user pool's trigger at once would
- * give one user tokens with different claims.
+ * Only functions behind the gateway have aliases. Failures of a new consumer or workflow step are retried, then
+ * redriven from a dead-letter queue or sent again. Two concurrent versions of the user pool's trigger would give one
+ * user tokens with different claims.
  */
 export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly IFunction[]): void {
   const { rollout } = stage
@@ -53,7 +54,10 @@ export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly 
   }
 }
 
-/** Lets a group move an alias, which knows it by name: CDK resolves no reference of an update policy to another stack. */
+/**
+ * Lets a group move an alias, which refers to the group by name: CDK resolves no reference of an update policy to
+ * another stack.
+ */
 function moveBy(group: LambdaDeploymentGroup, alias: Alias, applicationName: string): void {
   const { cfnOptions } = alias.node.defaultChild as CfnAlias
   const deploymentGroupName = `${idOf(alias)}Rollout`
@@ -61,14 +65,14 @@ function moveBy(group: LambdaDeploymentGroup, alias: Alias, applicationName: str
   alias.node.addDependency(group)
 }
 
-/** Returns the id of the function whose alias it is. */
+/** Returns the id of the function of an alias. */
 function idOf({ node }: Alias): string {
   return node.scope?.node.id ?? node.id
 }
 
 /**
- * Failures of one version. The alarm's name contains the version, so a deployment replaces the alarm: a new one is not
- * in alarm, whatever the version before did.
+ * Creates the alarm on failures of one version. Its name contains the version, so a deployment replaces the alarm: a
+ * new alarm never inherits the state of the previous version.
  */
 function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
   const { lambda, version } = alias.version
@@ -84,7 +88,7 @@ function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
     statistic: Stats.SUM,
     period,
   })
-  // What it answers with 5xx, or reports of a batch, is no error to Lambda.
+  // Lambda does not count 5xx responses or reported batch failures as errors.
   const failures = new Metric({
     namespace: metricsNamespace(stage),
     metricName: failureMetric.name,
@@ -96,7 +100,7 @@ function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
     alarmName: Fn.join('-', [`commerce-${stage.name}-deployment-${idOf(alias)}`, version]),
     alarmDescription: 'The deployed version fails. It notifies nobody: CodeDeploy goes back by it.',
     metric: new MathExpression({
-      // SUM leaves out a metric without data.
+      // SUM ignores a metric without data.
       expression: 'SUM([errors, failures])',
       usingMetrics: { errors, failures },
       period,
@@ -109,7 +113,7 @@ function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
   })
 }
 
-/** One role for all groups, which each of them would make for itself otherwise. */
+/** Creates one role for all groups; by default CDK creates one for each. */
 function deployer(scope: Construct) {
   const name = 'service-role/AWSCodeDeployRoleForLambdaLimited'
   const role = new Role(scope, 'Role', {

@@ -20,11 +20,11 @@ import type { PartnerSecrets } from './partner-secrets.ts'
 import type { Users } from './user-pool.ts'
 import type { WorkQueues } from './work-queues.ts'
 
-/** What the functions of one deployment work on. */
+/** The resources of one deployment. */
 export interface Resources {
-  /** What its data is encrypted with, on a stage with a key of its own: functions get grants on it. */
+  /** The data encryption key of a stage with its own key. Functions get grants on it. */
   key?: Key | undefined
-  /** The same key, unless the deployment only prepares its use. */
+  /** The same key, or undefined if the deployment only prepares the key. */
   dataKey?: Key | undefined
   table: DataTable
   secret: Secret
@@ -34,14 +34,14 @@ export interface Resources {
   queues: WorkQueues
   mail: Mailing
   users: Users
-  /** Made of functions itself, so that these cannot use it. */
+  /** Absent for the workflow's own steps: the workflow is created from these functions, so they cannot use it. */
   importMachine?: NamedMachine
 }
 
-/** Everything that a function can say it uses. */
+/** A resource access that a function can declare. */
 export type Right = Use | ConsumerUse
 
-/** The actions that each use stands for, and on what: the only rights that functions get to the service's data. */
+/** The actions and resources of each use. Functions get no other permissions on the service's data. */
 const rights = {
   'table.read': {
     actions: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query'],
@@ -51,7 +51,7 @@ const rights = {
     actions: ['dynamodb:Query'],
     on: ({ table }) => `${table.tableArn}/index/${byIdIndex}`,
   },
-  // A transaction asks for the right of each of its writes.
+  // A transaction requires the permission of each of its writes.
   'table.write': {
     actions: ['dynamodb:PutItem'],
     on: ({ table }) => table.tableArn,
@@ -99,7 +99,7 @@ const rights = {
   },
   'queue.mail_events': receiving('mail_events'),
   'queue.password_resets': receiving('password_resets'),
-  // Whoever knows the client may call it: there is nothing to grant.
+  // The client id suffices for a call: there is nothing to grant.
   'pool.client': { actions: [], on: () => [] },
   'pool.login': {
     actions: ['cognito-idp:AdminInitiateAuth'],
@@ -114,12 +114,12 @@ const rights = {
     actions: ['states:DescribeExecution'],
     on: (resources) => runsOf(machineOf(resources), resources.table),
   },
-  // Of a file in parts, one right begins it, adds to it and ends it; the other gives it up.
+  // For a multipart upload, PutObject creates, uploads and completes it; AbortMultipartUpload cancels it.
   'files.write': {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
     on: inFolder(exportFolder),
   },
-  // A link may do what the function that signed it may do.
+  // A signed link has the permissions of the function that signed it.
   'files.link': {
     actions: ['s3:GetObject'],
     on: inFolder(exportFolder),
@@ -136,7 +136,7 @@ const rights = {
     actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
     on: inFolder(rejectFolder),
   },
-  // Through a link, too.
+  // Also used by signed links.
   'rejects.read': {
     actions: ['s3:GetObject'],
     on: inFolder(rejectFolder),
@@ -174,7 +174,7 @@ function receiving(name: TaskQueue) {
   }
 }
 
-/** The folder of the bucket that a use is about. */
+/** The folder of the bucket for each use. */
 const folders: Partial<Record<Right, string>> = {
   'files.write': exportFolder,
   'files.link': exportFolder,

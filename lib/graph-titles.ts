@@ -1,7 +1,7 @@
 import type { Route } from '#shared/platform/http/route.ts'
 import type { Measure } from './alarm-types.ts'
 
-/** The graphs of the dashboard that show more than one route, function or queue. */
+/** The graphs of the dashboard that show several routes, functions or queues. */
 export const sharedGraphs = {
   api: 'API: failures in a hundred requests',
   failures: 'Routes without a latency budget: failed requests',
@@ -21,7 +21,7 @@ export const sharedGraphs = {
 export const latencyGraph = ({ operation }: Route) => `${operation}: latency (ms)`
 export const failureGraph = ({ operation }: Route) => `${operation}: 5XX, and its tail`
 
-/** The title of the graph on which whoever is called by an alarm sees what it measures. */
+/** Returns the title of the graph that shows the measure of an alarm. */
 export function graphOf(measure: Measure): string {
   switch (measure.of) {
     case 'failed requests':

@@ -1,12 +1,12 @@
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { workflowSeconds } from '#shared/operations/end-abandoned.ts'
 
-/** Chunks at once: some ten thousand rows a second, within what a new table takes. */
+/** Chunks at once: about ten thousand rows a second, within the capacity of a new table. */
 const chunksAtOnce = 20
-/** How often to look whether the import of the same file that was first has ended. */
+/** The polling interval while an earlier import of the same file is running. */
 const waitSeconds = 5
 
-/** The executions of a step are limited: an import that has to wait for others takes longer, and does not fail. */
+/** Step functions have reserved concurrency. A throttled import takes longer but does not fail. */
 const whenThrottled = {
   ErrorEquals: ['Lambda.TooManyRequestsException'],
   IntervalSeconds: 1,
@@ -26,8 +26,8 @@ const again = {
 }
 
 /**
- * The workflow of an import in the language of Step Functions: prepare the file → its chunks, many at once → the
- * completion record; whatever fails for good ends the operation, too. Its state holds ids alone.
+ * Returns the import workflow in Amazon States Language: prepare the file → process its chunks in parallel → write the
+ * completion record. A permanent failure also ends the operation. The state holds only ids.
  */
 export function importDefinition(functionArns: Readonly<Record<ImportStep, string>>, bucket: string) {
   const task = (step: ImportStep) => ({
@@ -75,11 +75,11 @@ export function importDefinition(functionArns: Readonly<Record<ImportStep, strin
         ItemProcessor: {
           ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'EXPRESS' },
           StartAt: 'Chunk',
-          // What a chunk came to lies in the table: the results of thousands are more than a state may hold.
+          // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
           States: { Chunk: { ...task('rows'), OutputPath: null, End: true } },
         },
         ResultPath: null,
-        // A redrive: chunks that are done are passed over.
+        // On a retry, completed chunks are skipped.
         Retry: [{ ...again, IntervalSeconds: 10, MaxAttempts: 2 }],
         ...otherwiseFail,
         Next: 'Complete',

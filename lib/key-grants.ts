@@ -3,8 +3,8 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 
 /**
- * The services that use the key in the name of their caller. The others, such as the bus and the logs, use it in their
- * own name (own-key.ts). What each needs of its callers:
+ * The services that use the key on behalf of their caller. Others, such as the bus and the logs, use it on their own
+ * behalf (own-key.ts). Permissions that each service needs of its callers:
  * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
  * https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html
@@ -13,7 +13,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
  */
 const asking = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states']
 
-/** The actions that store something; all others only read, or read nothing. */
+/** The actions that store data. All other actions only read, or access no data. */
 const storing = [
   'dynamodb:PutItem',
   'dynamodb:UpdateItem',
@@ -24,7 +24,7 @@ const storing = [
   'states:StartExecution',
 ]
 
-/** DynamoDB asks for more than it seems to use; AWS names these as the least. */
+/** DynamoDB needs more than it appears to use. AWS documents these as the minimum. */
 const ofTables = {
   reading: ['kms:Decrypt', 'kms:DescribeKey'],
   writing: [
@@ -37,7 +37,9 @@ const ofTables = {
 }
 const ofOthers = { reading: ['kms:Decrypt'], writing: ['kms:GenerateDataKey'] }
 
-/** Lets a role use the stage's own key, if there is one, as far as these actions need it and through their services. */
+/**
+ * Lets a role use the stage's own key, if there is one, only as these actions need it and only through their services.
+ */
 export function grantKey(grantee: IGrantable, key: Key | undefined, actions: readonly string[]): void {
   if (!key) return
   for (const service of asking) {

@@ -7,8 +7,8 @@ import type { Settings } from '#shared/settings/register.ts'
 import type { WorkQueue } from './work-queues.ts'
 
 /**
- * Reports deliveries and bounces of the mails of a configuration set to the queue, unless the deployment takes acceptance
- * by SES as delivery. SES publishes to the account's default bus only.
+ * Sends delivery and bounce reports of a configuration set to the queue, unless the deployment treats acceptance by SES
+ * as delivery. SES publishes to the account's default bus only.
  */
 export function mailEvents(
   scope: Construct,
@@ -22,13 +22,13 @@ export function mailEvents(
   })
   const tags = {
     'ses:configuration-set': [configurationSet.configurationSetName],
-    // The mails of the user pool have the same configuration set and no message of the service.
+    // Mails of the user pool use the same configuration set but have no message id of the service.
     message_id: [{ exists: true }],
   }
   const rule = new Rule(scope, 'MailEventsRule', {
     description: 'Deliveries and bounces of the one-time codes of this stage.',
     eventPattern: { source: ['aws.ses'], detail: { mail: { tags } } },
-    // The event itself holds the recipient's address, which the queue must not keep.
+    // The event contains the recipient's address, which must not be stored in the queue.
     targets: [
       new SqsQueue(queue, {
         message: RuleTargetInput.fromObject({

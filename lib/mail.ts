@@ -9,16 +9,16 @@ import {
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** How the service sends mails. */
+/** The resources that send mails. */
 export interface Mailing {
   identity: EmailIdentity
-  /** Absent on the local run, where nothing bounces. */
+  /** Absent on the local run, where no mail bounces. */
   configurationSet: ConfigurationSet | undefined
 }
 
 /**
- * The sender of the service's mails: a domain that SES signs for, with a MAIL FROM domain of its own, so that SPF and
- * DKIM both align. The local run names the address alone.
+ * Creates the sender of the service's mails: a domain that SES signs for, with its own MAIL FROM domain, so that SPF
+ * and DKIM both align. The local run uses the address alone.
  */
 export function mailing(scope: Construct, settings: Settings): Mailing {
   const configurationSet = mailConfiguration(scope, settings)
@@ -31,7 +31,7 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
     identity: Identity.domain(domain.identity),
     dkimSigning: true,
     mailFromDomain: domain.mailFrom,
-    // Until the MX record is found, mails go out under the domain of SES.
+    // Until SES finds the MX record, it sends mails under its own domain.
     mailFromBehaviorOnMxFailure: MailFromBehaviorOnMxFailure.USE_DEFAULT_VALUE,
     ...(configurationSet && { configurationSet }),
   })
@@ -49,8 +49,8 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
 }
 
 /**
- * The configuration set of all mails. SES does not send again to an address that bounced or complained, and publishes the
- * rates of both as `Reputation.BounceRate` and `Reputation.ComplaintRate` by configuration set.
+ * Creates the configuration set of all mails. SES suppresses addresses that bounced or complained, and publishes both
+ * rates as `Reputation.BounceRate` and `Reputation.ComplaintRate` by configuration set.
  */
 function mailConfiguration(scope: Construct, settings: Settings): ConfigurationSet | undefined {
   if (!settings['mail.domain'] && settings['otp.deliveredOn'] === 'accepted') return undefined
@@ -60,7 +60,7 @@ function mailConfiguration(scope: Construct, settings: Settings): ConfigurationS
   })
 }
 
-/** Finds a sender or a MAIL FROM domain outside of the domain that SES signs for. @returns a sentence for each */
+/** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
 export function strayMailDomains(settings: Settings): string[] {
   const domain = settings['mail.domain']
   if (!domain) return []

@@ -2,7 +2,7 @@ import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { grantKey } from './key-grants.ts'
 
-/** Lets a function's event source mapping read the table's stream, and nothing else of the table. */
+/** Lets a function's event source mapping read only the stream of the table. */
 export function grantStreamRead(grantee: IGrantable, streamArn: string, key?: Key): void {
   const actions = [
     'dynamodb:DescribeStream',
@@ -14,7 +14,7 @@ export function grantStreamRead(grantee: IGrantable, streamArn: string, key?: Ke
   grantKey(grantee, key, actions)
 }
 
-/** Lets a function's event source mapping leave in a queue what the function could not handle. */
+/** Lets a function's event source mapping send failed batches to a queue. */
 export function grantSend(grantee: IGrantable, queueArn: string, key?: Key): void {
   const actions = ['sqs:SendMessage']
   Grant.addToPrincipal({ grantee, actions, resourceArns: [queueArn] })

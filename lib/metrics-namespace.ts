@@ -1,6 +1,6 @@
 import type { Stage } from './stage.ts'
 
-/** Where a stage counts its errors by code (see shared/platform/logging/embedded-metric.ts). */
+/** Returns the namespace of a stage's error counts (see shared/platform/logging/embedded-metric.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
 }

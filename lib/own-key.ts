@@ -6,8 +6,9 @@ import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
 /**
- * The key under which a stage keeps what it stores, rotated each year by AWS; undefined where the keys of AWS do. Roles
- * of the account use it by what their own policies say; the services that store in nobody's name are named here.
+ * Creates the key that encrypts the stored data of a stage, rotated each year by AWS; undefined on stages that use keys
+ * of AWS. Roles of the account get access through their own policies. The key policy names only the services that store
+ * data on their own behalf.
  */
 export function ownKey(scope: Construct, stage: Stage): Key | undefined {
   if (!stage.ownKey) return undefined
@@ -21,7 +22,7 @@ export function ownKey(scope: Construct, stage: Stage): Key | undefined {
   return key
 }
 
-/** Told by names, as the resources themselves refer to the key. */
+/** Identifies resources by name, because the resources themselves refer to the key. */
 function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
   const { name } = stage
   const arn = (service: string, rest: string) =>
@@ -54,8 +55,8 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
       ['kms:Decrypt', 'kms:GenerateDataKey', 'kms:ReEncrypt*'],
       { StringEquals: { 'kms:EncryptionContext:aws:events:event-bus:arn': bus } },
     ),
-    // A description has no encryption context.
-    // The dead letters of the bus, and the reports of SES. EventBridge sends neither account nor source to KMS.
+    // The queues hold the dead letters of the bus and the reports of SES. EventBridge sends neither account nor source
+    // to KMS. DescribeKey has no encryption context, so it has a separate statement.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
     allowed('SendEventsToQueues', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey'], {
       ArnLike: { 'kms:EncryptionContext:aws:sqs:arn': arn('sqs', `commerce-${name}-*`) },
@@ -66,7 +67,7 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
   ]
 }
 
-/** Limits a grant to CloudWatch to the alarms of the stage, which are all named (`alarmName`). */
+/** Limits a grant to CloudWatch to the alarms of the stage, which are all named by `alarmName`. */
 export function alarmsOf({ partition, region, account }: Stack, { name }: Stage) {
   return {
     StringEquals: { 'aws:SourceAccount': account },

@@ -6,10 +6,10 @@ import type { SecretName } from '#shared/platform/secrets/secret.ts'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
-/** The secrets that the service shares with others, by what they are for. */
+/** The secrets that the service shares with partners, by purpose. */
 export type PartnerSecrets = Readonly<Record<SecretName, Secret>>
 
-/** They begin as random values; whoever runs the stage puts in what was agreed with the other party. */
+/** Creates the secrets with random values. The operator of the stage stores the values agreed with the partner. */
 export function partnerSecrets(scope: Construct, stage: Stage, key?: Key): PartnerSecrets {
   const made = { stage, key }
   return {
@@ -31,7 +31,7 @@ function partnerSecret(
 ): Secret {
   const secret = new Secret(scope, id, {
     description,
-    // Letters and digits only, so that it is base64 as it stands.
+    // Letters and digits only, so the value is valid base64.
     generateSecretString: { passwordLength: 40, excludePunctuation: true },
     removalPolicy: removalOf(stage),
     ...(key && { encryptionKey: key }),

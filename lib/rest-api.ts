@@ -31,7 +31,9 @@ export interface RestApiProps {
   key: Key | undefined
 }
 
-/** The gateway: a method for each route, OPTIONS for each path, and the envelope for what it answers itself. */
+/**
+ * Creates the gateway: a method for each route, OPTIONS for each path, and the error envelope for its own responses.
+ */
 export function restApi(scope: Construct, props: RestApiProps): RestApi {
   const { stage, settings, endpoints, preflight, key } = props
   const domain = settings['api.domain']
@@ -39,9 +41,9 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
     endpointTypes: [EndpointType.REGIONAL],
-    // Bodies of these types reach functions byte for byte. In others the gateway replaces what is not valid UTF-8.
+    // The gateway passes bodies of these types to functions unchanged. In others it replaces invalid UTF-8.
     binaryMediaTypes: bodyTypesOfAll(endpoints, settings),
-    // The gateway writes its logs with a role of the account, which a new account does not have.
+    // The gateway writes its logs with a role of the account. A new account does not have one.
     cloudWatchRole: true,
     cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ...(settings['api.gatewayAddress'] === 'closed' && { disableExecuteApiEndpoint: true }),
@@ -70,14 +72,14 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
   return api
 }
 
-/** A method has only its own options: what all of them share is repeated for each. */
+/** Returns the options of a method. They replace the shared options, so these are repeated for each method. */
 function methodOptions({ requestsPerSecond, burst }: Throttle): MethodDeploymentOptions {
   return {
     throttlingRateLimit: requestsPerSecond,
     throttlingBurstLimit: burst,
     metricsEnabled: false,
     loggingLevel: MethodLoggingLevel.ERROR,
-    // Traces of the data would put bodies and tokens into the log.
+    // Data traces would write bodies and tokens to the log.
     dataTraceEnabled: false,
   }
 }
@@ -88,8 +90,8 @@ interface Throttle {
 }
 
 /**
- * `{"/v1/orders/POST": …}`, of the methods with metrics or a throttle of their own. Metrics of a method are paid for:
- * methods have them where alarms read them, which are those of routes on a stage with alarms.
+ * Returns the options of methods with metrics or their own throttle: `{"/v1/orders/POST": …}`. Metrics of a method cost
+ * money, so only methods that alarms read have them: those of routes on a stage with alarms.
  */
 function optionsByMethod(
   endpoints: readonly Endpoint[],
@@ -107,7 +109,7 @@ function optionsByMethod(
   return Object.fromEntries(named)
 }
 
-/** One line a request. It holds nothing of the caller: no address, no header, no path with its ids. */
+/** One log line for each request. It holds no data of the caller: no address, no header, no path with ids. */
 const accessLine = {
   requestId: '$context.requestId',
   method: '$context.httpMethod',
@@ -119,7 +121,7 @@ const accessLine = {
   xrayTraceId: '$context.xrayTraceId',
 }
 
-/** The gateway makes this group at its first line if it is not there, and would then keep it forever. */
+/** The gateway creates this log group with its first line if it is missing, and then keeps it forever. */
 function keepExecutionLog(
   scope: Construct,
   api: RestApi,
@@ -156,7 +158,7 @@ function addMethods(
   for (const [path, atPath] of byPath) {
     const resource = api.root.resourceForPath(path)
     resource.addMethod('OPTIONS', integrationOf(preflight))
-    // Routes that the gateway cannot tell apart have one function, and so one method.
+    // Routes that the gateway cannot tell apart share one function, so they share one method.
     const byMethod = new Map(
       atPath.flatMap(({ route, invoked }) => methodsOf(route).map((method) => [method, invoked])),
     )
@@ -178,8 +180,9 @@ function integrationOf({ functionArn }: IFunction): AwsIntegration {
 }
 
 /**
- * One permission for the whole API instead of one a method: the only caller of a function is this API. They are in a
- * nested stack, because a permission can move between stacks: the new one exists before the old one is deleted.
+ * Creates one permission for the whole API instead of one for each method: this API is the only caller of a function.
+ * Permissions are in a nested stack because they can move between stacks: the new one exists before the old one is
+ * deleted.
  */
 function allowInvocations(scope: Construct, api: RestApi, invoked: readonly IFunction[]): void {
   const description = `What ${api.restApiName} may invoke.`

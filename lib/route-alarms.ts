@@ -5,26 +5,29 @@ import type { AlarmDefinition, Window } from './alarm-types.ts'
 import { pascalCase } from './service-function.ts'
 
 /**
- * How fast an error budget is used up: at 14.4 times its pace a month's budget is gone in two days, at 6 times in five.
- * The short window ends the alarm soon after the failures end.
+ * The rates at which an error budget is used up. At 14.4 times its pace a month's budget is gone in two days, at 6
+ * times in five. The short window ends the alarm soon after the failures end.
  */
 export const burnRates = [
   { id: 'Fast', severity: 'page', times: 14.4, longMinutes: 60, shortMinutes: 5 },
   { id: 'Slow', severity: 'ticket', times: 6, longMinutes: 360, shortMinutes: 30 },
 ] as const
 
-/** On a quiet day one failure is a large share of the requests: fewer than this in the long window notify nobody. */
+/**
+ * On a quiet day one failure is a large share of the requests. Fewer failures than this in the long window notify
+ * nobody.
+ */
 const fewestFailures = 3
 
-/** A p99 above so many times the p95 signals tail trouble. */
+/** A p99 above this multiple of the p95 signals tail latency. */
 export const tailRatio = 2.5
 
-/** The p99 of fewer requests in five minutes is the latency of a single one. */
+/** With fewer requests in five minutes, the p99 is the latency of a single request. */
 export const tailRequests = 100
 
 const interactivePercent = 0.1
 
-/** The percentage of requests that may fail. Only senders of webhooks have none: nobody waits, and they retry. */
+/** Returns the percentage of requests that may fail. Only webhooks have no budget: no user waits, and senders retry. */
 export function errorBudgetOf({ errorBudgetPercent, auth }: Route): number | undefined {
   return auth === 'signature' ? undefined : (errorBudgetPercent ?? interactivePercent)
 }

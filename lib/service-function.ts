@@ -11,17 +11,17 @@ import type { Stage } from './stage.ts'
 export interface ServiceFunctionProps {
   stage: Stage
   key?: Key | undefined
-  /** `<area>.<verb>`: the construct's id is made from it. */
+  /** `<area>.<verb>`; the id of the construct is derived from it. */
   name: string
   description: string
   code: FunctionCode
   timeout: Duration
   environment: Record<string, string>
-  /** The executions that are reserved for it, and the most it may have. */
+  /** Reserved concurrency of the function, which is also its maximum. */
   concurrency?: number | undefined
 }
 
-/** One function as all of them are: its own role, which can write to its own log and nothing more. */
+/** Creates a function with the common settings: its own role, which may write to its own log and nothing else. */
 export function serviceFunction(scope: Construct, props: ServiceFunctionProps): LambdaFunction {
   const { stage, key, name, description, code, timeout, environment, concurrency } = props
   const id = pascalCase(name)
@@ -32,7 +32,7 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     description,
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
-    // A function's share of a processor grows with its memory, and checking a signature is what a request costs.
+    // CPU power grows with memory, and most of the cost of a request is checking a signature.
     memorySize: 1024,
     timeout,
     handler: 'index.handler',
@@ -46,7 +46,7 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
-    // Versions outlive the deployment that replaces them: npm run rollback moves the alias back.
+    // Versions outlive the deployment that replaces them, because npm run rollback moves the alias back.
     currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
   Validations.of(role).acknowledge({
@@ -56,7 +56,7 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
   return built
 }
 
-/** `orders.list-all` as `OrdersListAll`. */
+/** Returns `orders.list-all` as `OrdersListAll`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }

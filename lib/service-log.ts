@@ -4,7 +4,10 @@ import { LogGroup, type LogGroupProps } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import type { Stage } from './stage.ts'
 
-/** A log as all of them are: it ends as the stage says, goes with the stack, and lies under the stage's own key. */
+/**
+ * Creates a log group with the retention of the stage. It is deleted with the stack and encrypted with the stage's own
+ * key.
+ */
 export function serviceLog(
   scope: Construct,
   id: string,

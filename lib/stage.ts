@@ -2,19 +2,19 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
 import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
 
-/** How requests come to a new version of a function: a tenth of them first, or all at once. */
+/** How traffic shifts to a new version of a function: a tenth first, or all at once. */
 export type Rollout = 'canary' | 'at_once'
 
 /**
- * How many executions of the functions that work on queues and imports may run at once. They are reserved: a flood of
- * such work never takes the share of the API in the account's quota of concurrent executions.
+ * Reserved concurrency of the functions that work on queues and imports. A flood of such work never takes the API's
+ * share of the account's quota of concurrent executions.
  */
 export interface Concurrency {
   queues: Readonly<Record<TaskQueue, number>>
   steps: Readonly<Partial<Record<ImportStep, number>>>
 }
 
-/** What differs between the deployments of the service, beside their settings. */
+/** The differences between the deployments of the service, except their settings. */
 export interface Stage {
   name: string
   /** Whether data outlives the stack. */
@@ -24,21 +24,21 @@ export interface Stage {
   logRetention: RetentionDays
   /** Whether published events are kept for replay. */
   archivesEvents: boolean
-  /** Whether what it stores lies under a key of the account's own, instead of those that AWS manages. */
+  /** Whether stored data is encrypted with a key of the account instead of keys managed by AWS. */
   ownKey: boolean
-  /** Whether a web ACL stands before the gateway. */
+  /** Whether a web ACL protects the gateway. */
   filtersRequests: boolean
-  /** Whether there are alarms, and a topic that carries them to people. */
+  /** Whether there are alarms, with topics that notify people. */
   raisesAlarms: boolean
-  /** Whether pages that are served on a developer's machine may call it, if the profile says so. */
+  /** Whether pages served on a developer's machine may call the API, if the profile allows it. */
   callableFromLocalhost: boolean
-  /** Absent where functions are replaced in their place, and nothing goes back by itself. It needs the alarms. */
+  /** Absent where functions are replaced at once, without automatic rollback. It requires alarms. */
   rollout?: Rollout
-  /** Absent where nothing is reserved. */
+  /** Absent where no concurrency is reserved. */
   concurrency?: Concurrency
-  /** A fixed id of the REST API, where whoever runs the stage can choose one. */
+  /** A fixed id of the REST API, where the operator of the stage can choose one. */
   restApiId?: string
-  /** What stands before a route's path in its public address, where the gateway cannot tell. */
+  /** The prefix of a route's path in its public address, where the gateway does not report it. */
   basePath?: string
 }
 
@@ -54,7 +54,7 @@ const production: Omit<Stage, 'name'> = {
   rollout: 'canary',
   concurrency: {
     queues: { webhooks: 50, mail: 20, mail_events: 10, password_resets: 5, imports: 5 },
-    // The step that ends a failed import has none: it must always run.
+    // The step that ends a failed import has no limit, because it must always run.
     steps: { prepare: 20, rows: 100, complete: 20 },
   },
 }
@@ -69,13 +69,13 @@ const stages: readonly Stage[] = [
     // The local engine refuses a stack with an EventBridge archive.
     archivesEvents: false,
     ownKey: false,
-    // It refuses to attach a web ACL to a stage.
+    // The engine refuses to attach a web ACL to a stage.
     filtersRequests: false,
-    // It refuses an alarm on a sum of metrics too, and there is nobody to call.
+    // The engine also refuses an alarm on a sum of metrics, and nobody would be notified.
     raisesAlarms: false,
     callableFromLocalhost: true,
-    // No rollout: it refuses CodeDeploy, too.
-    // The engine takes this for the API's id, so that URLs stay the same from start to start.
+    // No rollout: the engine refuses CodeDeploy. It uses this value as the API's id, so URLs stay the same across
+    // starts.
     restApiId: 'c0ffee01',
     basePath: '/restapis/c0ffee01/local/_user_request_',
   },
@@ -92,7 +92,7 @@ const stages: readonly Stage[] = [
     rollout: 'at_once',
   },
   {
-    // Equal to prod but for its size: what works here works there.
+    // Equal to prod except for its size, so a change that works here works there.
     ...production,
     name: 'staging',
     concurrency: {
@@ -103,12 +103,12 @@ const stages: readonly Stage[] = [
   { ...production, name: 'prod' },
 ]
 
-/** Thrown for a stage that is not known, with one sentence. */
+/** An unknown stage, reported in one sentence. */
 export class StageError extends Error {
   override name = 'StageError'
 }
 
-/** @throws StageError with one sentence that names the stages there are */
+/** @throws StageError with one sentence that names the known stages */
 export function stageNamed(name: unknown): Stage {
   const stage = stages.find((one) => one.name === name)
   if (stage) return stage

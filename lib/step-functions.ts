@@ -17,13 +17,13 @@ export interface StepFunctionsProps {
   steps: readonly StepEntry[]
 }
 
-/** A step of a workflow with the function that does it. */
+/** A step of a workflow with its function. */
 export interface WorkingStep {
   entry: StepEntry
   handler: LambdaFunction
 }
 
-/** One function for each step. */
+/** Creates one function for each step. */
 export function stepFunctions(scope: Construct, props: StepFunctionsProps): WorkingStep[] {
   const { stage, codes, resources, steps } = props
   return steps.map((entry) => {

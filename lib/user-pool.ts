@@ -16,24 +16,24 @@ import { removalOfProtected } from './data-table.ts'
 import type { Mailing } from './mail.ts'
 import type { Stage } from './stage.ts'
 
-/** Where users and their passwords are kept, and the client through which they log in. */
+/** The user pool with the users and their passwords, and the client for logins. */
 export interface Users {
   pool: UserPool
   client: UserPoolClient
-  /** The issuer that stands in their tokens. */
+  /** The issuer in the users' tokens. */
   issuer: string
 }
 
 /**
- * The users of the service. They are made by whoever runs it, who alone writes their tenant and role; the access
- * tokens get both from the function that feeds on the pool (`pool.token` in functions/subscriptions.ts).
+ * Creates the user pool. Only operators create users and set their tenant and role. Access tokens get both from the
+ * function that is the pool's trigger (`pool.token` in functions/subscriptions.ts).
  */
 export function userPool(
   scope: Construct,
   { stage, settings, mail }: { stage: Stage; settings: Settings; mail: Mailing },
 ): Users {
   const pool = new UserPool(scope, 'Users', {
-    // Below this plan a pool does not let its access tokens be added to.
+    // Plans below this one cannot add claims to access tokens.
     featurePlan: FeaturePlan.ESSENTIALS,
     selfSignUpEnabled: false,
     signInAliases: { email: true },
@@ -63,8 +63,8 @@ export function userPool(
 }
 
 /**
- * Cognito's own sender stops at 50 mails a day. SES takes its place as soon as the domain is verified: before, Cognito
- * refuses to be deployed with it.
+ * Cognito's own sender is limited to 50 mails a day. SES replaces it once the domain is verified: before, Cognito
+ * refuses to be deployed with SES.
  */
 function sendThroughSes(pool: UserPool, from: string, { identity, configurationSet }: Mailing): void {
   const resource = pool.node.defaultChild as CfnUserPool
@@ -80,7 +80,7 @@ function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
   const { accessMinutes, refreshDays } = settings['login.tokenLifetimes']
   const { flow } = settings['login.provider']
   return pool.addClient('LoginClient', {
-    // No flow with a password that callers could begin themselves: they would bypass the throttle of POST /login.
+    // Callers must not be able to start a flow with a password, which would bypass the throttle of POST /login.
     authFlows: { adminUserPassword: flow === 'ADMIN_USER_PASSWORD_AUTH' },
     disableOAuth: true,
     generateSecret: false,
@@ -89,7 +89,7 @@ function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
     accessTokenValidity: Duration.minutes(accessMinutes),
     idTokenValidity: Duration.minutes(accessMinutes),
     refreshTokenValidity: Duration.days(refreshDays),
-    // With a token of this client users may change their language of themselves, and neither tenant, role nor e-mail.
+    // With a token of this client users may change only their locale, not their tenant, role or e-mail.
     readAttributes: new ClientAttributes().withStandardAttributes({ email: true, emailVerified: true }),
     writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
   })

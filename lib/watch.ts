@@ -5,8 +5,8 @@ import { type AlarmsProps, alarms } from './alarms.ts'
 import { dashboard } from './dashboard.ts'
 
 /**
- * The alarms, their topics and the dashboard, in a stack within the stack: CloudFormation takes 500 resources in one. It
- * refers to the gateway, functions, queues and the table; nothing refers to its alarms.
+ * The alarms, their topics and the dashboard, in a nested stack because CloudFormation accepts 500 resources in one
+ * stack. It refers to the gateway, functions, queues and the table; no other stack refers to its alarms.
  */
 export class Watch extends NestedStack {
   readonly topics: AlarmTopics

@@ -7,7 +7,7 @@ export interface RateRule {
   name: string
   path: string
   limit: 'logins' | 'passwordResets' | 'oneTimeCodes'
-  /** Asks for a CAPTCHA instead of blocking: a browser that solves it goes on. */
+  /** Asks for a CAPTCHA instead of blocking: a browser that solves it continues. */
   captcha: boolean
 }
 
@@ -18,8 +18,8 @@ export const rateRules: readonly RateRule[] = [
 ]
 
 /**
- * Finds rates of the web ACL that are not above the service's own throttles of the same route. The service has to refuse
- * first: it knows the caller, and its 429 says when to try again.
+ * Finds rates of the web ACL that are not above the service's own throttles of the same route. The service must reject
+ * first: it knows the caller, and its 429 says when to retry.
  * @returns a sentence for each
  */
 export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {

@@ -18,8 +18,8 @@ interface WebAclProps {
 }
 
 /**
- * The web ACL in front of the gateway: the managed rules of AWS, and rate rules for logins, password resets and
- * one-time codes. Its rates lie above the service's own throttles, so the service answers 429 first.
+ * Creates the web ACL of the gateway: the managed rules of AWS, and rate rules for logins, password resets and one-time
+ * codes. Its rates are above the service's own throttles, so the service answers 429 first.
  */
 export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void {
   const limits = props.settings['limits.webAcl']
@@ -29,7 +29,7 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
     defaultAction: { allow: {} },
     visibilityConfig: visible('WebAcl'),
     dataProtectionConfig: withoutSecrets(),
-    // A page is served under another host than the API; without this list its tokens would not be accepted.
+    // A page has another host than the API. Without this list WAF rejects its tokens.
     tokenDomains,
     captchaConfig: { immunityTimeProperty: { immunityTime: immunitySeconds } },
     customResponseBodies: {
@@ -50,8 +50,8 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
 }
 
 /**
- * The web ACL of the user pool, whose public operations anybody can call without the service. It limits requests per
- * address; Cognito answers what it blocks with a ForbiddenException.
+ * Creates the web ACL of the user pool, whose public operations anyone can call without the service. It limits requests
+ * per address. Cognito answers blocked requests with a ForbiddenException.
  */
 export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclProps): void {
   const { requests, windowSeconds } = props.settings['limits.webAcl'].userPool
@@ -83,9 +83,9 @@ export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclPr
 }
 
 /**
- * Rules of the common set that only count. Query arguments and bodies are checked against their schemas, are never
+ * Rules of the common set that only count. Query arguments and bodies are validated against their schemas, are never
  * rendered as HTML and open no file or address, so a search or a name may hold any text. The size of a body is limited
- * by route. The longest permitted list query is longer than the 2,048 bytes of AWS; the gateway takes 10,240 bytes for
+ * by route. The longest permitted list query exceeds the 2,048 bytes of AWS; the gateway accepts 10,240 bytes for
  * request line and headers. Programs need not send a User-Agent.
  */
 const countedOnly = [
@@ -117,7 +117,7 @@ function managed(name: string, ruleSet: string, counted: readonly string[] = [])
   }
 }
 
-/** A rate by source address, for POST alone: a preflight is no attempt. */
+/** Returns a rate rule by source address, for POST only: a preflight is not an attempt. */
 function rateRule({ name, path, limit, captcha }: RateRule, limits: Settings['limits.webAcl']): Rule {
   const { requests, windowSeconds } = limits[limit]
   const matching = (
@@ -145,7 +145,7 @@ function rateRule({ name, path, limit, captcha }: RateRule, limits: Settings['li
           andStatement: {
             statements: [
               matching('EXACTLY', 'POST', { method: {} }, 'NONE'),
-              // The gateway's own address has the stage in front of the path, and tolerates a trailing slash.
+              // The gateway's own address has the stage before the path and accepts a trailing slash.
               matching('CONTAINS', path, { uriPath: {} }, 'URL_DECODE'),
             ],
           },
@@ -161,8 +161,8 @@ const correlationId = 'web-acl'
 const tooManyRequestsBody = JSON.stringify(envelope(fail('RATE_LIMIT.exceeded'), correlationId))
 
 /**
- * Blocks with 429 in the error envelope. A custom response of WAF takes precedence over the gateway's WAF_FILTERED
- * response, which has one status, 403, for all rules.
+ * Returns a block action with 429 in the error envelope. A custom response of WAF takes precedence over the gateway's
+ * WAF_FILTERED response, which has one status, 403, for all rules.
  */
 function tooManyRequests(retryAfterSeconds: number): CfnWebACL.RuleActionProperty {
   const headers = {
@@ -180,12 +180,12 @@ function tooManyRequests(retryAfterSeconds: number): CfnWebACL.RuleActionPropert
   }
 }
 
-/** Samples would show requests with their headers. */
+/** Returns a configuration without samples, which would show requests with their headers. */
 function visible(metricName: string): CfnWebACL.VisibilityConfigProperty {
   return { metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false }
 }
 
-/** Replaces credentials, queries and bodies in everything that WAF records about a request. */
+/** Returns the redaction of credentials, queries and bodies in everything that WAF records about a request. */
 function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
   const headers = ['authorization', 'cookie', 'x-csrf-token', 'x-api-key', 'x-token-nonce', 'idempotency-key']
   const fields = [
@@ -196,7 +196,7 @@ function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
   return { dataProtections: fields.map((field) => ({ field, action: 'SUBSTITUTION' })) }
 }
 
-/** Logs blocked requests and CAPTCHAs with the rule that matched. Addresses are masked. */
+/** Logs blocked requests and CAPTCHAs with the matching rule. Addresses are masked. */
 function logRefusals(
   scope: Construct,
   acl: CfnWebACL,
@@ -205,7 +205,7 @@ function logRefusals(
   const log = serviceLog(scope, `${id}Log`, {
     stage,
     key,
-    // WAF accepts no log group without this prefix.
+    // WAF rejects log groups without this prefix.
     logGroupName: `aws-waf-logs-commerce-${stage.name}${suffix}`,
     dataProtectionPolicy: new DataProtectionPolicy({
       identifiers: [DataIdentifier.IPADDRESS, DataIdentifier.EMAILADDRESS],

@@ -7,7 +7,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { deadLetterQueue, encryptionOf } from './dead-letters.ts'
 import { pascalCase } from './service-function.ts'
 
-/** A queue of work, and the one for what was tried as often as the settings say. */
+/** A work queue and its dead-letter queue. The settings define the number of attempts. */
 export interface WorkQueue {
   queue: Queue
   deadLetters: Queue
@@ -15,7 +15,7 @@ export interface WorkQueue {
 
 export type WorkQueues = Readonly<Record<TaskQueue, WorkQueue>>
 
-/** The outputs of the stack that tell where a queue and its dead letters are. */
+/** Returns the stack output that holds the address of a queue. */
 export function queueOutput(queue: TaskQueue): string {
   return `${pascalCase(queue)}QueueUrl`
 }
@@ -24,7 +24,7 @@ export function deadLettersOutput(queue: TaskQueue): string {
   return `${pascalCase(queue)}DeadLettersUrl`
 }
 
-/** A queue for each kind of work that goes on after a commit. */
+/** Creates a queue for each kind of task that runs after a commit. */
 export function workQueues(scope: Construct, settings: Settings, key?: Key): WorkQueues {
   const made = Object.entries(taskQueues).map(([name, { attempts }]) => {
     const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, key)
@@ -32,7 +32,7 @@ export function workQueues(scope: Construct, settings: Settings, key?: Key): Wor
       ...encryptionOf(key),
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
-      // Six times as long as its function may take, as AWS advises.
+      // Six times the timeout of its function, as AWS recommends.
       visibilityTimeout: Duration.seconds(180),
       deadLetterQueue: { queue: deadLetters, maxReceiveCount: attempts(settings) },
     })

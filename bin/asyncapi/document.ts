@@ -8,7 +8,7 @@ import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { type Json, jsonSchema } from '../openapi/schemas.ts'
 
-/** Events, each in all of its versions. */
+/** Events in all of their versions. */
 export interface DescribedEvents {
   published: readonly EventDefinition[]
   received: readonly EventDefinition[]
@@ -19,7 +19,7 @@ const ofTheService: DescribedEvents = {
   received: receivedEvents.map(({ definition }) => definition),
 }
 
-/** The events of the service as this profile makes them: AsyncAPI 3.0, from the event definitions alone. */
+/** Returns the events of the service under this profile as AsyncAPI 3.0, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
   const { published, received } = events
   return {
@@ -62,7 +62,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
 
 type Direction = 'published' | 'received'
 
-/** `order.paid` in its second version as `order.paid.v2`. */
+/** Returns the name of a message: `order.paid` in version 2 is `order.paid.v2`. */
 function nameOf({ type, version }: EventDefinition): string {
   return `${type}.v${version}`
 }

@@ -1,18 +1,18 @@
 import { type Change, type Comparison, type Schema, schemaChanges } from './schema-changes.ts'
 
-/** What breaks whom: `POST /v1/orders`, `whoever sends body.amount_minor`, `maximum was 9, is 5`. */
+/** A breaking change, such as `POST /v1/orders`, `whoever sends body.amount_minor`, `maximum was 9, is 5`. */
 export interface Break {
   operation: string
   whom: string
   what: string
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: OpenAPI, of every shape
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has any shape
 type Any = any
 
 /**
- * Everything in which a newer description breaks those who keep to an older one. New operations, optional parameters
- * and fields, fields and statuses of answers and codes of errors break nobody.
+ * Returns the changes in a newer description that break callers of the older one. New operations, optional parameters
+ * and fields, response fields and statuses, and error codes break nobody.
  */
 export function descriptionChanges(before: Any, after: Any): Break[] {
   const [old, now] = [resolved(before, before), resolved(after, after)]
@@ -29,7 +29,7 @@ export function descriptionChanges(before: Any, after: Any): Break[] {
   return breaks
 }
 
-/** A line for each, for people. */
+/** Returns a breaking change as one line of text. */
 export function told({ operation, whom, what }: Break): string {
   return `${operation}: ${whom}: ${what}`
 }
@@ -47,7 +47,7 @@ function operationChanges(before: Any, after: Any): Found[] {
   ]
 }
 
-/** Whatever credentials were enough are still enough. */
+/** Finds credentials that sufficed before and no longer do. */
 function securityChanges({ security: before = [] }: Any, { security: after = [] }: Any): Found[] {
   const enough = (had: Any) =>
     after.length === 0 ||
@@ -77,7 +77,7 @@ function parameterChanges(before: Any[], after: Any[]): Found[] {
   ]
 }
 
-/** Names of headers have no case. */
+/** Header names are case-insensitive. */
 function nameOf({ in: where, name }: Any): string {
   return where === 'header' ? `header ${name.toLowerCase()}` : `${where} ${name}`
 }
@@ -121,7 +121,7 @@ function changes(comparison: { before?: Schema; after?: Schema } & Role, whom: s
   return found.map(({ place, what }) => ({ whom: place ? `${whom} ${place}` : whom, what }))
 }
 
-/** The description with what its references name in their places; it has none that names itself. */
+/** Returns the description with its references resolved. It has no recursive references. */
 function resolved(node: Any, document: Any): Any {
   if (typeof node !== 'object' || node === null) return node
   if (Array.isArray(node)) return node.map((one) => resolved(one, document))

@@ -1,4 +1,4 @@
-/** A set of characters and how often they may repeat: `[A-Z]{1,16}`. */
+/** A character class and its repetition: `[A-Z]{1,16}`. */
 interface Run {
   characters: RegExp
   least: number
@@ -6,8 +6,8 @@ interface Run {
 }
 
 /**
- * Whether every text that matches `inner` matches `outer`. Decided only for sequences of character classes; any other
- * two patterns must be equal.
+ * Returns whether every text that matches `inner` matches `outer`. This is decided only for sequences of character
+ * classes; any other two patterns must be equal.
  */
 export function patternIncludes(outer: string, inner: string): boolean {
   if (outer === inner) return true
@@ -21,7 +21,7 @@ export function patternIncludes(outer: string, inner: string): boolean {
 
 const run = String.raw`\[((?:\\.|[^\]\\])+)\](?:\{(\d+)(?:,(\d+))?\})?`
 
-/** The runs of a pattern; undefined where it has anything else. */
+/** Returns the character classes of a pattern, or undefined if it has anything else. */
 function runsOf(pattern: string): Run[] | undefined {
   if (!new RegExp(String.raw`^\^(?:${run})+\$$`).test(pattern)) return undefined
   return Array.from(pattern.matchAll(new RegExp(run, 'g')), ([, members, least = '1', most = least]) => ({

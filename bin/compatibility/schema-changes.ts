@@ -1,19 +1,21 @@
 import { patternIncludes } from './patterns.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON Schema, of every shape
+// biome-ignore lint/suspicious/noExplicitAny: a JSON Schema has any shape
 export type Schema = any
 
-/** Two descriptions of one place, and who stands there. */
+/** Two versions of a schema, and the role of the caller. */
 export interface Comparison {
   before: Schema
   after: Schema
-  /** A sender keeps to `before` and is taken by `after`; a reader has learnt `before` and is given `after`. */
+  /**
+   * A sender sends values of `before` that `after` must accept. A reader knows `before` and receives values of `after`.
+   */
   as: 'sender' | 'reader'
-  /** Enumerations may gain members, as those of error codes do. */
+  /** Allows new members in enumerations, such as error codes. */
   growing?: boolean
 }
 
-/** What changed at a place: `amount_minor` and `maximum was 9, is 5`. */
+/** A change and its path: `amount_minor` and `maximum was 9, is 5`. */
 export interface Change {
   place: string
   what: string
@@ -26,12 +28,12 @@ const structure = ['type', 'enum', 'const', 'properties', 'required', 'additiona
 const judged = new Set([...lowest, ...highest, ...structure])
 
 /**
- * What of `after` breaks who keeps to `before`. A keyword that is not known here is a change wherever it differs, so
- * that nothing is let through for not being understood. References have been resolved.
+ * Returns the changes in `after` that break callers of `before`. An unknown keyword counts as a change wherever it
+ * differs, so no break passes unnoticed. References are already resolved.
  */
 export function schemaChanges(comparison: Comparison, place = ''): Change[] {
   const { before, after, as } = comparison
-  // What one side may hold must fit into what the other takes.
+  // Every value that one side may produce must be valid for the other.
   const [given, taken] = as === 'sender' ? [before, after] : [after, before]
   const kinds: Schema[] = alternatives(given)
   const fitting: Schema[] = alternatives(taken)
@@ -47,7 +49,10 @@ export function schemaChanges(comparison: Comparison, place = ''): Change[] {
   ]
 }
 
-/** The kinds of anyOf, each with what stands beside it; where these overlap, anyOf is a keyword like an unknown one. */
+/**
+ * Returns the alternatives of anyOf, each merged with the keywords next to it. If these overlap, anyOf is treated as an
+ * unknown keyword.
+ */
 function alternatives(schema: Schema): Schema[] {
   const { anyOf: kinds = [], ...rest } = schema
   const overlaps = (kind: Schema) => Object.keys(kind).some((keyword) => keyword in rest)
@@ -77,7 +82,7 @@ function kindChanges(comparison: Comparison, given: Schema, taken: Schema, place
   ]
 }
 
-/** Whether a keyword of `taken` refuses something that `given` allows. */
+/** Returns whether a keyword of `taken` rejects something that `given` allows. */
 function narrows(keyword: string, given: Schema, taken: Schema): boolean {
   if (annotations.test(keyword)) return false
   if (keyword === 'type')
@@ -110,7 +115,7 @@ function fieldChanges(comparison: Comparison, given: Schema, taken: Schema, plac
     const rest = given.additionalProperties ?? true
     if (other) changes.push(...schemaChanges(paired(comparison, other, field), at(name)))
     else if (!sends) changes.push({ place: at(name), what: 'it is gone' })
-    // A field that senders might have made up until now.
+    // Senders may already use this name for a field of their own.
     else if (rest !== false)
       changes.push(...schemaChanges(paired(comparison, rest === true ? {} : rest, field), at(name)))
   }

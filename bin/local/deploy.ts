@@ -10,10 +10,10 @@ const STACK = 'commerce-local'
 
 const QUIET = ['--no-notices', '--no-version-reporting', '--no-color', '--ci']
 
-/** The CDK command line asks the internet for notices and newer versions, and reports its use. */
+/** By default the CDK command line checks the internet for notices and newer versions, and reports its use. */
 const SILENCE = { CDK_DISABLE_CLI_TELEMETRY: 'true', CDK_DISABLE_VERSION_CHECK: '1', NO_COLOR: '1' }
 
-/** What the running service is reached by; the stack's outputs carry these names. */
+/** The stack outputs that locate the running service. */
 export interface StackOutputs extends Readonly<Record<string, string>> {
   readonly RestApiId: string
   readonly StageName: string
@@ -35,7 +35,7 @@ const NEEDED: readonly (keyof StackOutputs)[] = [
 ]
 
 export interface SynthesisOptions {
-  /** The CDK app as a command; the service's own unless a test brings another. */
+  /** The command of the CDK app. Tests may use another than the service's own. */
   readonly app?: string
   /** Path of the settings profile. */
   readonly settings: string
@@ -45,8 +45,8 @@ export interface SynthesisOptions {
 }
 
 /**
- * Synthesises the local stage once, into a directory that `deploy` takes as it is. Talks to no AWS.
- * @throws StartFailure with the app's own words, such as a missing setting.
+ * Synthesizes the local stage once, into a directory that `deploy` uses. Makes no AWS calls.
+ * @throws StartFailure with the error of the app, such as a missing setting.
  */
 export async function synthesise({
   app = 'node bin/app.ts',
@@ -76,12 +76,12 @@ export async function synthesise({
   })
 }
 
-/** Makes the bucket and roles that deployments go through. */
+/** Creates the bucket and roles that deployments use. */
 export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<void> {
   await runStep({
     name: 'Bootstrapping the local AWS',
     command: CDK,
-    // Without an app: bootstrapping is about the account, and the app would want to know its stage.
+    // No app: bootstrapping concerns the account, and the app would require a stage.
     args: ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--app', '', ...QUIET],
     env: { ...localAwsEnvironment(endpoint), ...SILENCE },
     signal,
@@ -89,7 +89,7 @@ export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<
 }
 
 /**
- * Deploys a synthesised assembly to the local AWS.
+ * Deploys a synthesized assembly to the local AWS.
  * @throws StartFailure with the whole output of the CDK command line, or if an output is missing.
  */
 export async function deploy(endpoint: string, assembly: string, signal: AbortSignal): Promise<StackOutputs> {

@@ -4,30 +4,30 @@ import { dirname, join } from 'node:path'
 import { ROOT } from '#bin/local/environment.ts'
 import { runStep } from '#bin/local/run-step.ts'
 
-/** The local AWS, and what it signs tokens with; its limits were measured with exactly these versions. */
+/** The local AWS and its library for signing tokens. Its limits were measured with exactly these versions. */
 const PACKAGES = ['ministack==1.5.33', 'cryptography==50.0.2']
 
 const HOME = join(ROOT, 'node_modules/.cache/ministack')
-/** Written last, so an installation that was interrupted, or that has other versions, is made anew. */
+/** Written last, so an interrupted installation, or one with other versions, is replaced. */
 const MARKER = 'installed.txt'
 
-/** The Python of the virtual environment that `installEngine` made. */
+/** Returns the Python of the virtual environment created by `installEngine`. */
 export function enginePython(): string {
   return join(HOME, 'bin/python')
 }
 
 /**
- * Makes the engine's virtual environment, in place of one that `isEngineInstalled` did not accept.
+ * Creates the engine's virtual environment and replaces one that `isEngineInstalled` rejected.
  * @param python the interpreter found by `checkPrerequisites`
- * @throws StartFailure with pip's output if the packages cannot be had
+ * @throws StartFailure with pip's output if the packages cannot be installed
  */
 export async function installEngine(python: string, signal: AbortSignal): Promise<void> {
-  // Made aside and moved into place, so that two starts at once never see each other's half of it.
+  // Created under another name and then renamed, so concurrent starts never see each other's incomplete installation.
   const aside = `${HOME}-${process.pid}`
   try {
     await rm(aside, { recursive: true, force: true })
     await mkdir(dirname(aside), { recursive: true })
-    // The whole shell environment: pip may need a proxy, a certificate or an index that is set there.
+    // The whole shell environment: pip may need its proxy, certificate or index settings.
     const env = process.env
     const step = { env, signal, name: 'Making the virtual environment of the local AWS' }
     await runStep({ ...step, command: python, args: ['-m', 'venv', aside] })
@@ -52,9 +52,9 @@ export async function installEngine(python: string, signal: AbortSignal): Promis
   }
 }
 
-/** Whether the virtual environment is there with exactly the pinned versions. */
+/** Returns whether the virtual environment exists with exactly the pinned versions. */
 export function isEngineInstalled(): boolean {
-  // A Python that was removed since leaves a dangling link.
+  // If Python was removed since the installation, a dangling link remains.
   if (!existsSync(enginePython()) || !existsSync(join(HOME, MARKER))) return false
   return readFileSync(join(HOME, MARKER), 'utf8') === markerText()
 }

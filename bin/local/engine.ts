@@ -14,32 +14,32 @@ const HOST = '127.0.0.1'
 
 export interface EngineOptions {
   readonly port: number
-  /** The engine and the Lambdas write here, never to the terminal. */
+  /** The log of the engine and the Lambdas, which never write to the terminal. */
   readonly logFile: string
 }
 
 export interface Engine {
-  /** For AWS_ENDPOINT_URL, without a trailing slash. */
+  /** The value of AWS_ENDPOINT_URL, without a trailing slash. */
   readonly endpoint: string
   readonly pid: number
   /** Resolves with one sentence when the engine ends without `stop`; never rejects. */
   readonly died: Promise<string>
-  /** Ends the engine and every Lambda worker it started; can be called more than once. */
+  /** Ends the engine and every Lambda worker that it started. Can be called more than once. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the installed engine (see `installEngine`) on loopback, its whole state in memory.
- * @throws StartFailure if the port is taken or the engine does not answer within 30 s.
+ * Starts the installed engine (see `installEngine`) on loopback, with all state in memory.
+ * @throws StartFailure if the port is in use or the engine does not answer within 30 s.
  */
 export async function startEngine({ port, logFile }: EngineOptions): Promise<Engine> {
   await assertPortFree(port)
   await mkdir(dirname(logFile), { recursive: true })
-  // Code of the Lambdas is unpacked here; the directory goes with the engine.
+  // The code of the Lambdas is unpacked here. The directory is removed with the engine.
   const scratch = mkdtempSync(join(tmpdir(), 'commerce-local-'))
   const child = spawn(enginePython(), [join(import.meta.dirname, 'launcher.py')], {
     env: engineEnvironment(port, scratch),
-    // A process group of its own, so that stopping it takes the Lambda workers along and nothing else.
+    // A separate process group: stopping it ends the Lambda workers and nothing else.
     detached: true,
     // The launcher ends itself when this end of its standard input closes.
     stdio: ['pipe', openSync(logFile, 'w'), openSync(logFile, 'a')],
@@ -61,7 +61,7 @@ export async function startEngine({ port, logFile }: EngineOptions): Promise<Eng
   }
   const died = new Promise<string>((resolve) => {
     void exited.then((sentence) => {
-      // Workers outlive a killed engine for a moment; none of them may stay.
+      // Workers outlive a killed engine for a moment. None of them may remain.
       if (pid > 0) signalGroup(pid, 'SIGKILL')
       if (!stopping) resolve(sentence)
     })
@@ -75,7 +75,7 @@ export async function startEngine({ port, logFile }: EngineOptions): Promise<Eng
   return { endpoint, pid, died, stop }
 }
 
-/** @throws StartFailure naming the way out if something listens there already. */
+/** @throws StartFailure with advice if something already listens on the port. */
 export async function assertPortFree(port: number): Promise<void> {
   const free = await new Promise<boolean>((resolve) => {
     const server = createServer()
@@ -89,25 +89,25 @@ export async function assertPortFree(port: number): Promise<void> {
 function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
   return {
     ...cleanEnvironment(),
-    // Its default is every address of the machine.
+    // By default it listens on every address of the machine.
     BIND_HOST: HOST,
     MINISTACK_HOST: 'localhost',
     GATEWAY_PORT: String(port),
     MINISTACK_REGION: REGION,
-    // Both would open further ports.
+    // Both would open more ports.
     SFTP_ENABLED: '0',
     IOT_MTLS_ENABLED: '0',
-    // In memory only; what it unpacks lies in a directory that is removed with it.
+    // In memory only. Unpacked files are in a directory that is removed with the engine.
     PERSIST_STATE: '0',
     S3_PERSIST: '0',
     TMPDIR: scratch,
-    // The launcher removes it when it has to end without this process.
+    // The launcher removes the directory if it must end without this process.
     LOCAL_ENGINE_SCRATCH: scratch,
     S3_DATA_DIR: join(scratch, 's3'),
     STATE_DIR: join(scratch, 'state'),
-    // The launcher lets calls wait for a worker; the engine itself would refuse them on a small machine.
+    // The launcher makes calls wait for a worker. The engine itself would reject them on a small machine.
     LAMBDA_ACCOUNT_CONCURRENCY: '0',
-    // Its default issues tokens without the claims of a function that failed, which AWS would not.
+    // By default the engine issues tokens without the claims of a failed function. AWS issues none.
     MINISTACK_COGNITO_PRETOKEN_STRICT: '1',
     LOG_LEVEL: 'WARNING',
     PYTHONUNBUFFERED: '1',
@@ -123,7 +123,7 @@ async function untilHealthy(endpoint: string): Promise<string | undefined> {
   return `The local AWS did not answer within ${READY_WITHIN_MS / 1000} s.`
 }
 
-/** Whether an engine answers at the endpoint. */
+/** Returns whether an engine answers at the endpoint. */
 export async function isHealthy(endpoint: string): Promise<boolean> {
   try {
     const answer = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(2_000) })

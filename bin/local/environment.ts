@@ -5,11 +5,13 @@ export const REGION = 'us-east-1'
 export const ROOT = join(import.meta.dirname, '../..')
 export const NODE_BIN = join(ROOT, 'node_modules/.bin')
 
-/** What a child process may inherit. Everything else of the developer's shell stays out: a profile, a service
- * endpoint, a proxy or NODE_OPTIONS set there would change what the deployment talks to, or how Lambdas run. */
+/**
+ * The variables that a child process may inherit. Everything else of the developer's shell is excluded: a profile, a
+ * service endpoint, a proxy or NODE_OPTIONS would change the target of the deployment or the behavior of Lambdas.
+ */
 const INHERITED = ['HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'TZ', 'SHELL']
 
-/** A minimal environment with the pinned Node of node_modules first on PATH. */
+/** Returns a minimal environment with the pinned Node of node_modules first on PATH. */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { PATH: [NODE_BIN, process.env.PATH].join(delimiter) }
   for (const name of INHERITED) {
@@ -19,8 +21,8 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * The environment in which AWS tools and SDKs talk to the local engine and to nothing else.
- * @throws Error without a loopback endpoint: with none, the same commands would talk to real AWS.
+ * Returns an environment in which AWS tools and SDKs reach only the local engine.
+ * @throws Error without a loopback endpoint: without one, the same commands would reach real AWS.
  */
 export function localAwsEnvironment(endpoint: string): NodeJS.ProcessEnv {
   if (!/^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) {
@@ -34,7 +36,7 @@ export function localAwsEnvironment(endpoint: string): NodeJS.ProcessEnv {
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,
     AWS_EC2_METADATA_DISABLED: 'true',
-    // No profile, endpoint or credential of the developer's own may leak in.
+    // The developer's own profile, endpoint and credentials must not be used.
     AWS_CONFIG_FILE: '/dev/null',
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   }

@@ -1,4 +1,4 @@
-/** A failure the reader can act on: one sentence, and where it helps the full output of the step that failed. */
+/** A failure that the reader can act on: one sentence, and where it helps the full output of the failed step. */
 export class StartFailure extends Error {
   readonly output: string
 

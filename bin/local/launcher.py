@@ -1,15 +1,15 @@
 """Starts the local AWS engine in the foreground; bin/local/engine.ts runs it.
 
-Four things the engine has no setting for are done here:
+Changes four behaviors for which the engine has no setting:
 
-* After each Lambda call it waits 50 ms for log output that a quiet function never writes. Lowering
-  that wait takes a warm request from about 60 ms to 10 ms; a later line still reaches the next drain.
-* It starts a process for every concurrent call: a hundred parallel requests would be some fifty Node
-  processes and 3 GB. Here further calls wait for one of a few workers of their function.
-* Before it issues tokens it asks the function of a user pool once for each of them. AWS asks once, and
-  so a refresh is in the audit once.
-* It ends with the command that started it, even when that command is killed and cannot say goodbye:
-  the command holds the other end of standard input, and its closing ends this whole process group.
+* After each Lambda call the engine waits 50 ms for log output that a quiet function never writes.
+  A shorter wait takes a warm request from about 60 ms to 10 ms; the next drain reads later lines.
+* The engine starts a process for every concurrent call: a hundred parallel requests would start about
+  fifty Node processes with 3 GB. Here further calls wait for one of a few workers of their function.
+* The engine calls the function of a user pool once for each token that it issues. AWS calls it once
+  for all, so the audit holds one record for each refresh.
+* The engine ends with the command that started it, even if that command is killed. The command holds
+  the other end of standard input; when that closes, this whole process group ends.
 """
 
 import collections
@@ -35,7 +35,7 @@ def lower_log_waits() -> None:
 
 
 def limit_workers() -> None:
-    # Waiting is safe: every call has a thread of its own, and no function of this service invokes itself.
+    # Waiting is safe: every call has its own thread, and no function of this service invokes itself.
     slots = collections.defaultdict(lambda: threading.BoundedSemaphore(WORKERS_PER_FUNCTION))
     making_slots = threading.Lock()
     dispatch = lambda_svc._execute_function_dispatch
@@ -75,7 +75,7 @@ def ask_for_claims_once() -> None:
 
 
 def end_with_parent() -> None:
-    # os.read and not sys.stdin: a thread inside a buffered reader holds a lock that blocks a normal exit.
+    # os.read instead of sys.stdin: a thread inside a buffered reader holds a lock that blocks a normal exit.
     while os.read(0, 1024):
         pass
     shutil.rmtree(os.environ["LOCAL_ENGINE_SCRATCH"], ignore_errors=True)

@@ -18,26 +18,26 @@ export interface LocalServiceOptions {
   readonly port: number
   /** Path of the settings profile. */
   readonly settings: string
-  /** Another CDK app than the service's own, as a command. */
+  /** The command of another CDK app than the service's own. */
   readonly app?: string
   readonly signal: AbortSignal
 }
 
 export interface LocalService {
   readonly engine: Engine
-  /** Absent where the profile has its payment provider elsewhere. */
+  /** Absent if the profile has its payment provider elsewhere. */
   readonly paymentProvider: LocalPaymentProvider | undefined
   readonly outputs: StackOutputs
-  /** Resolves with one sentence when a part of it ends without `stop`; never rejects. */
+  /** Resolves with one sentence when a part of the service ends without `stop`; never rejects. */
   readonly died: Promise<string>
-  /** Ends all of it; can be called more than once. */
+  /** Ends all parts of the service. Can be called more than once. */
   stop(): Promise<void>
 }
 
 /**
- * Brings up the engine with the stack deployed on it, and beside it the double of the payment provider where the
- * profile expects one on this machine; or leaves nothing running.
- * Synthesis needs no AWS, so it runs beside installing, starting and bootstrapping the engine.
+ * Starts the engine, deploys the stack on it, and starts the fake payment provider if the profile expects one on this
+ * machine. On failure it leaves nothing running. Synthesis needs no AWS, so it runs in parallel with installing,
+ * starting and bootstrapping the engine.
  * @throws StartFailure with the reason; `signal.reason` if aborted
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
@@ -49,7 +49,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const directory = join(ROOT, '.build/local', String(port))
   const assembly = join(directory, 'cdk.out')
 
-  // One failure ends the other steps: there is nothing left to deploy to, or to deploy.
+  // One failure ends the other steps: nothing is left to deploy, or to deploy to.
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])
   const running: (Engine | LocalPaymentProvider)[] = []

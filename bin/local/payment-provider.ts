@@ -10,7 +10,7 @@ import { endGroup } from '#bin/local/run-step.ts'
 const READY_WITHIN_MS = 10_000
 const HOST = '127.0.0.1'
 
-/** The double that the tests use. It is started as a command, since nothing outside test/ may import from there. */
+/** The fake that the tests use. It is started as a command because nothing outside test/ may import from there. */
 const COMMAND = join(ROOT, 'test/support/payment-provider/main.ts')
 
 export interface PaymentProviderOptions {
@@ -18,7 +18,7 @@ export interface PaymentProviderOptions {
   readonly logFile: string
 }
 
-/** The double of the payment provider, as a process of its own. */
+/** The fake payment provider in a separate process. */
 export interface LocalPaymentProvider {
   /** Without a trailing slash. */
   readonly endpoint: string
@@ -29,17 +29,17 @@ export interface LocalPaymentProvider {
   stop(): Promise<void>
 }
 
-/** The port at which a profile expects the payment provider on this machine; undefined where it is elsewhere. */
+/** Returns the port on this machine where a profile expects the payment provider, or undefined if it is elsewhere. */
 export async function localProviderPort(settings: string): Promise<number | undefined> {
   const endpoint = await readFile(settings, 'utf8')
     .then((text) => new URL(JSON.parse(text)['refunds.provider'].endpoint))
-    // What is wrong with a profile, synthesis says in full.
+    // Synthesis reports invalid profiles in full.
     .catch(() => undefined)
   if (endpoint?.protocol !== 'http:' || endpoint.hostname !== HOST) return undefined
   return Number(endpoint.port || 80)
 }
 
-/** @throws StartFailure naming the way out if something listens there already. */
+/** @throws StartFailure with advice if something already listens on the port. */
 export async function assertProviderPortFree(port: number): Promise<void> {
   await assertPortFree(port).catch(() => {
     throw new StartFailure(
@@ -49,7 +49,7 @@ export async function assertProviderPortFree(port: number): Promise<void> {
 }
 
 /**
- * Starts the double on loopback, its whole state in memory.
+ * Starts the fake on loopback, with all state in memory.
  * @throws StartFailure if it is not ready within 10 s
  */
 export async function startPaymentProvider(options: PaymentProviderOptions): Promise<LocalPaymentProvider> {
@@ -57,9 +57,9 @@ export async function startPaymentProvider(options: PaymentProviderOptions): Pro
   await mkdir(dirname(logFile), { recursive: true })
   const child = spawn(process.execPath, [COMMAND, '--port', String(port)], {
     env: cleanEnvironment(),
-    // A process group of its own, so that Ctrl-C reaches it by way of `stop`.
+    // A separate process group, so Ctrl-C ends it only through `stop`.
     detached: true,
-    // The double ends itself when this channel closes.
+    // The fake ends itself when this channel closes.
     stdio: ['ignore', openSync(logFile, 'w'), openSync(logFile, 'a'), 'ipc'],
   })
   let stopping = false
@@ -81,7 +81,7 @@ export async function startPaymentProvider(options: PaymentProviderOptions): Pro
     })
   })
   const endpoint = `http://${HOST}:${port}`
-  // It says itself that it listens: whatever answers at the port could be another's.
+  // The fake reports that it listens: another process could answer at the port.
   const listening = new Promise<undefined>((resolve) => child.once('message', () => resolve(undefined)))
   const problem = await Promise.race([died, listening, overdue()])
   if (problem !== undefined) {

@@ -12,18 +12,18 @@ const PYTHON_NAMES = [
   'python',
 ]
 
-/** Prints the version, then whether a virtual environment with pip can be made (Debian packages it apart). */
+/** Prints the version, then whether a virtual environment with pip can be created (a separate package on Debian). */
 const PYTHON_PROBE = [
   'import sys, importlib.util as u',
   'print(*sys.version_info[:2], bool(u.find_spec("venv") and u.find_spec("ensurepip")))',
 ].join('\n')
 
 export interface Prerequisites {
-  /** The Python that makes the virtual environment of the local AWS. */
+  /** The Python that creates the virtual environment of the local AWS. */
   readonly python: string
 }
 
-/** @throws StartFailure with one sentence for each thing that is missing. */
+/** @throws StartFailure with one sentence for each missing prerequisite. */
 export async function checkPrerequisites(): Promise<Prerequisites> {
   const python = await findPython()
   const problems = [nodeProblem(), 'problem' in python ? python.problem : undefined].filter(
@@ -33,7 +33,7 @@ export async function checkPrerequisites(): Promise<Prerequisites> {
   return { python: python.command }
 }
 
-/** npm says which Node runs it; this process itself may run on the pinned one of node_modules. */
+/** npm reports the Node that runs it. This process itself may run on the pinned Node of node_modules. */
 function nodeProblem(): string | undefined {
   const version =
     /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node

@@ -1,4 +1,4 @@
-/** Runs one step and prints a line with its seconds once it is done; steps may overlap. */
+/** Runs one step and prints its duration in seconds when it ends. Steps may overlap. */
 export async function timed<T>(label: string, work: Promise<T>): Promise<T> {
   const started = performance.now()
   const result = await work
@@ -6,7 +6,7 @@ export async function timed<T>(label: string, work: Promise<T>): Promise<T> {
   return result
 }
 
-/** Seconds since a `performance.now()`, with one decimal. */
+/** Returns the seconds since a `performance.now()`, with one decimal. */
 export function secondsSince(started: number): string {
   return ((performance.now() - started) / 1000).toFixed(1).padStart(5)
 }

@@ -4,8 +4,8 @@ import { referenceSite } from '#bin/reference/site.ts'
 import { loadSettings } from '#bin/settings-file.ts'
 
 /**
- * Serves the pages for API consumers at the first origin on this machine that the profile lets browsers call from.
- * @returns undefined, with a word about it, when there is none or its port is taken: the service runs all the same
+ * Serves the pages for API consumers at the first origin on this machine from which the profile lets browsers call.
+ * @returns undefined, after printing why, if there is no such origin or its port is in use; the service runs anyway
  */
 export async function startReference(
   { base_url }: ServiceFile,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { StartFailure } from '#bin/local/failure.ts'
 
-/** How long a process group may take to end by itself before it is killed, in milliseconds. */
+/** How long a process group may take to end before it is killed, in milliseconds. */
 const GRACE_MS = 5_000
 
 export interface Step {
@@ -10,19 +10,19 @@ export interface Step {
   readonly command: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** Ends the step, with all processes it started, when the start command stops. */
+  /** Ends the step and all processes that it started when the start command stops. */
   readonly signal: AbortSignal
 }
 
 /**
- * Runs one command to its end and returns what it printed (standard output and error, in order).
- * @throws StartFailure with the whole output if it exits with anything but 0; `signal.reason` if aborted.
+ * Runs one command to its end and returns its output (standard output and error, in order).
+ * @throws StartFailure with the whole output if the exit code is not 0; `signal.reason` if aborted.
  */
 export function runStep(step: Step): Promise<string> {
   const { name, command, args, env, signal } = step
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
-    // A group of its own: the CDK command line starts processes too, and all of them must end together.
+    // A separate process group: the CDK command line starts processes, and all of them must end together.
     const child = spawn(command, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const collect = (chunk: Buffer): void => {
@@ -50,7 +50,7 @@ export function runStep(step: Step): Promise<string> {
   })
 }
 
-/** Ends exactly one process group: asks it, waits up to `graceMs`, then kills it. */
+/** Ends exactly one process group: sends SIGTERM, waits up to `graceMs`, then kills it. */
 export async function endGroup(pid: number, graceMs = GRACE_MS): Promise<void> {
   if (!signalGroup(pid, 'SIGTERM')) return
   const deadline = Date.now() + graceMs
@@ -61,7 +61,7 @@ export async function endGroup(pid: number, graceMs = GRACE_MS): Promise<void> {
   signalGroup(pid, 'SIGKILL')
 }
 
-/** Whether the group still existed when it was signalled; signal 0 only asks. */
+/** Returns whether the group still existed when it was signaled. Signal 0 only checks. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal)
@@ -71,7 +71,7 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** What a JavaScript error in the output says, without the stack trace around it. */
+/** Returns the message of a JavaScript error in the output, without its stack trace. */
 function reason(output: string): string | undefined {
   return /^\w*Error(?: \[\w+\])?: ([\s\S]+?)(?=\n\s+at |\n\n|\n?(?![\s\S]))/m.exec(output)?.[1]?.trimEnd()
 }

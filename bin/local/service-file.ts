@@ -5,7 +5,7 @@ import { isHealthy } from '#bin/local/engine.ts'
 import { REGION, ROOT } from '#bin/local/environment.ts'
 import { readWebhookSecret } from '#bin/webhook-secret.ts'
 
-/** How tests and tools find the service that runs; there only while it is ready. */
+/** The file in which tests and tools find the running service. It exists only while the service is ready. */
 export const SERVICE_FILE = join(ROOT, '.local/service.json')
 
 export interface ServiceFile {
@@ -14,7 +14,7 @@ export interface ServiceFile {
   readonly region: string
   readonly table: string
   readonly event_bus: string
-  /** The local payment provider; absent where the profile names one elsewhere. */
+  /** The local payment provider; absent if the profile names one elsewhere. */
   readonly provider_url?: string
   /** The key that signs webhooks, for senders on this machine. */
   readonly webhook_secret: string
@@ -39,7 +39,7 @@ export async function describeService(
     event_bus: outputs.EventBusName,
     ...(providerUrl !== undefined && { provider_url: providerUrl }),
     webhook_secret: await readWebhookSecret(outputs.WebhooksSecretArn, access),
-    // The engine knows the API under another address than the one that the stack tells.
+    // The engine serves the API at another address than the output of the stack.
     outputs: { ...outputs, BaseUrl: baseUrl },
   }
 }
@@ -49,12 +49,12 @@ export function writeServiceFile(service: ServiceFile): void {
   writeFileSync(SERVICE_FILE, `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
 }
 
-/** Removes the file if it is this endpoint's: another start, on another port, may have written it since. */
+/** Removes the file if it describes this endpoint: a start on another port may have replaced it. */
 export function removeServiceFile(endpoint: string): void {
   if (readServiceFile()?.aws_endpoint === endpoint) rmSync(SERVICE_FILE, { force: true })
 }
 
-/** Removes what a start that was killed left behind, so that nobody waits on a service that is gone. */
+/** Removes the file of a start that was killed, so nobody waits for a service that is gone. */
 export async function removeStaleServiceFile(): Promise<void> {
   const service = readServiceFile()
   if (service !== undefined && !(await isHealthy(service.aws_endpoint))) rmSync(SERVICE_FILE, { force: true })

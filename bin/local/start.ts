@@ -1,4 +1,4 @@
-/** `npm start`: the service on this machine, deployed to a local AWS; see the README. */
+/** `npm start`: runs the service on this machine, deployed to a local AWS; see the README. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -25,11 +25,11 @@ answerHelp(USAGE)
 
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // A second Ctrl-C must not cut the clean-up short, so the handler stays.
+  // A second Ctrl-C must not interrupt the cleanup, so the handler stays.
   process.on(signal, () => stopped.abort(new Error(signal)))
 }
 
-// A terminal or pipe that is gone must not cut the clean-up short either.
+// A closed terminal or pipe must not interrupt the cleanup either.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const watching = watchParent()
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Stays in the foreground until Ctrl-C, which is success, or until a part of the service ends by itself. */
+/** Stays in the foreground until Ctrl-C, which is success, or until a part of the service ends unexpectedly. */
 async function serve({ died }: LocalService, service: ServiceFile): Promise<number> {
   writeServiceFile(service)
   const interrupted = new Promise<undefined>((done) => {
@@ -76,7 +76,10 @@ async function serve({ died }: LocalService, service: ServiceFile): Promise<numb
   return 0
 }
 
-/** npm passes SIGTERM to its shell, which dies alone; and a killed npm passes nothing on. Either way this ends. */
+/**
+ * npm passes SIGTERM only to its shell, which ends alone, and a killed npm passes nothing on. In both cases this
+ * process ends.
+ */
 function watchParent(): NodeJS.Timeout {
   const parent = process.ppid
   const ranByNpm = process.env.npm_lifecycle_event !== undefined

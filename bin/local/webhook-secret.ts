@@ -5,8 +5,8 @@ import type { Engine } from '#bin/local/engine.ts'
 import { REGION } from '#bin/local/environment.ts'
 
 /**
- * Stores the key that signs webhooks. On AWS the stack generates one without punctuation, which is base64 as it is; the
- * local engine generates punctuation, too, which senders cannot decode.
+ * Stores the key that signs webhooks. On AWS the stack generates one without punctuation, which is valid base64. The
+ * local engine also generates punctuation, which senders cannot decode.
  */
 export async function storeWebhookSecret(
   { endpoint }: Pick<Engine, 'endpoint'>,

@@ -1,11 +1,11 @@
 import type { ServiceFile } from '#bin/local/service-file.ts'
 
-/** Long enough to try things out with; `npm run -s token` makes others. */
+/** Long enough to try the service; `npm run -s token` creates more tokens. */
 const TOKEN_SECONDS = 8 * 3600
 
-/** A token for whoever tries the service out; undefined with the reason where the profile trusts other issuers alone. */
+/** Returns a token for trying the service, or the reason if the profile trusts only other issuers. */
 export async function tokenToTry(settings: string): Promise<{ token: string } | { reason: string }> {
-  // Loaded only now: signing keys and their library are not needed to deploy.
+  // Loaded late: signing keys and their library are not needed to deploy.
   const { issueToken } = await import('#bin/token.ts')
   const who = { tenant: 'acme', role: 'Editor', sub: 'u1', expiresInSeconds: TOKEN_SECONDS }
   return issueToken({ ...who, scope: 'codes:read codes:write' }, settings).then(
@@ -22,7 +22,7 @@ export interface Welcome {
   reference: string | undefined
 }
 
-/** Ends the start: addresses, token and three requests, printed as one block that can be pasted into a shell. */
+/** Prints addresses, the token and three requests at the end of the start, as one block to paste into a shell. */
 export function printWelcome({ service, seconds, token, paymentProvider, reference }: Welcome): void {
   const beside = [
     reference && `API reference, where every operation can be tried: ${reference}`,

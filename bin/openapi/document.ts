@@ -8,7 +8,7 @@ import { sharedParameters } from './parameters.ts'
 import type { Json } from './schemas.ts'
 import { withVariant } from './variants.ts'
 
-/** The description of the service as this profile makes it: OpenAPI 3.1, from the route table alone. */
+/** Returns the description of the service under this profile as OpenAPI 3.1, from the route table alone. */
 export function openapiDocument(settings: Settings): Json {
   const paths: Record<string, Json> = {}
   const places = Map.groupBy(routes, ({ route }) => `${route.method} ${pathOf(route, settings)}`)

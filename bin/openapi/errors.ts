@@ -56,7 +56,7 @@ const ofLists: ErrorCode[] = [
   'AUTHZ.filter.denied',
 ]
 
-/** Every code that an operation may answer with, by what its route is. */
+/** Returns every error code that an operation may return, derived from its route. */
 export function codesOf(route: Route, settings: Settings): ErrorCode[] {
   const codes = [
     ...ofEvery,
@@ -82,12 +82,12 @@ function keyCodes(settings: Settings): ErrorCode[] {
   ]
 }
 
-/** Whether the profile has set a day for its end. */
+/** Returns whether the profile sets a sunset date for the operation. */
 export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: Settings): boolean {
   return Object.hasOwn(settings['versioning.sunset'].deprecated, operation)
 }
 
-/** The status of a code in this deployment. */
+/** Returns the status of a code in this deployment. */
 function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
   if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
@@ -98,7 +98,7 @@ function statusOf(code: ErrorCode, settings: Settings): number {
   return catalogue[code].http
 }
 
-/** The error responses of an operation, one for each status, with an example of every code. */
+/** Returns the error responses of an operation, one for each status, with an example of every code. */
 export function errorResponses(route: Route, settings: Settings): Json {
   const byStatus = Map.groupBy(codesOf(route, settings), (code) => statusOf(code, settings))
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
@@ -125,7 +125,7 @@ function exampleOf(code: ErrorCode, http: number): Json {
   return { error: { code, message_id: messageId(code), http, retryable, correlation_id, details: {} } }
 }
 
-/** The envelope of every error (contract, 'Errors'). */
+/** The envelope of every error. */
 export const errorSchema: Json = {
   type: 'object',
   required: ['error'],

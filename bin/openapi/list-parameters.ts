@@ -5,7 +5,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { query } from './parameter.ts'
 import type { Json } from './schemas.ts'
 
-/** What a list takes in its query: its order, its page, its filters. */
+/** Returns the query parameters of a list: its order, its page and its filters. */
 export function listParameters({ operation }: Route, listing: Listing, settings: Settings): Json[] {
   const offset = settings['lists.offsetPaging'].some((one) => one === operation)
   const pageSize = { type: 'integer', minimum: 1, maximum: settings['lists.pageSizeAbsurd'], default: 25 }

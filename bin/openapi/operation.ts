@@ -6,7 +6,7 @@ import { errorResponses, isDeprecated } from './errors.ts'
 import { parametersOf } from './parameters.ts'
 import { type Json, jsonSchema, reference } from './schemas.ts'
 
-/** One operation as the route table has it. */
+/** Returns the description of one operation of the route table. */
 export function operation(route: Route, settings: Settings) {
   const { body, example, latency, payloadKilobytes } = route
   return {
@@ -74,7 +74,7 @@ function successes(route: Route, settings: Settings): Json {
   return { [status]: success, ...(conditional && { 304: unchanged }), ...Object.fromEntries(others) }
 }
 
-/** Whether a request without a body is a valid one. */
+/** Returns whether a request without a body is valid. */
 function acceptsNothing(schema: v.GenericSchema): boolean {
   return v.safeParse(schema, {}).success
 }

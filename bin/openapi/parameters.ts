@@ -6,7 +6,7 @@ import { listParameters } from './list-parameters.ts'
 import { header, query } from './parameter.ts'
 import { type Json, jsonSchema, reference } from './schemas.ts'
 
-/** Every parameter that an operation takes. */
+/** Returns every parameter of an operation. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
   return [
     ...pathVariables(pathOf(route, settings)).map((name) => path(name)),
@@ -24,7 +24,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
   ]
 }
 
-/** The parameters that several operations share. */
+/** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
   const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
   return {

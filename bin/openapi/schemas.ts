@@ -6,7 +6,7 @@ export type Json = Record<string, unknown>
 /** The integers that a JSON number holds exactly. */
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
-/** A schema of the code as JSON Schema 2020-12; what a profile decides carries `x-open-point` at its very place. */
+/** Returns a schema of the code as JSON Schema 2020-12. Parts decided by a profile carry `x-open-point`. */
 export function jsonSchema(schema: v.GenericSchema): Json {
   const { $schema: _, ...converted } = toJsonSchema(schema as never, {
     errorMode: 'ignore',
@@ -19,7 +19,7 @@ export function jsonSchema(schema: v.GenericSchema): Json {
           .requirement
         return { ...soFar, minLength: min, maxLength: max } as never
       }
-      // The pattern of the library is its own; the format says what callers need.
+      // The pattern is internal to the library; callers need the format.
       if (action.type === 'iso_timestamp') return { ...soFar, format: 'date-time' } as never
       if (action.type === 'ends_with') return { ...soFar, pattern: 'Z$' } as never
       return undefined

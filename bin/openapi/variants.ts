@@ -3,7 +3,7 @@ import type { Json } from './schemas.ts'
 
 type Described = ReturnType<typeof operation>
 
-/** One operation for two routes of a method and path, which only a parameter tells apart. */
+/** Merges two routes of one method and path, distinguished only by a parameter, into one operation. */
 export function withVariant(first: Described, other: Described): Described {
   const names = (parameters: readonly Json[]) => parameters.map(({ name, $ref }) => name ?? $ref)
   const both = first.parameters.map((one) => {
@@ -21,7 +21,7 @@ export function withVariant(first: Described, other: Described): Described {
     .map((one) => ('$ref' in one ? one : { ...one, required: false }))
   return {
     ...first,
-    // What is left of it is not deprecated.
+    // The operation is deprecated only if both routes are.
     deprecated: first.deprecated && other.deprecated,
     summary: `${first.summary}; ${other.summary.toLowerCase()}`,
     description: `${first.description} ${other.summary}: ${other.description}`,
@@ -31,7 +31,7 @@ export function withVariant(first: Described, other: Described): Described {
   }
 }
 
-/** The answers of both, and of a status that both have the codes and examples of both. */
+/** Merges the responses of both. A status of both has the codes and examples of both. */
 function eachStatus(first: Json, other: Json): Json {
   const statuses = [...new Set([...Object.keys(first), ...Object.keys(other)])]
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#shared/platform/errors/catalogue.ts'
 
-/** What a family of errors means to a caller. */
+/** The meaning of each family of errors for a caller. */
 export const adviceOfFamily: Readonly<Record<string, string>> = {
   VALIDATION:
     'The request is not well formed. Nothing happened; mend it and send it again, with the same key if you like.',
@@ -19,7 +19,7 @@ export const adviceOfFamily: Readonly<Record<string, string>> = {
   PROVIDER: 'The payment provider had seen this refund before; its first outcome counts.',
 }
 
-/** What to do about each code: one line when a code is added to the catalogue. */
+/** The advice for each code. A code added to the catalog needs a line here. */
 export const adviceOf: Readonly<Record<ErrorCode, string>> = {
   'VALIDATION.body.invalid': 'The body is an array or a plain value where an object is wanted.',
   'VALIDATION.body.json':

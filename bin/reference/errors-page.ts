@@ -2,7 +2,7 @@ import { catalogue, type ErrorCode, messageId } from '#shared/platform/errors/ca
 import { adviceOf, adviceOfFamily } from './error-advice.ts'
 import { escaped } from './page.ts'
 
-/** Every error code with its status, whether the same request may be sent again, and what to do about it. */
+/** Returns the page of error codes with their status, whether the same request may be sent again, and advice. */
 export function errorsPage(): string {
   const families = Map.groupBy(Object.keys(catalogue) as ErrorCode[], (code) => code.split('.')[0] ?? '')
   const sections = [...families].map(

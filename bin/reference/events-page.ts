@@ -8,7 +8,7 @@ interface Message {
   payload: Json
 }
 
-/** Every event with the members of its data, from the AsyncAPI document. */
+/** Returns the page of events with the fields of their data, from the AsyncAPI document. */
 export function eventsPage(asyncapi: Json): string {
   const { messages } = asyncapi.components as { messages: Record<string, Message> }
   const named = (prefix: string) =>
@@ -33,14 +33,14 @@ function section({ title, summary, payload }: Message): string {
   return `<h3>${escaped(title)}</h3><p>${escaped(summary)}</p><table>${rows.join('')}</table>`
 }
 
-/** The schema of a message's data, wherever its payload has it. */
+/** Returns the schema of a message's data from either form of its payload. */
 function dataOf(payload: Json): Json {
   const parts = (payload.allOf as Json[] | undefined) ?? [payload]
   const described = parts.map(({ properties }) => properties as Record<string, Json> | undefined)
   return described.findLast((properties) => properties?.data)?.data ?? {}
 }
 
-/** The members of an object by name, type and whether they are always there; those of all its parts. */
+/** Returns the fields of an object and of all its parts: name, type and whether they are required. */
 function membersOf(schema: Json): [name: string, type: string, needed: boolean][] {
   const parts = (schema.allOf as Json[] | undefined) ?? []
   const required = new Set(schema.required as string[] | undefined)

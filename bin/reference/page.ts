@@ -5,7 +5,7 @@ const pages = [
   ['events.html', 'Events'],
 ] as const
 
-/** A page with the navigation that all of them have. @param content HTML: text, or what brings styles of its own */
+/** Returns a page with the shared navigation. @param content HTML: text, or an element with its own styles */
 export function page(title: string, content: string): string {
   const links = pages.map(([file, name]) => {
     const current = name === title ? ' aria-current="page"' : ''
@@ -28,7 +28,7 @@ ${content}
 `
 }
 
-/** Text as a page shows it. */
+/** Returns content as the text of a page. */
 export function asText(content: string): string {
   return `<main class="text">\n${content}\n</main>`
 }

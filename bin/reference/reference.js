@@ -1,4 +1,4 @@
-// Shows openapi.json, with the token of the local run where there is one.
+// Shows openapi.json, with the token of the local run if there is one.
 const service = read('service.json')
 
 const ui = SwaggerUIBundle({

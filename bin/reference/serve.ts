@@ -8,8 +8,8 @@ export interface ServedSite {
 }
 
 /**
- * Serves the pages on this machine alone.
- * @param origin where, such as http://localhost:5173: it must be one that the service allows browsers to call from
+ * Serves the pages on this machine only.
+ * @param origin the address, such as http://localhost:5173; the service must allow browsers to call from it
  * @param base the address of the service, the only other one that the pages may call
  */
 export async function serveSite(site: Site, origin: string, base: string): Promise<ServedSite> {

@@ -9,18 +9,18 @@ import { errorsPage } from './errors-page.ts'
 import { eventsPage } from './events-page.ts'
 import { asText, page } from './page.ts'
 
-/** Where the operations of the reference can be tried, and with which token. */
+/** The service where operations of the reference can be tried, and the token. */
 export interface TryAt {
   base_url: string
   token?: string
 }
 
-/** The pages for API consumers by their file names. */
+/** The pages for API consumers, by file name. */
 export type Site = ReadonlyMap<string, string | Uint8Array>
 
 const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
-/** Everything that the folder of the reference holds: it needs nothing from elsewhere. */
+/** Returns every file of the reference folder, which loads nothing from elsewhere. */
 export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<Site> {
   const openapi = openapiDocument(settings)
   const asyncapi = asyncapiDocument(settings)
@@ -52,7 +52,10 @@ export function mediaTypeOf(file: string): string {
   return mediaTypes[extname(file)] ?? 'application/octet-stream'
 }
 
-/** Puts in the values of settings: `{{webhooks.scheme.prefix}}` is the member prefix of the setting webhooks.scheme. */
+/**
+ * Replaces placeholders with values of settings: `{{webhooks.scheme.prefix}}` is the member prefix of the setting
+ * webhooks.scheme.
+ */
 function filledIn(text: string, settings: Settings): string {
   return text.replace(/\{\{([^}]+)\}\}/g, (_, path: string) => {
     const key = Object.keys(settings).find((one) => path === one || path.startsWith(`${one}.`))

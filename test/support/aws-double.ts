@@ -1,18 +1,20 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 
-/** What an operation answers, by its input; one that throws is answered with a fault that no SDK retries. */
+/**
+ * The responses of operations by their input. An operation that throws is answered with a fault that no SDK retries.
+ */
 type Operations = Record<string, (input: Record<string, unknown>) => unknown>
 
 export interface AwsDouble {
-  /** For AWS_ENDPOINT_URL and its service-specific kin. */
+  /** The value of AWS_ENDPOINT_URL and its service-specific variants. */
   readonly endpoint: string
   stop(): Promise<void>
 }
 
 /**
- * Answers calls of those AWS services that speak JSON, on loopback: one function for each target, which is called
- * as in the header X-Amz-Target, `AWSEvents.PutEvents`.
+ * Fakes AWS services that speak JSON, on loopback. Each operation is a function, named as in the header X-Amz-Target:
+ * `AWSEvents.PutEvents`.
  */
 export async function startAwsDouble(operations: Operations): Promise<AwsDouble> {
   async function answer(request: IncomingMessage): Promise<unknown> {

@@ -9,7 +9,7 @@ const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** A browser without a window, the system's own, that talks to nobody by itself. */
+/** Starts the system's browser headless, without background network traffic. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = places.find((place) => place !== '' && existsSync(place))
   if (executablePath === undefined)

@@ -12,7 +12,7 @@ export interface Capacity {
   readonly requests: number
   readonly readUnits: number
   readonly writeUnits: number
-  /** Calls that reported nothing, because they did not ask or did not succeed: above 0 the units are too low. */
+  /** Calls without reported units, because they failed or did not request them. Above 0 the units are too low. */
   readonly unmeasured: number
 }
 
@@ -25,8 +25,8 @@ const bytesAUnit = 1024
 const writesATransaction = 2
 
 /**
- * What the calls cost together, tables and indexes included; `indexKeys` names the partition keys of the
- * indexes, each of which is taken to project less than a unit.
+ * Returns the total cost of the calls, tables and indexes included. `indexKeys` names the partition keys of the
+ * indexes, each assumed to project less than a unit.
  */
 export function capacityOf(calls: readonly MeasuredCall[], indexKeys: readonly string[] = []): Capacity {
   const measured = calls.filter(({ consumed }) => consumed.length > 0)
@@ -41,8 +41,8 @@ export function capacityOf(calls: readonly MeasuredCall[], indexKeys: readonly s
 }
 
 /**
- * DynamoDB Local counts those items of a transaction once that cost the same, so the sum over the request is
- * taken where it is higher. That sum is exact for items put anew, and the least for updates and deletions.
+ * DynamoDB Local counts items of a transaction with equal cost once, so the sum over the request is used where it is
+ * higher. That sum is exact for new items, and a lower bound for updates and deletions.
  */
 function writeUnits(call: MeasuredCall, indexKeys: readonly string[]): number {
   if (call.operation !== 'TransactWriteItems') return reported(call)
@@ -58,7 +58,7 @@ function itemUnits(put: Item | undefined, indexKeys: readonly string[]): number 
   return writesATransaction * (Math.ceil(itemBytes(put) / bytesAUnit) + indexes)
 }
 
-/** The size DynamoDB charges for: names and values, as its documentation lays down. */
+/** Returns the size that DynamoDB charges for: names and values, as documented by AWS. */
 export function itemBytes(item: Item): number {
   return sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + valueBytes(value)))
 }
@@ -74,7 +74,7 @@ function valueBytes(value: AttributeValue): number {
   return 1
 }
 
-/** About one byte for two significant digits, and one more. */
+/** About one byte for two significant digits, plus one. */
 const numberBytes = (digits: string) => 1 + Math.ceil(digits.replace(/\D/g, '').length / 2)
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)

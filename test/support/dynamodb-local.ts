@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 
-/** Newer releases need AWS SDK artifacts pinned by hand. */
+/** Newer releases need manually pinned AWS SDK artifacts. */
 const version = '3.1.0'
 const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-local')
 const readyWithinMs = 30_000
@@ -23,7 +23,7 @@ const dependency = (group: string, artifact: string, release: string, type = 'ja
   `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>` +
   `<version>${release}</version><type>${type}</type></dependency>`
 
-/** Amazon's artifact brings SQLite for Intel machines only. */
+/** Amazon's artifact contains SQLite for Intel machines only. */
 const sqliteOfAppleSilicon =
   process.platform === 'darwin' && process.arch === 'arm64'
     ? dependency('io.github.ganadist.sqlite4java', 'libsqlite4java-osx-aarch64', '1.0.392', 'dylib')
@@ -46,20 +46,20 @@ export interface DynamodbLocal {
 
 interface Running {
   readonly child: ChildProcess
-  /** The last of what it printed, for the sentence that says why it did not start. */
+  /** The end of its output, for the error message of a failed start. */
   readonly output: () => string
 }
 
 let ofThisRun: DynamodbLocal | undefined
 
-/** For jest's globalSetup: the workers started after it inherit DYNAMODB_ENDPOINT. */
+/** Runs in jest's globalSetup: the workers started after it inherit DYNAMODB_ENDPOINT. */
 export async function startForRun(): Promise<void> {
   if (process.env.DYNAMODB_ENDPOINT) return
   ofThisRun = await startDynamodbLocal()
   process.env.DYNAMODB_ENDPOINT = ofThisRun.endpoint
 }
 
-/** For jest's globalTeardown. */
+/** Runs in jest's globalTeardown. */
 export async function stopAfterRun(): Promise<void> {
   if (!ofThisRun) return
   await ofThisRun.stop()
@@ -75,14 +75,14 @@ export async function startDynamodbLocal(): Promise<DynamodbLocal> {
     const endpoint = `http://127.0.0.1:${port}`
     const server = await startServer(jars, port)
     if (await answers(endpoint, server)) return { endpoint, stop: () => stop(server) }
-    // Another process can take the port before java does: then java ends, and another port is tried.
+    // Another process can take the port before java does. Then java ends, and another port is tried.
     const retry = hasEnded(server) && attempt < starts
     await stop(server)
     if (!retry) throw new Error(`DynamoDB Local did not start: ${server.output() || 'it gave no answer'}`)
   }
 }
 
-/** The folder of jars, fetched from Maven Central the first time. */
+/** Returns the folder of jars, which are downloaded from Maven Central the first time. */
 export async function ensureJars(): Promise<string> {
   const jars = join(cache, version)
   if (existsSync(jars)) return jars
@@ -91,7 +91,7 @@ export async function ensureJars(): Promise<string> {
   try {
     await writeFile(join(scratch, 'pom.xml'), pom)
     await fetchJars(join(scratch, 'pom.xml'), join(scratch, 'jars'))
-    // Renaming shows other runs the folder whole or not at all; where one was quicker, its folder serves.
+    // A rename is atomic for other runs. If another run was faster, its folder is used.
     await rename(join(scratch, 'jars'), jars).catch((error) => {
       if (!existsSync(jars)) throw error
     })
@@ -124,7 +124,7 @@ async function startServer(jars: string, port: number): Promise<Running> {
   return server
 }
 
-/** Spawns a command and keeps the end of its output; a missing command is one clear sentence. */
+/** Spawns a command and keeps the end of its output. A missing command gives one clear sentence. */
 async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -139,7 +139,7 @@ async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
   return { child, output: () => output.trim() }
 }
 
-/** A run ended by Ctrl-C or a crash leaves no java behind. */
+/** Kills java when a run ends by Ctrl-C or a crash. */
 function endWithThisProcess(child: ChildProcess): void {
   const kill = () => child.kill('SIGKILL')
   const pass = (signal: NodeJS.Signals) => {
@@ -157,7 +157,7 @@ function endWithThisProcess(child: ChildProcess): void {
 async function answers(endpoint: string, server: Running): Promise<boolean> {
   const deadline = performance.now() + readyWithinMs
   while (performance.now() < deadline && !hasEnded(server)) {
-    // Any answer will do: without credentials it is a 400.
+    // Any response suffices: without credentials it is a 400.
     const response = await fetch(endpoint).catch(() => undefined)
     await response?.body?.cancel()
     if (response && !hasEnded(server)) return true

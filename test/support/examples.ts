@@ -4,7 +4,7 @@ import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
 
-/** A valid call of an operation, as far as its route does not say it. */
+/** The parts of a valid call of an operation that its route does not define. */
 export interface Valid {
   /** The path variables. */
   params?: Record<string, string>
@@ -14,8 +14,8 @@ export interface Valid {
 }
 
 /**
- * What the guarantee tests need to know of an operation that its route does not say: one entry an operation. It
- * makes what the call is about in a tenant.
+ * Creates the data for a call of an operation in a tenant and returns the parts that its route does not define. The
+ * guarantee tests need one entry for each operation.
  */
 export type Example = (service: Service, tenant: string) => Valid | Promise<Valid>
 
@@ -34,13 +34,13 @@ async function made(service: Service, tenant: string, path: string, body: unknow
   return service.call({ method: 'POST', path, as: { ...maker, tenant }, headers, body })
 }
 
-/** A code, and perhaps more done to it. */
+/** Creates a code and optionally changes it. */
 const madeCode = async (service: Service, tenant: string) => {
   const { json, headers } = await made(service, tenant, '/codes', code())
   return { params: { id: json.id as string }, etag: headers.ETag ?? '' }
 }
 
-/** An import that has not begun. */
+/** Creates an import that has not started. */
 const madeOperation = async (service: Service, tenant: string) => {
   const headers = { 'Content-Type': 'text/csv' }
   const body = `email\r\n${crypto.randomUUID()}@example.com\r\n`
@@ -109,7 +109,7 @@ export const examples: Record<string, Example> = {
   },
 }
 
-/** A valid call of a route, made possible in a tenant: its path with the query, headers and body. */
+/** Returns a valid call of a route in a tenant: its path with the query, headers and body. */
 export async function exampleOf(route: Route, service: Service, tenant: string) {
   const example = examples[route.operation]
   if (!example) throw new Error(`test/support/examples.ts has no entry for ${route.operation}`)
@@ -122,7 +122,7 @@ export async function exampleOf(route: Route, service: Service, tenant: string) 
   return { path: withQuery(path, query), headers: { ...type, ...headers }, body }
 }
 
-/** A path with more in its query. */
+/** Returns a path with additional query parameters. */
 export function withQuery(path: string, query: Record<string, string>): string {
   const more = new URLSearchParams(query).toString()
   return more === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${more}`

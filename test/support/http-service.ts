@@ -8,7 +8,7 @@ export interface HttpService {
   stop(): Promise<void>
 }
 
-/** Puts HTTP on loopback in front of a service of this process, so that a client meets the real endpoints. */
+/** Serves an in-process service over HTTP on loopback, so a client reaches the real endpoints. */
 export async function serveHttp(service: Service): Promise<HttpService> {
   const server = createServer((request, response) => {
     answer(service, request, response).catch((error) => response.destroy(error))

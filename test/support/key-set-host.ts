@@ -16,14 +16,14 @@ export async function issuerKey(kid: string): Promise<IssuerKey> {
   return { jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' }, privateKey }
 }
 
-/** An issuer that publishes its keys on loopback, and fails as a test wants. */
+/** An issuer that publishes its keys on loopback, with the faults that a test sets. */
 export interface KeySetHost {
   settings: Settings
   fetched: number
   keys: JWK[]
-  /** Whatever it answers instead of its keys. */
+  /** The response instead of the keys. */
   fault?: { status: number; body: string }
-  /** It accepts requests and does not answer. */
+  /** Accepts requests without responding. */
   silent: boolean
   server: Server
 }
@@ -37,7 +37,7 @@ export async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost>
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A deployment accepts https only.
+  // The validation of a deployment accepts only https.
   const jwks_uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
   const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, keys: { jwks_uri } }))
   const settings = { ...localSettings, 'auth.issuers': issuers }
@@ -45,7 +45,7 @@ export async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost>
   return host
 }
 
-/** A token of the issuer. @param kid undefined for a token without one */
+/** Returns a token of the issuer. @param kid undefined for a token without one */
 export async function tokenBy(
   { jwk, privateKey }: IssuerKey,
   now: number,

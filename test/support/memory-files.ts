@@ -4,7 +4,7 @@ export interface MemoryFiles extends FileStore {
   files: Map<string, { bytes: Buffer; mediaType: string }>
 }
 
-/** Files in memory, for the endpoints; the adapter of S3 is proven by tests of its own. */
+/** Stores files in memory, for the endpoints. The S3 adapter has its own tests. */
 export function memoryFiles(): MemoryFiles {
   const files: MemoryFiles['files'] = new Map()
   return {
@@ -18,7 +18,7 @@ export function memoryFiles(): MemoryFiles {
       const bytes = files.get(key)?.bytes
       if (!bytes) throw new Error(`there is no ${key}`)
       const asked = range ? bytes.subarray(range.from, range.to) : bytes
-      // In pieces that end anywhere, as from a network.
+      // In chunks with arbitrary boundaries, as from a network.
       for (let at = 0; at < asked.length; at += 65_521) yield asked.subarray(at, at + 65_521)
     },
     async link(key, { fileName, seconds }) {

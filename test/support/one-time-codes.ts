@@ -3,7 +3,7 @@ import type { Answer, Service } from './service.ts'
 
 let emails = 0
 
-/** An address that nobody else in this process uses. */
+/** Returns an address that is unique in this process. */
 export const newEmail = () => `someone-${emails++}-${process.pid}@example.com`
 
 type How = { from?: string; headers?: Record<string, string> }
@@ -14,35 +14,35 @@ export const requestCode = (service: Service, email: string, how: How = {}): Pro
 export const verifyCode = (service: Service, email: string, code: string, how: How = {}): Promise<Answer> =>
   service.call({ method: 'POST', path: '/otp/verify', body: { email, code }, ...how })
 
-/** The content of a message that was not sent yet. */
+/** Returns the content of an unsent message. */
 export async function mailOf(service: Service, messageId: string) {
   const item = await service.table.get(mailKey(messageId))
   return openMail(await service.runtime.derivedKey(mailKeyPurpose), messageId, String(item?.sealed))
 }
 
-/** Asks for a code, and reads it as its receiver would. */
+/** Requests a code, and reads it as its receiver would. */
 export async function requestedCode(service: Service, email: string, how: How = {}): Promise<string> {
   const { json } = await requestCode(service, email, how)
   return (await mailOf(service, json.message_id)).code
 }
 
-/** A wrong code: another than this. */
+/** Returns a wrong code. */
 export const otherThan = (code: string) =>
   String((Number(code) + 1) % 10 ** code.length).padStart(code.length, '0')
 
-/** The cookies of an answer: name to value. */
+/** Returns the cookies of a response: name to value. */
 export function cookiesOf({ cookies = [] }: Answer): Record<string, string> {
   return Object.fromEntries(cookies.map((cookie) => (cookie.split(';')[0] ?? '').split(/=(.*)/s).slice(0, 2)))
 }
 
-/** The headers by which the session of a verification is used. */
+/** Returns the headers that use the session of a verification. */
 export function sessionHeaders(service: Service, verified: Answer): Record<string, string> {
   const cookies = cookiesOf(verified)
   const pairs = Object.entries(cookies).map(([name, value]) => `${name}=${value}`)
   return { Cookie: pairs.join('; '), [service.settings['auth.csrf'].header]: cookies.csrf_token ?? '' }
 }
 
-/** A session of somebody new, ready to be used. */
+/** Returns a session of a new user, ready to be used. */
 export async function newSession(
   service: Service,
 ): Promise<{ headers: Record<string, string>; answer: Answer }> {

@@ -16,7 +16,7 @@ interface Ask {
   headers?: Record<string, string>
 }
 
-/** What the tests read of refunds, lists of them and errors. */
+/** The response fields that the tests read: of refunds, lists of refunds and errors. */
 interface Told {
   id: string
   amount: number

@@ -8,7 +8,7 @@ const run = promisify(execFile)
 const cache = join(import.meta.dirname, '../../node_modules/.cache')
 
 /**
- * Installs a package from PyPI once, in a virtual environment of its own.
+ * Installs a package from PyPI once, in a separate virtual environment.
  * @returns the folder of the virtual environment
  */
 export async function pythonPackage(name: string, version: string): Promise<string> {

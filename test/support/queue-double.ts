@@ -3,23 +3,23 @@ import { createHash } from 'node:crypto'
 interface Message {
   id: string
   body: string
-  /** Of its latest delivery. */
+  /** The receipt handle of the latest delivery. */
   receipt: string
-  /** Milliseconds since 1970 until which nobody else receives it. */
+  /** The end of the visibility timeout, in milliseconds since 1970. */
   hiddenUntil: number
 }
 
 export interface QueueDouble {
-  /** What answers the calls of SQS, for an AWS double. */
+  /** The SQS operations, for a fake of AWS. */
   operations: Record<string, (input: Record<string, unknown>) => unknown>
-  /** Puts a message in. */
+  /** Adds a message. */
   put(body: unknown): void
-  /** The bodies of all messages that are left, hidden or not. */
+  /** Returns the bodies of all remaining messages, hidden or not. */
   left(): string[]
   empty(): void
 }
 
-/** One queue as SQS has it: a message that is received is hidden for as long as was asked, and stays until it is deleted. */
+/** Fakes one SQS queue: a received message is hidden for the requested time, and stays until it is deleted. */
 export function queueDouble(): QueueDouble {
   let messages: Message[] = []
   let deliveries = 0

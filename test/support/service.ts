@@ -24,19 +24,19 @@ import { createTable } from './tables.ts'
 
 export interface Call {
   method?: string
-  /** With its query: `/v1/orders?page_size=2`. */
+  /** The path with its query: `/v1/orders?page_size=2`. */
   path: string
-  /** Signs a token for it; absent for a call without credentials. */
+  /** The identity for which a token is signed; absent for a call without credentials. */
   as?: Identity
   headers?: Record<string, string>
-  /** The address that it comes from. */
+  /** The source address. */
   from?: string
-  /** An object is sent as JSON, a string or bytes as they are. */
+  /** An object is sent as JSON, a string or bytes unchanged. */
   body?: unknown
 }
 
 export interface Answer extends HttpResponse {
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into bodies of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
   json: any
 }
 
@@ -47,10 +47,10 @@ export interface Service {
   lines: RequestLine[]
   notices: Notice[]
   call(call: Call): Promise<Answer>
-  /** All items of an entity of a tenant, oldest first. */
+  /** Returns all items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
-  /** Its secrets are known, so that no budget is needed to read them. */
+  /** Secrets are already loaded, so reading them needs no time budget. */
   runtime: Runtime & { derivedKey(purpose: string): Promise<Uint8Array> }
 }
 
@@ -60,16 +60,16 @@ export interface ServiceOptions {
   client?: DynamoDBClient
   /** A table to share; absent for a new one. */
   tableName?: string
-  /** Other secrets than those that the tests sign with. */
+  /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
-  /** Endpoints of the test's own, beside those of the route table. */
+  /** Endpoints of the test, in addition to those of the route table. */
   extra?: Endpoint[]
 }
 
-/** The secret of a deployment of the tests. */
+/** The deployment secret of the tests. */
 export const testSecret = 'a secret of the tests, long enough'
 
-/** The service in this process, on DynamoDB Local: the very handleRequest that runs on AWS. */
+/** Starts the service in this process, on DynamoDB Local, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
   const tableName = options.tableName ?? (await createTable(testClient()))
@@ -146,7 +146,7 @@ export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
   return endpoint
 }
 
-/** As the gateway does: by its method and path, behind which several endpoints may stand. */
+/** Matches as the gateway does, by method and path, which several endpoints may share. */
 function match(endpoints: Endpoint[], method: string, path: string, settings: Settings) {
   const asked = method === 'HEAD' ? 'GET' : method
   const atMethod = endpoints.filter(({ route }) => route.method === asked)

@@ -10,7 +10,7 @@ export const signingKey = privateKey
 
 const root = join(import.meta.dirname, '../..')
 
-/** A profile with the key set and the payment provider of this test run in the place of the local ones. */
+/** Returns a profile with the key set and the payment provider of this test run instead of the local ones. */
 export function profile(file: string, changes: Record<string, unknown> = {}): Settings {
   const values = JSON.parse(readFileSync(join(root, file), 'utf8'))
   for (const issuer of values['auth.issuers']) if (issuer.keys === 'development') issuer.keys = keySet
@@ -19,9 +19,9 @@ export function profile(file: string, changes: Record<string, unknown> = {}): Se
   return readProfile({ ...values, ...changes }, file)
 }
 
-/** What the repository ships. */
+/** The settings that the repository ships. */
 export const localSettings = profile('shared/settings/profiles/local.json')
-/** The same register closed otherwise, wherever a setting allows it. */
+/** Settings that differ from the local ones wherever possible. */
 export const otherSettings = profile('test/support/profiles/other.json')
 
 export interface Identity {
@@ -30,12 +30,12 @@ export interface Identity {
   sub?: string
   scope?: string
   expiresInSeconds?: number
-  /** Put over the standard claims; null takes one away. */
+  /** Overrides the standard claims; null removes one. */
   claims?: Record<string, unknown>
   header?: Record<string, unknown>
 }
 
-/** A token of the first issuer of the settings. */
+/** Returns a token of the first issuer of the settings. */
 export async function tokenFor(
   identity: Identity,
   settings: Settings = localSettings,

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks'
 
-/** The key with which the senders of the tests sign, and the service verifies. */
+/** The webhook key: senders in the tests sign with it, and the service verifies with it. */
 export const webhookSecret = `whsec_${Buffer.from('a key of the tests, long enough').toString('base64')}`
 
-/** The headers of a signed event, made by the reference implementation of Standard Webhooks. */
+/** Returns the headers of a signed event, created by the reference implementation of Standard Webhooks. */
 export function signed(
   body: string,
   { id = JSON.parse(body).event_id as string, at = new Date(), secret = webhookSecret } = {},
@@ -16,7 +16,7 @@ export function signed(
   }
 }
 
-/** An event as another service sends it. */
+/** Returns an event as another service sends it. */
 export function eventOf(type: string, data: Record<string, unknown> & { id: string }, more: object = {}) {
   return { event_id: crypto.randomUUID(), type, occurred_at: new Date().toISOString(), data, ...more }
 }

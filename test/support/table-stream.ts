@@ -4,9 +4,9 @@ import { testClient } from './dynamodb-client.ts'
 
 export interface TableStream {
   arn: string
-  /** Its one shard. */
+  /** The only shard of the stream. */
   shardId: string
-  /** The changes since the last read, oldest first, in the form in which a function gets them. */
+  /** Returns the changes since the last read, oldest first, in the format of a function's event. */
   read(): Promise<DynamoDBRecord[]>
 }
 
@@ -17,11 +17,11 @@ interface Answer {
   NextShardIterator?: string
 }
 
-/** DynamoDB Local looks at the form of a signature and not at its truth. */
+/** DynamoDB Local checks the format of a signature, not its value. */
 const authorization =
   'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0'
 
-/** Switches the stream of a table on, with both images as in production; it slows DynamoDB Local down. */
+/** Enables the stream of a table, with both images as in production. It slows DynamoDB Local down. */
 export async function streamOf(tableName: string): Promise<TableStream> {
   const client = testClient()
   const { TableDescription } = await client.send(
@@ -43,7 +43,7 @@ export async function streamOf(tableName: string): Promise<TableStream> {
   }
   let last: string | undefined
   let iterator = await iteratorAfter(undefined)
-  // An iterator that is older than all records is refused at times, though nothing was trimmed.
+  // DynamoDB Local sometimes rejects an iterator older than all records, although nothing was trimmed.
   const next = () =>
     ask('GetRecords', { ShardIterator: iterator }).catch(async (thrown: Error) => {
       if (!thrown.message.includes('TrimmedDataAccessException')) throw thrown
@@ -55,7 +55,7 @@ export async function streamOf(tableName: string): Promise<TableStream> {
     shardId: ShardId,
     async read() {
       const records: DynamoDBRecord[] = []
-      // The end of an open shard is an empty read.
+      // An empty read is the end of an open shard.
       for (;;) {
         const { Records, NextShardIterator } = await next()
         last = Records.at(-1)?.dynamodb?.SequenceNumber ?? last

@@ -1,7 +1,7 @@
 import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 
-/** Makes a table of the production shape; streams are left out, as they slow DynamoDB Local down. */
+/** Creates a table as in production, without streams, which slow DynamoDB Local down. */
 export async function createTable(
   client: DynamoDBClient,
   name = `t-${crypto.randomUUID()}`,

@@ -20,7 +20,7 @@ interface Command {
   flags: string[]
 }
 
-/** The project's own commands in a text: `npm run SCRIPT -- --flag`. */
+/** Returns the project's own commands in a text: `npm run SCRIPT -- --flag`. */
 function commandsIn(text: string): Command[] {
   const joined = text.replaceAll('\\\n', ' ').replaceAll('`', '\n')
   return [...joined.matchAll(/npm run (?:-s )?([\w:-]+)([^\n;|&]*)/g)].map(([, script = '', rest = '']) => ({
@@ -29,7 +29,7 @@ function commandsIn(text: string): Command[] {
   }))
 }
 
-/** The flags that a script of bin/ declares, itself or in a module next to it. */
+/** Returns the flags that a script of bin/ declares, itself or in a module next to it. */
 function flagsOf(script: string): string[] {
   const file = /bin\/[\w/-]+\.ts/.exec(scripts[script] ?? '')?.[0]
   const own = file ? read(file) : ''
@@ -112,7 +112,7 @@ describe('the policy of operators', () => {
   }
   const actions = policy.Statement.flatMap(({ Action }) => Action)
   const commandFiles = readdirSync(join(root, 'bin')).filter((file) => file.endsWith('.ts'))
-  /** The calls that commands make through the SDK; those of the table's port are named by their actions below. */
+  /** The SDK calls of the commands. Calls through the table's port are listed by action below. */
   const calls = commandFiles.flatMap((file) =>
     [...read(`bin/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
       ([, call = '', paged = '']) => call || paged,

@@ -9,7 +9,10 @@ import {
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 
-/** One DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names one that runs already; one payment provider, one user pool, one folder of templates. */
+/**
+ * Starts one DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names a running one. Starts one payment
+ * provider and one user pool, and creates one folder of templates.
+ */
 export default async function start() {
   await startForRun()
   globalThis.paymentProvider = await startPaymentProvider()

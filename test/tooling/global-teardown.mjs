@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { stopAfterRun } from '#test/support/dynamodb-local.ts'
 
-/** Ends what this run started, and nothing else. */
+/** Ends only the processes that this run started. */
 export default async function stop() {
   await globalThis.paymentProvider?.stop()
   await globalThis.identityProvider?.stop()

@@ -1,8 +1,8 @@
 import { types } from 'node:util'
 
 /**
- * Jest runs tests in a realm of their own, where Node's own errors (a reset connection, say) are no
- * `instanceof Error`, and the AWS SDK then loses their code and name. Here they are errors, as in production.
+ * Jest runs tests in a separate realm, where Node's own errors (such as a reset connection) are not `instanceof Error`,
+ * and the AWS SDK loses their code and name. Here they are errors, as in production.
  */
 const ordinary = Function.prototype[Symbol.hasInstance]
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs jest over the files, and gives its exit code and the last line of stdout and stderr together. */
+/** Runs jest on the files. Returns its exit code and the last line of stdout and stderr together. */
 async function lastLine(files: Record<string, string>, ...options: string[]) {
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   const output = openSync(join(folder, 'output'), 'w')

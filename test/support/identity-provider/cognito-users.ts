@@ -1,4 +1,4 @@
-/** The password of every user of the double. */
+/** The password of every user of the fake. */
 export const password = 'Correct-horse-1'
 export const userPoolId = 'us-east-1_test'
 export const clientId = 'test-client'
@@ -20,7 +20,7 @@ const challenge = (name: string): CognitoAnswer => ({
   body: { ChallengeName: name, Session: 'session', ChallengeParameters: {} },
 })
 
-/** Users that are refused before the password is checked, by the name before the first hyphen of their e-mail. */
+/** Users that are rejected before the password check, by the part of their e-mail before the first hyphen. */
 const refusedAtOnce: Record<string, () => CognitoAnswer> = {
   disabled: () => refused('NotAuthorizedException', 'User is disabled.'),
   locked: () => refused('NotAuthorizedException', 'Password attempts exceeded'),
@@ -36,9 +36,9 @@ const special: Record<string, () => CognitoAnswer> = {
 }
 
 /**
- * A user pool as Cognito's JSON interface shows it, with an app client that does not tell which users there are. Every
- * e-mail has a user with the same password, whose tenant is the first label of its domain, but unknown-…@… has none
- * and homeless-…@… has no tenant.
+ * Fakes a user pool with Cognito's JSON interface and an app client that does not reveal which users exist. Every
+ * e-mail has a user with the same password, whose tenant is the first label of its domain. Exceptions: unknown-…@… has
+ * no user and homeless-…@… has no tenant.
  */
 export function cognitoUsers() {
   const mailed: string[] = []
@@ -66,7 +66,7 @@ export function cognitoUsers() {
   }
 
   return {
-    /** Whom a mail was sent to, oldest first. */
+    /** The recipients of mails, oldest first. */
     mailed,
     answerTo(operation: string, input: Input): CognitoAnswer {
       if (input.ClientId !== clientId) return refused('ResourceNotFoundException', 'No such client.')

@@ -5,28 +5,28 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CognitoAnswer, cognitoUsers } from './cognito-users.ts'
 
-/** One request as it came. */
+/** One received request. */
 export interface ProviderCall {
   operation: string
-  // biome-ignore lint/suspicious/noExplicitAny: each operation has an input of its own
+  // biome-ignore lint/suspicious/noExplicitAny: the input depends on the operation
   input: any
 }
 
-/** What goes wrong with a request: nothing is answered; the connection is reset; it takes so long; or this is said. */
+/** The fault of a request: no response, a reset connection, a delay, or this response. */
 export type ProviderFault = 'lose' | 'reset' | { milliseconds: number } | CognitoAnswer
 
 export interface IdentityProviderDouble {
   endpoint: string
-  /** All requests that came, oldest first. */
+  /** All received requests, oldest first. */
   calls: ProviderCall[]
-  /** Whom a mail was sent to, oldest first. */
+  /** The recipients of mails, oldest first. */
   mailed: string[]
-  /** Asked for each request; may be replaced at any time. */
+  /** Called for each request; may be replaced at any time. */
   faults: (call: ProviderCall) => ProviderFault | undefined
   stop(): Promise<void>
 }
 
-/** Speaks the few operations of Cognito's JSON interface that the service calls, on loopback (see `cognitoUsers`). */
+/** Fakes the operations of Cognito's JSON interface that the service calls, on loopback (see `cognitoUsers`). */
 export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
   const users = cognitoUsers()
   const calls: ProviderCall[] = []
@@ -64,7 +64,7 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
   return double
 }
 
-/** The service of this process calls this double from now on; its client is made at its first call. */
+/** Directs the service of this process to this fake. The service creates its client at the first call. */
 export function useIdentityProvider({ endpoint }: IdentityProviderDouble): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
   // Requests to log users in are signed.

@@ -1,19 +1,19 @@
 import { type Answer, type Call, errorAnswer } from './stripe-wire.ts'
 
 interface KnownKey {
-  /** What the key was first used for. */
+  /** The first request with the key. */
   fingerprint: string
-  /** Absent while the first request is under way. */
+  /** Absent while the first request is in progress. */
   answer?: Answer
 }
 
 export interface IdempotencyKeys {
   /**
-   * Carries a request out once a key: later ones with the same parameters get its answer, errors too, marked as
-   * replayed. Keys of one account are not those of another.
+   * Executes a request once for each key. Later requests with the same parameters get its response, errors included,
+   * marked as replayed. Each account has its own keys.
    */
   once(call: Call, carryOut: () => Promise<Answer>): Promise<Answer>
-  /** As if a day had passed. */
+  /** Expires all keys, as after a day. */
   forget(): void
 }
 

@@ -1,4 +1,4 @@
-/** Runs the double of the payment provider until it is told to end, or until the process that started it is gone. */
+/** Runs the fake payment provider until it is signaled to end, or until the process that started it is gone. */
 import { parseArgs } from 'node:util'
 import { startPaymentProvider } from './payment-provider.ts'
 

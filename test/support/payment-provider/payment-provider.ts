@@ -5,40 +5,40 @@ import type { PaidRefund } from './refund-ledger.ts'
 import { stripeApi } from './stripe-api.ts'
 import { type Answer, type Call, errorAnswer, readCall, sendAnswer } from './stripe-wire.ts'
 
-/** What goes wrong with a request. */
+/** The fault of a request. */
 export type Fault =
   | {
-      /** Before it is carried out, which then never happens, or after it. */
+      /** Before the request is executed, which then never happens, or after it. */
       when: 'before' | 'after'
-      /** Nothing is answered until the caller gives up; the connection is reset; or this is answered. */
+      /** No response until the caller gives up; a reset connection; or this response. */
       how: 'lose' | 'reset' | Answer
     }
-  /** A refund begins, which takes its key, and is carried out once this resolves. */
+  /** A refund reserves its key and is executed once this resolves. */
   | { until: Promise<unknown> }
 
 export interface PaymentProviderDouble {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly endpoint: string
-  /** All requests that came, oldest first. */
+  /** All received requests, oldest first. */
   readonly calls: readonly Call[]
-  /** What was really paid, oldest first. */
+  /** The refunds that were actually paid, oldest first. */
   refunds(): PaidRefund[]
-  /** Asked for each request; may be replaced at any time. */
+  /** Called for each request; may be replaced at any time. */
   faults: (call: Call) => Fault | undefined
-  /** As Stripe does with idempotency keys after a day. */
+  /** Expires all idempotency keys, as Stripe does after a day. */
   forgetKeys(): void
   stop(): Promise<void>
 }
 
 const longestWaitMilliseconds = 30_000
-/** So that twins meet: the second request with a key comes while the first is under way. */
+/** Makes duplicates overlap: the second request with a key arrives while the first is in progress. */
 const workMilliseconds = 5
 
 /**
- * Speaks Stripe's API for refunds and charges on loopback, with all state in memory. Every charge ch_… exists in
- * every account acct_…, with 1000 euros captured. Names have effects: of ch_slow_… the first answer for a key comes
- * too late, ch_declined_… is refused, ch_down_… fails twice for a key, and refunds of ch_pending_… stay pending.
- * @param options.port a free one where absent
+ * Fakes Stripe's API for refunds and charges on loopback, with all state in memory. Every charge ch_… exists in every
+ * account acct_…, with 1000 euros captured. Names have effects: ch_slow_… delays the first response for a key until it
+ * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, and refunds of ch_pending_… stay pending.
+ * @param options.port a free one if absent
  */
 export async function startPaymentProvider({ port = 0 } = {}): Promise<PaymentProviderDouble> {
   const api = stripeApi()
@@ -47,7 +47,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<PaymentPr
   const server = createServer((request, response) => {
     received += 1
     serve(request, response, received).catch((thrown) => {
-      // A fault that throws is a mistake in a test: its caller is told in a way that nobody retries.
+      // A fault that throws is a mistake in a test, so its caller gets a response that nobody retries.
       response.writeHead(400, { 'Content-Type': 'application/json' }).end(bodyOf(thrown))
     })
   }).listen(port, '127.0.0.1')

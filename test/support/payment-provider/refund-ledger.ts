@@ -1,6 +1,6 @@
 import { type Answer, errorAnswer, newStripeId } from './stripe-wire.ts'
 
-/** A refund that was paid, or will be; in Stripe's fields, and with the account that it lies in. */
+/** A refund that was or will be paid, in Stripe's fields, with its account. */
 export interface PaidRefund {
   id: string
   object: 'refund'
@@ -16,10 +16,10 @@ export interface PaidRefund {
   status: 'succeeded' | 'pending'
 }
 
-/** In each account there is every charge that is asked for, with so many minor units captured. */
+/** Every requested charge exists in each account, with this amount captured, in minor units. */
 const captured = 100_000
 const currency = 'eur'
-/** Of a request without Stripe-Account. */
+/** The account of a request without Stripe-Account. */
 const platformAccount = 'acct_platform'
 const parameterName = /^(charge|amount|reason|(metadata|expand)\[.*\])$/
 
@@ -27,7 +27,7 @@ export interface RefundLedger {
   refund(account: string | undefined, parameters: Record<string, string>): Answer
   /** Stripe's charge object. */
   charge(account: string | undefined, id: string): Answer
-  /** What was paid, oldest first; of all accounts where none is named. */
+  /** Returns the paid refunds, oldest first; of all accounts if none is named. */
   paid(only?: { account?: string | undefined; charge?: string | undefined }): PaidRefund[]
 }
 

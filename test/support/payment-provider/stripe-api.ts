@@ -3,17 +3,17 @@ import { missing, type PaidRefund, refundLedger } from './refund-ledger.ts'
 import { type Answer, type Call, errorAnswer, serverError } from './stripe-wire.ts'
 
 export interface StripeApi {
-  /** @param begun work on a refund goes on once this resolves; until then its key is in use */
+  /** @param begun a refund continues once this resolves; until then its key is in use */
   answerTo(call: Call, begun: () => Promise<unknown>): Promise<Answer>
-  /** What was really paid, oldest first. */
+  /** Returns the refunds that were actually paid, oldest first. */
   paid(): PaidRefund[]
   forgetKeys(): void
 }
 
-/** How many requests of each key fail where a charge is ch_down_…. */
+/** The number of failed requests for each key if a charge is ch_down_…. */
 const failuresOfDown = 2
 
-/** Refunds and charges, as Stripe answers for them. */
+/** Creates refunds and charges with Stripe's responses. */
 export function stripeApi(): StripeApi {
   const ledger = refundLedger()
   const keys = idempotencyKeys()

@@ -17,10 +17,12 @@ export interface StripeMock {
   stop(): Promise<void>
 }
 
-/** Whether stripe-mock can be built here: it is not published as a binary by a package registry. */
+/** Whether stripe-mock can be built here: no package registry publishes it as a binary. */
 export const hasGo = spawnSync('go', ['version']).status === 0
 
-/** Stripe's own mock, which checks requests against Stripe's description of its API; built once, on loopback. */
+/**
+ * Starts Stripe's own mock on loopback, which validates requests against Stripe's API description. It is built once.
+ */
 export async function startStripeMock(): Promise<StripeMock> {
   const binary = await ensureBinary()
   const port = await freePort()
@@ -37,7 +39,7 @@ export async function startStripeMock(): Promise<StripeMock> {
   return { endpoint, stop: () => stop(child) }
 }
 
-/** The path of the binary, built from the Go module proxy the first time. */
+/** Returns the path of the binary, built from the Go module proxy the first time. */
 async function ensureBinary(): Promise<string> {
   const folder = join(cache, version)
   const binary = join(folder, 'stripe-mock')
@@ -47,7 +49,7 @@ async function ensureBinary(): Promise<string> {
   try {
     const env = { ...process.env, GOBIN: aside }
     await promisify(execFile)('go', ['install', `${module}@${version}`], { env })
-    // Renaming shows other runs the folder whole or not at all; where one was quicker, its folder serves.
+    // A rename is atomic for other runs. If another run was faster, its folder is used.
     await rename(aside, folder).catch((error) => {
       if (!existsSync(binary)) throw error
     })
@@ -60,7 +62,7 @@ async function ensureBinary(): Promise<string> {
 async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
   const deadline = performance.now() + readyWithinMilliseconds
   while (performance.now() < deadline && child.exitCode === null) {
-    // Any answer will do: without a key it is a 401.
+    // Any response suffices: without a key it is a 401.
     const response = await fetch(endpoint).catch(() => undefined)
     await response?.body?.cancel()
     if (response) return true

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** One request, as far as the double cares for it. */
+/** The parts of a request that the fake uses. */
 export interface Call {
-  /** Counts all requests from 1. */
+  /** The number of the request, counted from 1. */
   number: number
   method: string
-  /** Without the version in front: `/refunds`. */
+  /** Without the version prefix: `/refunds`. */
   path: string
-  /** Of the query, or of a form-encoded body. */
+  /** From the query, or from a form-encoded body. */
   parameters: Record<string, string>
   account: string | undefined
   key: string | undefined
   authorised: boolean
-  /** Its headers of W3C Trace Context and W3C Baggage. */
+  /** The headers of W3C Trace Context and W3C Baggage. */
   trace: Record<string, string | undefined>
 }
 
@@ -21,13 +21,13 @@ export interface Answer {
   status: number
   headers?: Record<string, string>
   body: unknown
-  /** Sent only once its caller has given up. */
+  /** Sent only after its caller has given up. */
   late?: boolean
 }
 
 const largestBody = 65_536
 
-/** Reads a request; undefined when its caller was gone before its end. */
+/** Reads a request; returns undefined if its caller disconnected before the end. */
 export async function readCall(request: IncomingMessage, number: number): Promise<Call | undefined> {
   const url = new URL(request.url ?? '/', 'http://provider.localhost')
   const { method = 'GET', headers } = request
@@ -77,12 +77,12 @@ export function sendAnswer(response: ServerResponse, { account, key }: Call, ans
   response.end(JSON.stringify(answer.body))
 }
 
-/** Such as re_ and 24 characters. */
+/** Returns an id such as re_ and 24 characters. */
 export function newStripeId(prefix: string): string {
   return `${prefix}_${randomBytes(12).toString('hex')}`
 }
 
-/** Stripe's error object. Some errors have no code. */
+/** Returns Stripe's error object. Some errors have no code. */
 export function errorAnswer(
   status: number,
   error: { type?: string; code?: string; param?: string; message: string },
@@ -90,7 +90,7 @@ export function errorAnswer(
   return { status, body: { error: { type: 'invalid_request_error', ...error } } }
 }
 
-/** What Stripe says when it is at fault itself. */
+/** Returns Stripe's response for an internal error. */
 export function serverError(status = 500): Answer {
   return errorAnswer(status, { type: 'api_error', message: 'An unknown error occurred' })
 }
