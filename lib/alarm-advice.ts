@@ -18,7 +18,7 @@ export interface Advice {
   /** The action, in one or two sentences. It is part of the alarm's description. */
   act: string
   queries: readonly LogQuery[]
-  /** STACK stands for the name of the stack, T for a tenant. */
+  /** STACK is the name of the stack, T a tenant. */
   commands: readonly string[]
 }
 

@@ -22,19 +22,19 @@ import type { WorkingStep } from './step-functions.ts'
 export interface ImportMachineProps {
   stage: Stage
   key: Key | undefined
-  /** What its definition and runs are encrypted with. */
+  /** The encryption key of its definition and runs. */
   dataKey: Key | undefined
   files: Bucket
   steps: readonly WorkingStep[]
 }
 
-/** The workflow of imports, with the rights of its own: to invoke its steps, to read manifests and to run its map. */
+/** Creates the import workflow. Its role may invoke its steps, read manifests and run its map. */
 export function importMachine(scope: Construct, props: ImportMachineProps): NamedMachine {
   const { stage, key, dataKey, files, steps } = props
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
-  // Named, as its rights to run its own map would refer to what refers to them.
+  // A fixed name: the permission to run its own map would otherwise be a circular reference.
   const stateMachineName = `commerce-${stage.name}-imports`
   const functionArns = Object.fromEntries(
     steps.map(({ entry, handler }) => [entry.step, handler.functionArn]),
@@ -70,7 +70,7 @@ function grantRights(role: Role, machineName: string, { key, files, steps }: Imp
     Grant.addToPrincipal({ grantee: role, actions: [action], resourceArns })
   grant('lambda:InvokeFunction', ...steps.map(({ handler }) => handler.functionArn))
   grant('s3:GetObject', files.arnForObjects(`${importFolder}*`))
-  // The map calls StartExecution with this role, and that needs the key of the workflow, as for any caller.
+  // The map calls StartExecution with this role, which needs the key of the workflow like any caller.
   grantKey(role, key, ['s3:GetObject', 'states:StartExecution'])
   if (key) grantKeyForMap(role, key, arnOf('stateMachine', `${machineName}/Rows`))
   // https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
@@ -92,7 +92,10 @@ function grantRights(role: Role, machineName: string, { key, files, steps }: Imp
   )
 }
 
-/** Runs of a map belong to a workflow of their own, which is part of the encryption context. CDK grants that of the main one. */
+/**
+ * Runs of a map belong to a separate workflow, which is part of the encryption context. CDK grants only that of the
+ * main one.
+ */
 function grantKeyForMap(grantee: Role, key: Key, mapArn: string): void {
   Grant.addToPrincipal({
     grantee,
