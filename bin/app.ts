@@ -11,9 +11,9 @@ import { bundle } from './bundle.ts'
 import { loadSettings, localProfile } from './settings-file.ts'
 
 /**
- * The CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a profile; every other stage names one.
- * `-c key=prepare` only creates and grants the key of a stage that was deployed without one. `-c rollout=bypass` deploys
- * without CodeDeploy.
+ * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a
+ * default profile; every other stage needs one. `-c key=prepare` only creates and grants the key of a stage that was
+ * deployed without one. `-c rollout=bypass` deploys without CodeDeploy.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })

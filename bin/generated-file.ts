@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** The usage of a command that writes a generated file. */
+/** Returns the usage of a command that writes a generated file. */
 export function generatedUsage(command: string, file: string): string {
   return `usage: npm run -s ${command} [-- --check]
 Writes ${file}. With --check it writes nothing, and fails if the file is not up to date.`

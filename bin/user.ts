@@ -99,7 +99,7 @@ async function setPassword(Username: string, Password: string, { cognito, poolId
   )
 }
 
-/** The audit record is written first: no role is effective without one. */
+/** Changes a role. The audit record is written first: no role is effective without one. */
 async function changeRole(email: string, user: PoolUser, role: Role, store: UserStore): Promise<void> {
   const { cognito, poolId, table } = store
   const { sub, tenant } = user

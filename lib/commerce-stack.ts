@@ -38,7 +38,7 @@ export interface CommerceStackProps {
   codes: FunctionCodes
   /**
    * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the
-   * key takes two deployments: in one, the table is encrypted before its functions may use the key.
+   * key takes two deployments: in a single one, the table is encrypted before its functions may use the key.
    */
   preparesKey?: boolean
   /** Deploys new versions at once, without CodeDeploy and its alarms, in case the alarms block a fix. */

@@ -6,7 +6,7 @@ const chunksAtOnce = 20
 /** The polling interval while an earlier import of the same file is running. */
 const waitSeconds = 5
 
-/** Step functions have reserved concurrency. A throttled import takes longer but does not fail. */
+/** The functions of steps have reserved concurrency. A throttled import takes longer but does not fail. */
 const whenThrottled = {
   ErrorEquals: ['Lambda.TooManyRequestsException'],
   IntervalSeconds: 1,

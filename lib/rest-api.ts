@@ -121,7 +121,7 @@ const accessLine = {
   xrayTraceId: '$context.xrayTraceId',
 }
 
-/** The gateway creates this log group with its first line if it is missing, and then keeps it forever. */
+/** Creates the execution log. If it is missing, the gateway creates it with the first line and keeps it forever. */
 function keepExecutionLog(
   scope: Construct,
   api: RestApi,

@@ -77,7 +77,7 @@ function parameterChanges(before: Any[], after: Any[]): Found[] {
   ]
 }
 
-/** Header names are case-insensitive. */
+/** Returns the name of a parameter. Header names are case-insensitive. */
 function nameOf({ in: where, name }: Any): string {
   return where === 'header' ? `header ${name.toLowerCase()}` : `${where} ${name}`
 }

@@ -39,7 +39,7 @@ export interface SynthesisOptions {
   readonly app?: string
   /** Path of the settings profile. */
   readonly settings: string
-  /** Where the cloud assembly is written. */
+  /** The output folder of the cloud assembly. */
   readonly assembly: string
   readonly signal: AbortSignal
 }

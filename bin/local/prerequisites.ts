@@ -33,7 +33,7 @@ export async function checkPrerequisites(): Promise<Prerequisites> {
   return { python: python.command }
 }
 
-/** npm reports the Node that runs it. This process itself may run on the pinned Node of node_modules. */
+/** Checks the Node that runs npm. This process itself may run on the pinned Node of node_modules. */
 function nodeProblem(): string | undefined {
   const version =
     /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node
