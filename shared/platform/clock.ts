@@ -1,6 +1,6 @@
 import { uuidV7 } from './ids/uuid-v7.ts'
 
-/** The only place that reads the clock and the random source; rules get both passed in. */
+/** The clock and the random source. Only this module reads them; rules receive them as arguments. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
@@ -22,12 +22,12 @@ export function newId(clock: Clock): string {
   return uuidV7(clock.now(), clock.randomBytes(10))
 }
 
-/** RFC 3339 in UTC with milliseconds, ending in Z. */
+/** Formats a time as RFC 3339 in UTC with milliseconds, ending in Z. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
 
-/** Whole seconds from a moment until now. */
+/** Returns the whole seconds since a time. */
 export function secondsSince(milliseconds: number, clock: Pick<Clock, 'now'>): number {
   return Math.floor((clock.now() - milliseconds) / 1000)
 }

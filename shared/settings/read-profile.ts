@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { register, type SettingKey, type Settings } from './register.ts'
 
-/** Thrown when a profile does not close every open point; its message lists all of them. */
+/** Thrown when settings of a profile are missing or invalid; its message lists all of them. */
 export class ProfileError extends Error {
   override name = 'ProfileError'
 }
@@ -9,8 +9,8 @@ export class ProfileError extends Error {
 /**
  * Checks a profile against the register.
  * @param profile parsed JSON: an object with one value for each key of the register
- * @param source where it came from, for the message
- * @param known what is wrong with it beyond the register, a line each
+ * @param source its origin, for the message
+ * @param known further problems, one line each
  * @throws ProfileError that names every missing, unknown or malformed setting at once
  */
 export function readProfile(profile: unknown, source: string, known: readonly string[] = []): Settings {

@@ -8,7 +8,7 @@ import { money, webhooks } from './register/money.ts'
 import { lists, orders } from './register/orders.ts'
 import { requests } from './register/requests.ts'
 
-/** Every open point of the contract, by key. A new one is one entry in a file of register/. */
+/** Every setting, by key. A new setting is one entry in a file of register/. */
 export const register = {
   ...authentication,
   ...requests,
@@ -25,5 +25,5 @@ export const register = {
 
 export type SettingKey = keyof typeof register
 
-/** The values that one deployment chose, one for each key of the register. */
+/** The values of one deployment, one for each key of the register. */
 export type Settings = { readonly [Key in SettingKey]: v.InferOutput<(typeof register)[Key]['schema']> }

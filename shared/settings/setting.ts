@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 
-/** The part of the service that reads a setting; a part without routes yet has settings that nothing reads. */
+/** The part of the service that reads a setting. Nothing reads the settings of a part without routes. */
 export type Feature =
   | 'platform'
   | 'lists'
@@ -16,11 +16,11 @@ export type Feature =
   | 'operations'
   | 'versioning'
 
-/** One point that the contract leaves to whoever deploys the service. */
+/** A decision that each deployment makes. */
 export interface Setting<Schema extends v.GenericSchema> {
-  /** What is open, in a sentence: shown when the value is missing or wrong. */
+  /** The decision in a phrase, shown when the value is missing or wrong. */
   open: string
-  /** The section of the contract that leaves it open. */
+  /** The section of the API contract that leaves the decision open. */
   contract: string
   feature: Feature
   /** A published practice that a deployment may follow. */

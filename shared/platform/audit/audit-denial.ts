@@ -3,14 +3,14 @@ import { Failure } from '../errors/failure.ts'
 import type { Committer } from '../idempotency/commit.ts'
 import { type AuditEntry, auditItem } from './audit-record.ts'
 
-/** What was attempted, in the terms of the request: a denial says nothing that its caller has not sent. */
+/** The denied action. It contains only data that the caller sent. */
 export type Attempt = Pick<AuditEntry, 'action' | 'target' | 'after'>
 
 /**
- * Writes the audit record of a denial before the caller gets the denial. If the record cannot be written, the caller is
- * answered that the service is unavailable, and is not let in either.
- * @param attemptOf describes what was denied, where something was
- * @returns what to answer
+ * Writes the audit record of a denial before the response. If the record cannot be written, the caller gets the error
+ * of the table (DEPENDENCY.*) and still no access.
+ * @param attemptOf describes the denied action; called only for a denial
+ * @returns the error for the response
  */
 export async function auditDenial(
   thrown: unknown,

@@ -2,25 +2,25 @@ import type { Actor } from '../auth/caller.ts'
 import { type Clock, newId, timestamp } from '../clock.ts'
 import { type Item, keyOf } from '../table/keys.ts'
 
-/** What a sensitive action adds to its own transaction. */
+/** The audit data that a sensitive action adds to its transaction. */
 export interface AuditEntry {
   action: string
-  /** The kind of resource and, in the caller's reach, its id: `order/…`. */
+  /** The kind of resource and, if the caller may access it, its id: `order/…`. */
   target: string
-  /** What changed, without free text and other secrets. */
+  /** The changed values, without free text and secrets. */
   before?: Record<string, unknown>
   after?: Record<string, unknown>
-  /** The reason that the caller gave, where one is asked for; the error code of a denial. */
+  /** The caller's reason, if the action requires one; the error code of a denial. */
   reason?: string
-  /** The tenant that the action worked in; the record lies there. The actor's own unless given. */
+  /** The tenant of the action, in which the record is stored. Defaults to the actor's tenant. */
   tenant?: string
-  /** `deny` where the committed outcome is a refusal. `allow` unless given. */
+  /** `deny` if the committed outcome is a rejection. Defaults to `allow`. */
   result?: AuditRecord['result']
-  /** Who asked for it, where that is not the caller of the request: an intent is also finished without its request. */
+  /** The requester, if not the caller of this request: pending operations also finish without their request. */
   actor?: Actor
 }
 
-/** An audit record (contract, 'Audit record'). Denials lie in the tenant of the actor, and name no other. */
+/** An audit record. A denial is stored in the tenant of the actor and names no other tenant. */
 export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
   actor_id: string
   role: string

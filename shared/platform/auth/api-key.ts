@@ -3,23 +3,23 @@ import { isUuidV7 } from '../ids/uuid-v7.ts'
 import { type Item, type Key, keyOf } from '../table/keys.ts'
 import { tenantPattern } from './tenant.ts'
 
-/** An API key of a tenant, as it is stored: what the caller sends cannot be made from it. */
+/** The stored form of a tenant's API key. The caller's credential cannot be derived from it. */
 export interface ApiKeyItem extends Key {
   key_id: string
   tenant_id: string
-  /** What it is for, in the words of who made it. */
+  /** Its purpose, as described by its creator. */
   name: string
   scopes: string[]
   secret_hash: string
-  /** The end of the key, by which its holder recognises it. */
+  /** The last four characters, by which its holder recognizes the key. */
   last4: string
   state: 'active' | 'revoked'
   created_at: string
-  /** RFC 3339; absent when it does not end by itself. */
+  /** RFC 3339; absent if the key does not expire. */
   valid_until?: string
 }
 
-/** What a caller sends. It begins so that a scanner of sources finds it, and names where it lies: one read finds it. */
+/** The credential that a caller sends. Secret scanners find its prefix. It names the item's key: one read suffices. */
 export interface ApiKeyCredential {
   tenant: string
   key_id: string
@@ -34,10 +34,10 @@ export function apiKeyText({ tenant, key_id, secret }: ApiKeyCredential): string
   return `${prefix}${tenant}.${key_id}.${secret}`
 }
 
-/** The parts of a key; undefined of a text that cannot be one. */
+/** Returns the parts of a key; undefined if the text is malformed. */
 export function readApiKey(text: string): ApiKeyCredential | undefined {
   if (!text.startsWith(prefix) || text.length > longest) return undefined
-  // The name of a tenant may hold dots.
+  // The name of a tenant may contain dots.
   const parts = text.slice(prefix.length).split('.')
   const [key_id = '', secret = ''] = parts.slice(-2)
   const tenant = parts.slice(0, -2).join('.')
@@ -46,15 +46,15 @@ export function readApiKey(text: string): ApiKeyCredential | undefined {
 }
 
 /**
- * What is stored of a key. A fast hash is right here: a slow one protects what people choose and can be guessed, while
- * 256 random bits cannot, and this one is made for every request.
+ * Returns the stored hash of a key. A fast hash suffices, and it is computed for every request. Slow hashes protect
+ * guessable passwords, but 256 random bits cannot be guessed.
  */
 export function hashOfApiKey(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
 /**
- * A new key, which is seen this once, and what is stored of it.
+ * Returns a new key, which is shown only once, and its item.
  * @param secret 32 random bytes
  */
 export function makeApiKey(

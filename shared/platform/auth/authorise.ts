@@ -5,17 +5,17 @@ import type { Caller } from './caller.ts'
 import { Denial } from './denial.ts'
 import { type Access, reachOf } from './matrix.ts'
 
-/** What a caller may touch in this request. */
+/** The tenants that the caller may access in this request. */
 export interface Scope {
-  /** The tenant that the request works in. */
+  /** The tenant of the request. */
   tenant: string
-  /** True when the caller reaches every tenant and has named none: a read by id then looks everywhere. */
+  /** True when the caller may access all tenants and names none: a read by id then searches all tenants. */
   anywhere: boolean
 }
 
 /**
- * Decides by role, tenant, scopes and second factor, in that order. The role decides what people may do. An API key
- * needs a scope for every operation, too.
+ * Checks role, tenant, scopes and second factor, in this order. The role determines the permissions of people. An API
+ * key also needs a scope for every operation.
  * @param addressed the tenant that the request names, if any
  * @throws AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, POLICY.mfa.required
  */
@@ -37,20 +37,20 @@ export function authorise(
   return { tenant: addressed ?? caller.tenant, anywhere: reach === 'any' && addressed === undefined }
 }
 
-/** The first part of an operation's name: `codes`. */
+/** Returns the first part of an operation's name, such as `codes`. */
 export function areaOf({ operation }: Pick<Route, 'operation'>): string {
   return operation.split('.')[0] ?? ''
 }
 
 type Scoped = Pick<Route, 'operation' | 'scope'>
 
-/** The scopes that an operation needs of a token. */
+/** Returns the scopes that an operation requires of a token. */
 export function tokenScopes({ operation, scope }: Scoped, settings: Settings): string[] {
   const needed = scope ?? settings['auth.scopes'][operation]
   return needed === undefined ? [] : [needed]
 }
 
-/** The scopes that an operation needs of an API key; undefined for an operation that no key may use. */
+/** Returns the scopes that an operation requires of an API key; undefined if no key may use the operation. */
 export function apiKeyScopes(route: Scoped, settings: Settings): string[] | undefined {
   const { operation } = route
   const own = settings['auth.operationScopes']

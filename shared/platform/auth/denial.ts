@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../errors/catalogue.ts'
 import type { Failure } from '../errors/failure.ts'
 
-/** A failure that is audited under a reason which its answer may hide, such as the existence of a foreign item. */
+/** A failure whose audited reason the response may hide, such as the existence of another tenant's item. */
 export class Denial extends Error {
   override name = 'Denial'
   readonly failure: Failure
   readonly reason: ErrorCode
-  /** The kind of resource, with its id only where it is the caller's own tenant's: `code/…`. */
+  /** The kind of resource, with its id only if it belongs to the caller's tenant: `code/…`. */
   readonly target: string
 
   constructor(failure: Failure, reason: ErrorCode, target: string) {

@@ -13,7 +13,7 @@ import { fail } from '../errors/failure.ts'
 import type { Budget } from '../limits/budget.ts'
 
 /**
- * The public keys of an issuer. Finds the only key that fits the header of a token.
+ * Finds the only public key of an issuer that matches the header of a token.
  * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, DEPENDENCY.* when the keys cannot be loaded or read
  */
 export type KeySet = (
@@ -27,11 +27,11 @@ type LocalKeySet = ReturnType<typeof createLocalJWKSet>
 const times = {
   deadline: 2000,
   refreshAfter: 600_000,
-  /** How long known keys outlive an outage of the issuer; a key that it withdraws meanwhile is accepted as long. */
+  /** How long known keys are used during an outage of the issuer. A key that it withdraws is accepted as long. */
   maxAge: 3_600_000,
   pauseAfterFailure: 5000,
 }
-/** Tokens with unknown keys are free to make: they reload a set at most this often. */
+/** Anyone can create tokens with unknown keys, so they reload a set at most this often. */
 const reloadMilliseconds = 30_000
 
 export function keySetOf(keys: Settings['auth.issuers'][number]['keys'], clock: Pick<Clock, 'now'>): KeySet {
@@ -64,7 +64,7 @@ async function fetchKeys(url: string, signal: AbortSignal): Promise<LocalKeySet>
   }
 }
 
-/** jose takes a token without `kid` only if the set has exactly one key for its algorithm. */
+/** jose accepts a token without `kid` only if the set has exactly one key for its algorithm. */
 async function keyIn(
   keys: LocalKeySet,
   header: JWSHeaderParameters | undefined,
@@ -77,7 +77,7 @@ async function keyIn(
       thrown instanceof errors.JWKSNoMatchingKey ||
       thrown instanceof errors.JWKSMultipleMatchingKeys ||
       thrown instanceof errors.JOSENotSupported
-    // A key of the set that cannot be read is the fault of the issuer.
+    // An unreadable key in the set is a fault of the issuer.
     throw ofToken ? thrown : fail('DEPENDENCY.unavailable', { cause: thrown })
   }
 }

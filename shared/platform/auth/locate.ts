@@ -8,9 +8,9 @@ import type { Scope } from './authorise.ts'
 import { Denial } from './denial.ts'
 
 /**
- * Reads an item by id within the caller's scope. An item of another tenant is answered like one that is absent,
- * with the same work done: both look it up by id and both leave an audit record.
- * @throws `missing`, or AUTHZ.scope.tenant where a deployment answers cross-tenant access with 403
+ * Reads an item by id within the caller's scope. An item of another tenant gets the same response as an absent one,
+ * after the same work: both look it up by id and write an audit record.
+ * @throws `missing`, or AUTHZ.scope.tenant if the deployment responds to cross-tenant access with 403
  */
 export async function locate(
   table: Table,

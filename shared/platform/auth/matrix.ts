@@ -1,11 +1,11 @@
 import type { Role } from './caller.ts'
 
-/** How far a role reaches in an operation: nowhere, its own tenant, or every tenant. */
+/** The access of a role to an operation: denied, its own tenant, or all tenants. */
 export type Reach = 'deny' | 'own' | 'any'
 
 type Person = Exclude<Role, 'Service'>
 
-/** The table of the contract ('Roles and tenancy'), one cell a rule. Whatever is not here is denied. */
+/** The permissions of each role, one rule per cell. Anything that is not listed is denied. */
 export const matrix = {
   create: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
   read: { Viewer: 'own', Editor: 'own', Admin: 'any' },
@@ -18,11 +18,11 @@ export const matrix = {
   share: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
 } as const satisfies Record<string, Record<Person, Reach>>
 
-/** A row of the matrix. `transfer` is export, import and bulk update. */
+/** A row of `matrix`. `transfer` is export, import and bulk update. */
 export type Access = keyof typeof matrix
 
 /**
- * @param actsAs the role whose rights the role Service has, from the settings; never beyond its own tenant
+ * @param actsAs the role whose permissions Service has, from the settings; always within its own tenant
  */
 export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer' | 'Editor'): Reach {
   if (role === undefined) return 'deny'

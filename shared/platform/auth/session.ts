@@ -6,39 +6,39 @@ import { type Item, type Key, keyOf } from '../table/keys.ts'
 import type { Change } from '../table/table.ts'
 import { create, type Write } from '../table/writes.ts'
 
-/** A login by one-time code, as it is stored: without what its cookie holds. */
+/** The stored session of a login by one-time code, without the secret of its cookie. */
 export interface SessionItem extends Key {
   session_id: string
   tenant_id: string
   user_id: string
-  /** SHA-256 of its secret. */
+  /** SHA-256 of the secret. */
   secret_hash: string
   state: 'active' | 'revoked'
   started_at: string
   /** Milliseconds since 1970. */
   valid_until: number
-  /** Seconds since 1970; the table deletes later than that. */
+  /** Seconds since 1970, for TTL, which deletes late. */
   expires_at: number
 }
 
-/** The purpose of the key that the secrets of sessions are made with. */
+/** The purpose of the key from which session secrets are derived. */
 export const sessionKeyPurpose = 'sessions v1'
 
 /**
- * The secret of a session's cookie: 256 bits that nobody can tell without the key. It is made from the session's id and
- * stored nowhere, so that no record holds it and a lost answer can still be given again.
+ * Derives the secret of a session's cookie from the session id: 256 bits, unpredictable without the key. It is never
+ * stored: no record contains it, and a lost response can still be repeated.
  */
 export function sessionSecret(key: Uint8Array, sessionId: string): string {
   return keyedHash(key, sessionId)
 }
 
-/** A plain hash is enough: 256 random bits cannot be tried out. */
+/** Hashes a secret. A fast hash suffices: 256 random bits cannot be guessed. */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
 /**
- * A session that begins with its id. @param until its end, in milliseconds since 1970
+ * Returns a session that starts at the time of its id. @param until its end, in milliseconds since 1970
  */
 export function sessionOf(
   key: Uint8Array,
@@ -66,7 +66,7 @@ export function startSession(session: SessionItem): Write {
   return create(session as SessionItem & Item)
 }
 
-/** Ends a session before its time. Refused when there is none, or none that is active. */
+/** Revokes a session. Rejected unless the session exists and is active. */
 export function revokeSession(tenant: string, sessionId: string): Change {
   const update = keyOf(tenant, 'session', sessionId)
   return { update, set: { state: 'revoked' }, condition: { matches: { state: 'active' } } }

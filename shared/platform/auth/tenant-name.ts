@@ -1,6 +1,6 @@
 import { perSettings } from '../settings/per-settings.ts'
 
-/** The names that a deployment accepts (setting requests.tenantName). */
+/** Returns the pattern of the tenant names that a deployment accepts (setting requests.tenantName). */
 export const tenantNamePattern = perSettings((settings) => {
   const { punctuation, maxLength } = settings['requests.tenantName']
   const others = ['.', '_', '-'].filter((character) => punctuation.includes(character)).join('')

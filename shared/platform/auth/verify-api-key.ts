@@ -5,13 +5,13 @@ import type { Table } from '../table/table.ts'
 import { type ApiKeyItem, hashOfApiKey, readApiKey } from './api-key.ts'
 import type { Caller } from './caller.ts'
 
-/** The issuer of the API keys of this service, beside those of its tokens. */
+/** The issuer of this service's API keys, in addition to the issuers of its tokens. */
 export const apiKeyIssuer = 'urn:commerce-api:api-keys'
 
 /**
- * The caller of an API key: the role Service in the tenant that the key was made for.
+ * Returns the caller of an API key: the role Service in the key's tenant.
  * @param now milliseconds since 1970
- * @throws AUTH.invalid_credentials when it is unknown, wrong, revoked or over, after the same read
+ * @throws AUTH.invalid_credentials if it is unknown, wrong, revoked or expired, after the same read
  */
 export async function verifyApiKey(text: string, table: Table, now: number): Promise<Caller> {
   const credential = readApiKey(text)

@@ -8,14 +8,14 @@ import type { Caller } from './caller.ts'
 import { hashOfSecret, type SessionItem } from './session.ts'
 import { cookieOf, csrfCookie, csrfTokenOf, readSessionCookie } from './session-cookie.ts'
 
-/** The issuer of the sessions of this service, beside those of its tokens. */
+/** The issuer of this service's sessions, in addition to the issuers of its tokens. */
 export const sessionIssuer = 'urn:commerce-api:sessions'
 
 /**
- * The caller of a session: a Viewer, the least of the roles, which may read what it verifies a discount for and change
- * nothing of it.
- * @param now milliseconds since 1970; the clock decides, as the table deletes late
- * @throws AUTH.invalid_credentials when it is unknown, has expired or was revoked, after the same read
+ * Returns the caller of a session: a Viewer, the role with the fewest permissions. It may read the cart of its discount
+ * verification, but not change it.
+ * @param now milliseconds since 1970; expiry is checked against it, as TTL deletes late
+ * @throws AUTH.invalid_credentials if it is unknown, expired or revoked, after the same read
  */
 export async function verifySession(
   request: HttpRequest,
@@ -36,9 +36,8 @@ export async function verifySession(
 }
 
 /**
- * A request that changes something and comes with a cookie must come from where its user is (contract,
- * 'Authentication'): it carries the session's CSRF token in the header and in the cookie beside, and a browser that
- * tells another site as its origin is refused all the same.
+ * Rejects cross-site requests of a session, except GET and HEAD. The session's CSRF token must be in the header and in
+ * its cookie, and the browser's origin must be the service's own or an allowed one.
  * @throws AUTHZ.csrf.origin, AUTHZ.csrf.token with the status of the setting
  */
 export function checkCsrf(request: HttpRequest, caller: Caller | undefined, settings: Settings): void {
@@ -53,7 +52,7 @@ export function checkCsrf(request: HttpRequest, caller: Caller | undefined, sett
   }
 }
 
-/** From the service's own origin or an allowed one; what is no browser tells neither. */
+/** Returns whether the origin is the service's own or allowed. Clients other than browsers send neither header. */
 function comesFromHere({ origin, 'sec-fetch-site': site }: HttpRequest['headers'], settings: Settings) {
   if (site === 'same-origin') return true
   if (origin !== undefined) return settings['cors.allowedOrigins'].includes(origin)
@@ -65,7 +64,7 @@ function same(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** A session is one way in; what it names is the other, which every operation takes. */
+/** Names the Bearer scheme, the alternative to a session that every operation accepts. */
 function invalidSession() {
   const headers = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
   return fail('AUTH.invalid_credentials', { headers })

@@ -4,15 +4,15 @@ import { ConfigurationError } from '../errors/configuration-error.ts'
 import { type Failure, fail } from '../errors/failure.ts'
 import type { HttpRequest } from '../http/request.ts'
 
-/** More than any sender has under way at once while it changes its key. */
+/** More than any sender sends while it rotates its key. */
 const mostSignatures = 16
 
 /**
- * Verifies that a body comes from a holder of one of the keys, unchanged and now (contract, 'Delivery rules'): the
- * signature is an HMAC over `id.timestamp.body`, of the body's very bytes.
+ * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
+ * `id.timestamp.body`, with the raw bytes of the body.
  * @param secret see `webhookKeys`
  * @param now milliseconds since 1970
- * @throws AUTH.invalid_credentials for whatever is wrong with the request
+ * @throws AUTH.invalid_credentials for any problem with the request
  */
 export function verifySignature(request: HttpRequest, secret: string, settings: Settings, now: number): void {
   const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
@@ -24,7 +24,7 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
     .split(' ')
     .slice(0, mostSignatures)
     .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
-  // Every pair is compared, so that the time tells nothing of which key or signature was close.
+  // Every pair is compared: the timing must not reveal which key or signature was close.
   const matching = webhookKeys(secret).flatMap((key) => {
     const expected = createHmac(digest, key)
       .update(`${id}.${timestamp}.`)
@@ -36,8 +36,8 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
 }
 
 /**
- * The keys of the secret that signs webhooks, in their order. Libraries differ in what they make of malformed base64, and
- * anybody can sign with an empty key, so only exact base64 is accepted.
+ * Returns the keys of the webhook secret, in order. Accepts exact base64 only: libraries decode malformed base64
+ * differently, and anyone can sign with an empty key.
  * @param secret the keys in base64, with or without the prefix whsec_, separated by spaces
  * @throws ConfigurationError
  */

@@ -8,7 +8,7 @@ import { type Caller, highestRole } from './caller.ts'
 import { keySetOf } from './key-set.ts'
 import { tenantNamePattern } from './tenant-name.ts'
 
-/** Longer than any honest token; checked before anything is parsed, in characters. */
+/** In characters; longer than any legitimate token. Checked before parsing. */
 const longestHeader = 8192
 const longestSubject = 255
 
@@ -17,7 +17,7 @@ type Issuer = Settings['auth.issuers'][number]
 export interface TokenVerifier {
   /**
    * @param authorization the Authorization header
-   * @param nonce what the client says it chose at login, from the header of the settings
+   * @param nonce the nonce that the client chose at login, from the header in the settings
    * @param now milliseconds since 1970
    * @param budget bounds the wait for the key set of the issuer
    * @throws AUTH.*, DEPENDENCY.* when the keys of the issuer cannot be loaded
@@ -31,8 +31,8 @@ export interface TokenVerifier {
 }
 
 /**
- * Verifies bearer tokens (contract, 'Authentication').
- * @param more issuers beside those of the settings
+ * Returns a verifier of bearer tokens.
+ * @param more issuers in addition to those of the settings
  */
 export function tokenVerifier(
   settings: Settings,
@@ -48,7 +48,7 @@ export function tokenVerifier(
   const tolerance = settings['auth.clockToleranceSeconds']
 
   async function claimsOf(token: string, now: number, budget: Budget): Promise<JWTPayload> {
-    // The issuer is read before the signature is checked, only to choose the keys that check it.
+    // The unverified issuer only selects the keys that verify the signature.
     const known = issuers.get(String(decodeJwt(token).iss))
     if (!known) throw invalidToken()
     const { payload } = await jwtVerify(token, (header, jws) => known.keys(header, jws, budget), {
@@ -60,7 +60,7 @@ export function tokenVerifier(
       currentDate: new Date(now),
     })
     if (payload.iat !== undefined && payload.iat > now / 1000 + tolerance + 1) throw invalidToken()
-    // An ID token of Cognito says who somebody is, and has the same issuer, audience and keys.
+    // ID tokens of Cognito have the same issuer, audience and keys, but only identify a user.
     if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
     return payload
   }

@@ -5,19 +5,19 @@ import type { Reply } from '../http/reply.ts'
 import { openPoint } from '../settings/open-point.ts'
 import { perSettings } from '../settings/per-settings.ts'
 
-/** What became of one row; rows count from 0 here. */
+/** The result of one row; rows are numbered from 0 here. */
 export interface RowResult {
   index: number
   status: number
-  /** What the row is about, where that is known. */
+  /** The id of the row's resource, if known. */
   id?: string
-  /** As in the envelope of every error. */
+  /** As in the error envelope. */
   error?: { code: string; message_id: string; http: number; retryable: boolean; details: Details }
 }
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
 
-/** The body of a 207 (contract, 'Errors', Other status rules): a result a row, and counts. */
+/** The body of a 207: one result per row, and counts. */
 export const BulkView = perSettings((settings) => {
   const { items, counts } = settings['bulk.layout']
   const error = v.strictObject({
@@ -40,7 +40,7 @@ export const BulkView = perSettings((settings) => {
   return v.pipe(v.strictObject(fields), openPoint('bulk.layout'))
 })
 
-/** The reply to a batch: always 207, whatever became of its rows. */
+/** Returns the response to a batch: always 207, whatever the results of its rows. */
 export function multiStatus(results: readonly RowResult[], settings: Settings): Reply {
   const { items, counts, firstRow } = settings['bulk.layout']
   const succeeded = results.filter(({ error }) => error === undefined).length

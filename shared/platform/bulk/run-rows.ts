@@ -6,36 +6,36 @@ import { type Committer, commit } from '../idempotency/commit.ts'
 import type { Item } from '../table/keys.ts'
 import type { RowResult } from './bulk-reply.ts'
 
-/** What one row comes to: the item that it is about, and what is written with it. */
+/** The decision for one row: the id of its item, and the effects to commit. */
 export interface RowDecision extends Effects {
   status: number
   id: string
 }
 
 export interface Batch<Row> {
-  /** Names the batch: a row that it has carried out already is not carried out again. */
+  /** Identifies the batch: its completed rows are not executed again. */
   id: string
   rows: readonly Row[]
-  /** Rows of the same key are carried out one after another, in their order. */
+  /** Rows with the same key are executed one after another, in order. */
   keyOf: (row: Row) => string
-  /** Decides one row. A failure of its own is the row's; one that may pass ends the batch, to be resumed. */
+  /** Decides one row. A permanent failure is the row's result; a retryable one ends the batch, which can be resumed. */
   decide: (row: Row, index: number) => Promise<RowDecision>
-  /** Told of a row that failed by a fault of the service: its result says nothing of it. */
+  /** Called when a row fails by a fault of the service, which the row's result does not describe. */
   onFault: (failure: Failure) => void
-  /** How the denial of a row is audited. */
+  /** Returns the audit data of a denied row. */
   attemptOf: (row: Row) => Attempt
   /** Seconds for which a batch can be resumed. */
   resumableSeconds: number
 }
 
-/** Enough to keep the table busy, few enough to leave it to others. */
+/** Enough rows for throughput, few enough to leave capacity to other requests. */
 const rowsAtOnce = 16
 
 /**
- * Carries out the rows of a batch, each a transaction of its own with a marker in it: after a crash, the same batch
- * goes on where it stood, and no row is carried out twice.
- * @returns one result a row, in the order of the rows, which count from 0
- * @throws what may pass (retryable); the rows that were done stay done
+ * Executes the rows of a batch, each in its own transaction with a marker. After a crash, the same batch continues
+ * where it stopped, and no row is executed twice.
+ * @returns one result per row, in the order of the rows, numbered from 0
+ * @throws retryable failures; completed rows stay completed
  */
 export async function runRows<Row>(batch: Batch<Row>, committer: Committer): Promise<RowResult[]> {
   const results: (RowResult | undefined)[] = batch.rows.map(() => undefined)
@@ -57,14 +57,14 @@ export async function runRows<Row>(batch: Batch<Row>, committer: Committer): Pro
   }
   await Promise.all(Array.from({ length: rowsAtOnce }, work))
   if (interruption) throw (interruption as { thrown: unknown }).thrown
-  // What an earlier run had under way may have taken effect late, and refused its own row: such a row is done.
+  // A transaction of an earlier run may have committed late and made its own row fail here: such a row is done.
   if (results.some((result) => result?.error)) {
     for (const done of await rowsDone(batch, committer)) results[done.index] = done
   }
   return results as RowResult[]
 }
 
-/** The rows that are marked as carried out, by whichever run of the batch. */
+/** Returns the results of the rows that any run of the batch has completed. */
 async function rowsDone<Row>({ id }: Batch<Row>, { table }: Committer): Promise<RowResult[]> {
   const done: RowResult[] = []
   for (let low = 0; ; low = (done.at(-1)?.index ?? 0) + 1) {

@@ -4,21 +4,21 @@ import type { Budget } from '../limits/budget.ts'
 
 /** All in milliseconds. */
 export interface CacheTimes {
-  /** The longest that one load may take. */
+  /** The time limit of one load. */
   deadline: number
-  /** The age at which a value is loaded again. The known value is used until that succeeds. */
+  /** The age at which a value is reloaded. The known value is used until the reload succeeds. */
   refreshAfter: number
   /** The age at which a value is no longer used. */
   maxAge: number
-  /** How long no load starts after one that failed. */
+  /** How long no load starts after a failed one. */
   pauseAfterFailure: number
 }
 
-/** A value of another service that is kept for a while. */
+/** A cached value of another service. */
 export interface CachedLoad<Value> {
-  /** @throws what the load throws when no usable value is known, DEPENDENCY.timeout when the budget ends first */
+  /** @throws the error of the load if no usable value is known, DEPENDENCY.timeout if the budget ends first */
   get(budget: Budget): Promise<Value>
-  /** Loads the value again unless it is younger than `minAge`. @throws as `get`, whatever value is known */
+  /** Reloads the value unless it is younger than `minAge`. @throws as `get`, even if a value is known */
   renew(budget: Budget, minAge: number): Promise<Value>
 }
 
@@ -31,8 +31,8 @@ interface Running<Value> {
 /**
  * Loads a value for all requests of a process, one load at a time.
  *
- * Callers choose their own budgets, so a budget bounds only how long its request waits. A load ends when nobody waits
- * for it any more, and leaves no trace: a caller without time cannot make others pay for a failure.
+ * Callers choose their own budgets, so a budget limits only the wait of its own request. A load that no request waits
+ * for is aborted and not recorded as failed: a caller with little time cannot cause errors for others.
  */
 export function cachedLoad<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
@@ -82,7 +82,7 @@ export function cachedLoad<Value>(
       const { value, at } = known ?? {}
       const age = at === undefined ? Number.POSITIVE_INFINITY : clock.now() - at
       const usable = age < times.maxAge
-      // A request that cannot wait for a whole load does not start one that it can do without.
+      // A request with a usable value and no time for a whole load does not start one.
       if (usable && (age < times.refreshAfter || budget.remaining() < times.deadline)) return value as Value
       try {
         return await loaded(budget)

@@ -1,7 +1,7 @@
 /**
- * Positions where a spreadsheet may begin a formula (OWASP, 'CSV Injection'): the start of the text, before = + - @, the
- * same in full width, TAB, CR or LF; and after whatever some spreadsheets take for the end of a column or row, before
- * the first eight. Quotes may stand before the formula, as spreadsheets drop them.
+ * Positions where a spreadsheet may start a formula (OWASP, 'CSV Injection'). At the start of the text: before = + - @,
+ * their full-width forms, TAB, CR or LF. After a character that some spreadsheets treat as the end of a column or row:
+ * before the first eight. Quotes may precede the formula, as spreadsheets drop them.
  */
 const formula =
   /^(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
@@ -9,7 +9,7 @@ const formula =
 const guard =
   /^'(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])'(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
 
-/** Returns the text with an apostrophe before each formula, and before what `bareCell` would otherwise shorten. */
+/** Returns the text with an apostrophe before each formula, and before apostrophes that `bareCell` would remove. */
 export function guardCell(text: string): string {
   return text.replace(formula, "'")
 }

@@ -3,23 +3,23 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import { type Failure, fail, shownName } from '../errors/failure.ts'
 import { bareCell } from './csv-cell.ts'
 
-/** What a file must and may hold. Names of columns are given in lower case, without spaces around them. */
+/** The required and allowed content of a file. Column names are in lower case, without surrounding spaces. */
 export interface CsvShape {
-  /** There exactly once, anywhere in the header. */
+  /** Columns that occur exactly once, anywhere in the header. */
   required: readonly string[]
-  /** There at most once; their cells are given, too. */
+  /** Columns that occur at most once; their cells are returned, too. */
   ignored: readonly string[]
-  /** Data rows, neither the header nor blank lines counted. */
+  /** The maximum number of data rows, without the header and blank lines. */
   maxRows: number
 }
 
-/** Why one row was refused, in the terms of the catalogue. */
+/** The error of a rejected row, with a code of the catalogue. */
 export interface CsvRowProblem {
   code: ErrorCode
   details: { reason: 'too_few' | 'too_many'; expected: number; actual: number } | { reason: 'quotes' }
 }
 
-/** A data row, the first of them being 1: its cells by the name of their column, or what is wrong with it. */
+/** A data row, numbered from 1: its cells by column name, or its problem. */
 export type CsvRow =
   | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
   | { row: number; cells?: undefined; problem: CsvRowProblem }
@@ -27,12 +27,12 @@ export type CsvRow =
 const mostShownNames = 20
 
 /**
- * The data rows of a file of RFC 4180; its lines may also end in LF or CR alone, and blank ones are skipped.
- * A row with too few or too many cells is a row with a problem, anything else amiss fails the whole file.
+ * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank lines are skipped.
+ * A row with too few or too many cells has a problem; any other error fails the whole file.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows
  */
 export function readCsv(text: string, shape: CsvShape): CsvRow[] {
-  // The header by itself first: a wrong one says more about a file than whatever it leads to further down.
+  // The header is checked first: its error is clearer than the errors that follow from it in the rows.
   const [header = []] = firstRecords(text, 1)
   const columns = columnsOf(header, shape)
   const [, ...rows] = firstRecords(text, shape.maxRows + 2)
@@ -43,7 +43,7 @@ export function readCsv(text: string, shape: CsvShape): CsvRow[] {
 }
 
 /**
- * The columns of a header line.
+ * Returns the columns of a header line.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
  */
 export function readHeader(line: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
@@ -52,8 +52,8 @@ export function readHeader(line: string, shape: Pick<CsvShape, 'required' | 'ign
 }
 
 /**
- * The data rows of lines that were cut at the ends of rows, blank ones left out. Nothing in them fails the others.
- * @param first the number of the first of them
+ * Returns the data rows of lines that were split at row ends, without blank ones. An error in one affects no other.
+ * @param first the number of the first row
  */
 export function readLines(lines: readonly string[], columns: readonly string[], first: number): CsvRow[] {
   const together = recordsOf(lines.join('\n'))
@@ -85,13 +85,13 @@ const parsing = {
   skip_empty_lines: true,
 }
 
-/** At most so many records, the header being one: nothing after the last of them is looked at. */
+/** Returns at most `count` records, including the header. Nothing after the last of them is parsed. */
 function firstRecords(text: string, count: number): string[][] {
   try {
     return parse(text, { ...parsing, to: count })
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    // Not as the cause: its message quotes the cell. `records` is how many, with the header, stand before it.
+    // The error is not the cause: its message quotes the cell. `records` counts the rows before it, with the header.
     throw fail('VALIDATION.csv.malformed', { details: { row: Number(error.records) } })
   }
 }
@@ -124,7 +124,7 @@ function rowOf(cells: readonly string[], columns: readonly string[], row: number
     const reason = actual < expected ? 'too_few' : 'too_many'
     return { row, problem: { code: 'VALIDATION.csv.columns', details: { reason, expected, actual } } }
   }
-  // Without a prototype there is nothing to read but the columns.
+  // Without a prototype, only the columns can be read.
   const byColumn: Record<string, string> = Object.create(null)
   for (const [index, column] of columns.entries()) byColumn[column] = bareCell(cells[index] ?? '')
   return { row, cells: byColumn }

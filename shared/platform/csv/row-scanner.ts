@@ -1,9 +1,9 @@
-/** One row of a file: where its bytes begin, and where its line end and those bytes end. */
+/** The byte offsets of one row of a file: `from` is inclusive, `textTo` and `to` are exclusive. */
 export interface RowPlace {
   from: number
-  /** The end of the row without its line end. */
+  /** The end of the row without its line break. */
   textTo: number
-  /** Where the next row begins. */
+  /** The start of the next row. */
   to: number
 }
 
@@ -13,8 +13,8 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 /**
- * Finds the ends of the rows of a CSV file as its bytes come, holding none of them: a row ends with CRLF, LF or CR
- * outside quotes (RFC 4180). Blank rows are told, too; they have no bytes but their line end.
+ * Finds the row ends of a CSV file as its bytes arrive, without storing them. A row ends with CRLF, LF or CR outside
+ * quotes (RFC 4180). Blank rows are returned, too; they consist of their line break only.
  */
 export function rowScanner() {
   let at = 0
@@ -30,7 +30,7 @@ export function rowScanner() {
   }
 
   return {
-    /** @returns the rows that end within these bytes, the next of the file */
+    /** @param bytes the next bytes of the file. @returns the rows that end within them */
     scan(bytes: Uint8Array): RowPlace[] {
       const rows: RowPlace[] = []
       for (const byte of bytes) {
@@ -53,7 +53,7 @@ export function rowScanner() {
       return rows
     },
 
-    /** @returns the last row, where the file does not end with a line end */
+    /** @returns the last row, unless `scan` has returned it */
     end(): RowPlace[] {
       if (afterReturn) return [endRow(at - 1, at)]
       return from < at ? [endRow(at, at)] : []

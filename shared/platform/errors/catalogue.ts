@@ -1,4 +1,4 @@
-/** What one error code means to a caller: its status, and whether the same request may be sent again. */
+/** The status of an error code, and whether the same request may be sent again. */
 export interface ErrorKind {
   http: number
   retryable: boolean
@@ -11,9 +11,8 @@ const missing = { http: 404, retryable: false }
 const gone = { http: 410, retryable: false }
 
 /**
- * Every error code of the service (contract, 'Errors'). A new code is one line here.
- * AUTHZ.scope.tenant is 403 or 404 and AUTHZ.csrf.* 403 or 419 as the deployment decides: the place that throws it says
- * which.
+ * Every error code of the service. A new code is one line here. The deployment chooses 403 or 404 for
+ * AUTHZ.scope.tenant, and 403 or 419 for AUTHZ.csrf.*; the function that throws them sets the status.
  */
 export const catalogue = {
   'VALIDATION.body.invalid': invalid,
@@ -108,7 +107,7 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
-/** The localization key of a code: error.<family>.<reason>.<detail> in lower case. */
+/** Returns the localization key of a code: error.<family>.<reason>.<detail> in lower case. */
 export function messageId(code: string): string {
   return `error.${code.toLowerCase()}`
 }

@@ -1,6 +1,6 @@
 import { catalogue, type ErrorCode, messageId } from './catalogue.ts'
 
-/** Why one field was refused: `reason` is stable, the rest are the limits that it broke. */
+/** The problem with a field: `reason` is stable, the other members are the limits that it violates. */
 export interface FieldProblem {
   reason: string
   min?: number
@@ -16,7 +16,7 @@ export interface Details {
 }
 
 export interface FailureOptions {
-  /** Overrides the status of the catalogue where the contract leaves a choice. */
+  /** Overrides the status of the catalogue, for a code with several statuses. */
   http?: number
   details?: Details
   headers?: Record<string, string>
@@ -25,7 +25,7 @@ export interface FailureOptions {
   cause?: unknown
 }
 
-/** An answer other than success that the service means to give; anything else thrown is a fault of its own. */
+/** An intended error response. Anything else that is thrown is a fault of the service. */
 export class Failure extends Error {
   override name = 'Failure'
   readonly code: ErrorCode
@@ -46,28 +46,28 @@ export class Failure extends Error {
   }
 }
 
-/** Makes a failure to be thrown: `throw fail('CONFLICT.soft_deleted')`. */
+/** Returns a failure to throw: `throw fail('CONFLICT.soft_deleted')`. */
 export function fail(code: ErrorCode, options?: FailureOptions): Failure {
   return new Failure(code, options)
 }
 
-/** A failure of one field of the request. */
+/** Returns a failure of one field of the request. */
 export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
   return new Failure(code, { details: { fields: { [shownName(field)]: problem } } })
 }
 
 const longestShownName = 64
 
-/** Returns a caller's name for something as error details show it: at most 64 code points, well-formed Unicode. */
+/** Returns a name from the caller for error details: at most 64 code points, well-formed Unicode. */
 export function shownName(name: string): string {
-  // A code point is two units at most, so the rest of a huge name is never split.
+  // A code point has at most two UTF-16 units, so the rest of a huge name is not processed.
   return Array.from(name.slice(0, 2 * longestShownName))
     .slice(0, longestShownName)
     .join('')
     .toWellFormed()
 }
 
-/** The body of every error (contract, 'Errors', Envelope). */
+/** The body of every error response. */
 export interface ErrorEnvelope {
   error: {
     code: string
@@ -92,7 +92,7 @@ export function envelope(failure: Failure, correlationId: string): ErrorEnvelope
   }
 }
 
-/** Whether the same call may succeed later. */
+/** Returns whether the same call may succeed later. */
 export function isRetryable(thrown: unknown): boolean {
   return thrown instanceof Failure && thrown.retryable
 }

@@ -3,7 +3,7 @@ import type { Publish } from './relay.ts'
 
 let client: EventBridgeClient | undefined
 
-/** Publishes on an EventBridge bus. */
+/** Returns a publisher to an EventBridge bus. */
 export function eventBridge(busName: string): Publish {
   return async (events) => {
     client ??= new EventBridgeClient({

@@ -2,14 +2,14 @@ import type * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import type { OutgoingEvent } from './outbox.ts'
 
-/** One event as data: read by those who send or handle it, the API description and the tests. */
+/** The definition of an event, used by its producers and consumers, the API description and the tests. */
 export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> {
   type: string
-  /** Side by side with others of its type while subscribers change over, who choose by `detail.version` on the bus. */
+  /** While subscribers migrate, several versions are published; a rule on the bus selects one by `detail.version`. */
   version: number
-  /** What happened, in a sentence. */
+  /** A one-sentence description of the event. */
   summary: string
-  /** The schema of its `data`. A function, so that only descriptions and checks pay for making it. */
+  /** Builds the schema of its `data`. A function, so only descriptions and checks pay for building it. */
   data: (settings: Settings) => Data
 }
 
@@ -20,8 +20,8 @@ export function defineEvent<const Data extends v.GenericSchema>(
 }
 
 /**
- * An event to be published with the write that it speaks of.
- * @param once events of one type, version and tenant with the same value are one event to their consumers
+ * Returns an event for publication with its write.
+ * @param once events of one type, version and tenant with the same value have the same id
  */
 export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data']>>(
   { type, version }: EventDefinition<Data>,

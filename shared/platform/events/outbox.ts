@@ -2,35 +2,35 @@ import type { TraceContext } from '../http/correlation.ts'
 import { uuidV8 } from '../ids/uuid-v8.ts'
 import type { Item } from '../table/keys.ts'
 
-/** An event that a write carries with it, to be published once the write is committed. */
+/** An event of a write, published after the write is committed. */
 export interface OutgoingEvent {
   type: string
   version: number
-  /** Never an e-mail, a secret or another tenant's id. */
+  /** Never contains an e-mail address, a secret or another tenant's id. */
   data: Record<string, unknown> & { id: string; tenant_id: string }
-  /** Events of one type, version and tenant with the same value are one event to their consumers. */
+  /** Events of one type, version and tenant with the same value have the same id. */
   once?: string
 }
 
-/** The events of one commit, stored on the item that they speak of. */
+/** The events of one commit, stored on their item. */
 export interface Outbox extends TraceContext {
-  /** Of the commit: the ids of its events are derived from it. */
+  /** The id of the commit, from which the ids of its events are derived. */
   id: string
   occurred_at: string
   correlation_id: string
   events: OutgoingEvent[]
 }
 
-/** An event as subscribers get it (contract, 'Events'). */
+/** An event as subscribers receive it. */
 export interface PublishedEvent extends Omit<OutgoingEvent, 'once'>, TraceContext {
-  /** Derived from the commit, so that publishing twice is seen as one event. */
+  /** Derived from the commit: an event that is published twice keeps its id. */
   event_id: string
   occurred_at: string
   correlation_id: string
   source: 'commerce-api'
 }
 
-/** The events that an item's latest commit put in its outbox. */
+/** Returns the events of an item's latest commit. */
 export function publishedEvents(item: Item): PublishedEvent[] {
   const outbox = item.outbox as Outbox | undefined
   if (!outbox) return []
@@ -43,7 +43,7 @@ export function publishedEvents(item: Item): PublishedEvent[] {
   }))
 }
 
-/** Versions side by side are events of their own; the first keeps the id that it had before there was another. */
+/** Returns the name for an event id. Each version is a separate event; version 1 keeps the ids it had before others. */
 function nameOf({ type, version, data }: Omit<OutgoingEvent, 'once'>, once: string): string {
   return `${version === 1 ? type : `${type}.v${version}`}|${data.tenant_id}|${once}`
 }

@@ -1,27 +1,27 @@
 import type { Item } from '../table/keys.ts'
 import { type PublishedEvent, publishedEvents } from './outbox.ts'
 
-/** What the relay needs of a change in the table. */
+/** A change of an item, as the table's stream delivers it. */
 export interface Change {
   sequenceNumber: string
   before: Item | undefined
   after: Item | undefined
 }
 
-/** Publishes at most ten events at once and tells which of them failed, in order. */
+/** Publishes at most ten events and returns, in order, whether each of them failed. */
 export type Publish = (events: readonly PublishedEvent[]) => Promise<boolean[]>
 
 export interface Relayed {
   published: number
-  /** The first change whose events are not all published: the stream delivers again from there. */
+  /** The first change with unpublished events, from which the stream redelivers. */
   failedFrom: string | undefined
   fault: unknown
 }
 
-/** The most entries of one PutEvents call. */
+/** The maximum number of entries of one PutEvents call. */
 const batchSize = 10
 
-/** Publishes the events of changes in their order, up to the first that fails. Publishing one twice is harmless. */
+/** Publishes the events of changes in order, up to the first failure. Publishing an event twice is harmless. */
 export async function relay(changes: readonly Change[], publish: Publish): Promise<Relayed> {
   const outgoing = changes.flatMap((change) => newEvents(change).map((event) => ({ event, change })))
   let published = 0
@@ -47,8 +47,8 @@ interface Outgoing {
 }
 
 /**
- * At most ten events each, and of one item only one change: the entries of a call fail one by one, and a later
- * change would overtake the one that failed.
+ * Returns batches of at most ten events, with only one change per item: entries of a call fail individually, so a later
+ * change could overtake a failed one.
  */
 function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
   const batches: Outgoing[][] = []
@@ -67,7 +67,7 @@ function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
   return batches
 }
 
-/** The events of a change that its earlier state did not carry already. */
+/** Returns the events of a change that the item's earlier state does not contain. */
 function newEvents({ before, after }: Change): PublishedEvent[] {
   if (!after) return []
   const known = new Set(before ? publishedEvents(before).map(({ event_id }) => event_id) : [])

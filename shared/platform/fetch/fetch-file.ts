@@ -6,9 +6,9 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import { Failure, fail } from '../errors/failure.ts'
 import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public-address.ts'
 
-/** How files are fetched; tests put servers of their own in place of the internet. */
+/** The network for fetching files; tests replace the internet with local servers. */
 export interface Network {
-  /** Every address of a name. */
+  /** Returns all addresses of a name. */
   resolve(name: string): Promise<string[]>
   mayReach(address: string): boolean
   request(url: URL, options: RequestOptions): ReturnType<typeof httpsRequest>
@@ -20,42 +20,43 @@ export const internet: Network = {
   request: httpsRequest,
 }
 
-/** How slow the host of a file may be. */
+/** The minimum speed of the host of a file. */
 export interface FetchLimits {
-  /** The least average rate at which the host sends the file. */
+  /** The minimum average rate at which the host sends the file. */
   minBytesPerSecond: number
-  /** How long the host may be slower than that. */
+  /** How long the host may be slower than the minimum. */
   graceSeconds: number
 }
 
 export interface FetchRequest {
   url: string
-  /** The field of the request that named it, for what is told of it. */
+  /** The request field that contains the URL, for error details. */
   field: string
   maxBytes: number
-  /** The code of a file that is larger; answered as 413. */
+  /** The error code of a larger file, with status 413. */
   tooLarge: ErrorCode
   limits: FetchLimits
-  /** Aborts when the host has had its time. */
+  /** Aborts when the host's time is up. */
   deadline: AbortSignal
-  /** Aborts when the service's own time is spent. */
+  /** Aborts when the service's own time is up. */
   signal: AbortSignal
 }
 
-/** A failure of the host of a file: the service itself has nothing to try again. */
+/** A failure of the host of a file, which the service does not retry. */
 export class HostFailure extends Failure {}
 
 const mostRedirects = 5
-/** Without a byte for so long, a connection counts as lost. */
+/** A connection without data for this long counts as lost. */
 const silenceMilliseconds = 10_000
-/** How long a host may take for the head of a response, with name lookup and handshakes. */
+/** The time limit for the head of a response, including name lookup and handshakes. */
 const headMilliseconds = 10_000
 
 /**
- * Fetches a file by https and yields its bytes as they arrive. Each host name on the way is resolved once, all its
- * addresses must be public, and the connection goes to one of them. A later change of the name has no effect.
- * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), the code for a file that is larger than
- * allowed, HostFailure with DEPENDENCY.timeout for a host that is too slow and DEPENDENCY.bad_gateway for one that fails
+ * Fetches a file over HTTPS and yields its bytes as they arrive. Each host name, also of redirects, is resolved once.
+ * All its addresses must be public, and the connection goes to one of them: later DNS changes have no effect.
+ * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), `tooLarge` for a larger file,
+ * HostFailure with DEPENDENCY.timeout for a host that is too slow and DEPENDENCY.bad_gateway for one that fails,
+ * DEPENDENCY.timeout when the service's own time is up
  */
 export async function* fetchFile(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
   try {
@@ -79,7 +80,7 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
     let waited = 0
     const chunks = answer[Symbol.asyncIterator]()
     for (;;) {
-      // Only the time that is spent waiting for the host counts.
+      // Only time spent waiting for the host counts.
       const asked = performance.now()
       const { done, value: chunk } = await within(
         patience(bytes, request.limits) - waited,
@@ -98,12 +99,12 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
   }
 }
 
-/** How many milliseconds a host may have taken for the bytes so far. */
+/** Returns the milliseconds that a host may take for the bytes so far. */
 function patience(bytes: number, { minBytesPerSecond, graceSeconds }: FetchLimits): number {
   return 1000 * Math.max(graceSeconds, bytes / minBytesPerSecond)
 }
 
-/** @throws HostFailure when the work takes longer than this */
+/** @throws HostFailure if the work takes longer */
 async function within<T>(milliseconds: number, limit: string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const overdue = new Promise<never>((_, reject) => {
@@ -129,7 +130,7 @@ async function follow(request: FetchRequest, network: Network): Promise<Incoming
   throw unreachable('redirects')
 }
 
-/** The response at a URL. @throws HostFailure when its head takes too long, in one byte at a time or not at all */
+/** Returns the response of a URL. @throws HostFailure if its head takes too long, even if it arrives byte by byte */
 async function headOf(
   url: URL,
   { field, signal, deadline }: FetchRequest,
@@ -169,7 +170,7 @@ function ask(url: URL, address: string, signal: AbortSignal, network: Network): 
       timeout: silenceMilliseconds,
       agent: false,
       headers: { Accept: 'text/csv, */*;q=0.1', 'Accept-Encoding': 'identity', 'User-Agent': 'commerce-api' },
-      // The name is never asked for again: it could stand for another address by then.
+      // The name is not resolved again: it could have another address by that time.
       lookup: (_name, { all }, done) => {
         const family = isIP(address)
         if (all) done(null, [{ address, family }])
@@ -184,7 +185,7 @@ function ask(url: URL, address: string, signal: AbortSignal, network: Network): 
   })
 }
 
-/** The host failed, and may do better later. */
+/** Returns a failure of the host, which may recover later. */
 function unreachable(reason: string, cause?: unknown): HostFailure {
   return new HostFailure('DEPENDENCY.bad_gateway', { details: { reason }, cause })
 }

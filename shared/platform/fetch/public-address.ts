@@ -1,14 +1,14 @@
 import ipaddr from 'ipaddr.js'
 import { failField } from '../errors/failure.ts'
 
-/** What clouds keep at addresses that look public: the wire server of Azure. */
+/** Cloud metadata services at addresses that look public: Azure's WireServer. */
 const metadata = new Set(['168.63.129.16'])
-/** What is routed on the internet lies in here; all else in IPv6 stands for something local. */
+/** The IPv6 range that is routed on the internet. All other IPv6 addresses have a local meaning. */
 const routed = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Whether an address is one of the public internet: not private, loopback, link-local, multicast, of a cloud's
- * metadata or otherwise set apart, nor an IPv6 form that a router takes for an IPv4 address.
+ * Returns whether an address is public: not private, loopback, link-local, multicast, for cloud metadata or otherwise
+ * reserved, and not an IPv6 form that a router translates to an IPv4 address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text) || text.includes('%')) return false
@@ -20,12 +20,12 @@ export function isPublicAddress(text: string): boolean {
 /** Names of this machine and of private networks: RFC 6761, RFC 6762, RFC 8375 and ICANN's `internal`. */
 const localName = /^[^.]*$|(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/
 
-/** Whether the host of a URL is a name that never belongs to a public host; a name without a dot is one. */
+/** Returns whether the host of a URL is a name that is never public; names without a dot are not. */
 function isLocalName(url: URL): boolean {
   return localName.test(url.hostname.replace(/\.+$/, ''))
 }
 
-/** The address that stands in a URL in place of a name, in its plain notation. */
+/** Returns the address that a URL has instead of a host name, without brackets. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return ipaddr.isValid(host) ? host : undefined

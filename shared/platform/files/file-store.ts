@@ -1,31 +1,31 @@
-/** Keys begin with it: a day after it was written, whatever lies below is deleted. */
+/** The key prefix of exports, which are deleted a day after they are written. */
 export const exportFolder = 'exports/'
-/** Files to be imported and how they are cut up: deleted after a day, by when every import has ended. */
+/** The key prefix of files to import and their chunk lists, deleted after a day. By then every import has ended. */
 export const importFolder = 'imports/'
-/** What was refused of imports, without anything of a person: kept as long as their operations. */
+/** The key prefix of the rejected rows of imports, without personal data, kept as long as their operations. */
 export const rejectFolder = 'rejects/'
 
-/** Bytes of a file: from the first of them up to the one at `to`, which is not among them. */
+/** A byte range of a file: `from` is inclusive, `to` is exclusive. */
 export interface ByteRange {
   from: number
   to: number
 }
 
-/** Files that are too large for an answer or a message. */
+/** Storage of files that are too large for a response or a message. */
 export interface FileStore {
   /**
-   * Writes a file as its chunks come, holding a few of them at a time. A file that is not finished leaves nothing.
-   * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout, and whatever the chunks throw
+   * Writes a file as its chunks arrive, with a few of them in memory. An unfinished file leaves nothing behind.
+   * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout, and the errors of the chunks
    */
   write(key: string, chunks: AsyncIterable<Uint8Array>, mediaType: string): Promise<void>
   /**
-   * Reads a file, or some of its bytes, as they come.
+   * Streams a file or a range of its bytes.
    * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout
    */
   read(key: string, range?: ByteRange): AsyncIterable<Uint8Array>
   /**
-   * An address that gives the file to whoever has it, saved under this name in printable ASCII. It lives for so many
-   * seconds, a week at most, and no longer than the credentials of the function that made it.
+   * Returns a URL that gives the file to anyone who has it, saved under this name in printable ASCII. The URL is valid
+   * for `seconds`, at most a week, and no longer than the credentials of the function that signed it.
    */
   link(key: string, as: { fileName: string; mediaType: string; seconds: number }): Promise<string>
 }

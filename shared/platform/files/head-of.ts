@@ -1,12 +1,12 @@
 /** The beginning of a file, which may be all of it. */
 export interface Head {
-  /** The file, where it is no larger than asked for. */
+  /** The whole file, if it is no larger than the limit. */
   whole: Buffer | undefined
   /** All of the file, from its beginning. */
   chunks: AsyncIterable<Uint8Array>
 }
 
-/** Reads a file until its end or until it is larger than so many bytes, whichever comes first. */
+/** Reads a file until it ends or exceeds `maxBytes`, whichever comes first. */
 export async function headOf(file: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Head> {
   const read: Uint8Array[] = []
   const rest = file[Symbol.asyncIterator]()

@@ -6,15 +6,15 @@ import { Failure, fail } from '../errors/failure.ts'
 import type { Budget } from '../limits/budget.ts'
 import type { FileStore } from './file-store.ts'
 
-/** The smallest part that S3 takes, in bytes, and how many are under way at once: what a file holds in memory. */
+/** The smallest part that S3 accepts, in bytes, and the number of concurrent parts: the memory that a file needs. */
 const partBytes = 5 * 1024 * 1024
 const partsAtOnce = 2
-/** A request that has spent its budget has little more than a second left before the function is stopped. */
+/** A request without budget has little more than a second left before the function is stopped. */
 const cleanUpMilliseconds = 1000
 
 let client: S3Client | undefined
 
-/** Opens a bucket for one request: each call ends with the request's budget at the latest. */
+/** Opens a bucket for one request. No call outlasts the request's budget. */
 export function s3Files(bucket: string, budget: Budget): FileStore {
   return {
     async write(key, chunks, mediaType) {
@@ -35,7 +35,7 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
         params: { Bucket: bucket, Key: key, Body: Readable.from(untilSpent()), ContentType: mediaType },
         partSize: partBytes,
         queueSize: partsAtOnce,
-        // It would forget the parts when the last call fails, and try to delete them within a spent budget.
+        // Otherwise Upload forgets the parts when the last call fails, and deletes them within a spent budget.
         leavePartsOnError: true,
       })
       try {
@@ -78,28 +78,28 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
   }
 }
 
-/** The client of this process, made at its first use. */
+/** Returns the client of this process, created on first use. */
 function s3Client(): S3Client {
   client ??= new S3Client({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
-    // The signature of each part covers its SHA-256 already.
+    // The signature of each part already covers its SHA-256.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Waiting to be told to go on takes each part a round trip, and in this SDK a connection of its own.
+    // Waiting for 100 Continue costs each part a round trip and, in this SDK, a separate connection.
     expectContinueHeader: false,
   })
   return client
 }
 
-/** The client with the budget's end on each call, as an upload has no way to pass it on. */
+/** Returns the client with the budget's signal on each call, as Upload cannot pass it on. */
 function clientWithin({ signal }: Budget): S3Client {
   const whole = s3Client()
   const send = (command: Parameters<S3Client['send']>[0]) => whole.send(command, { abortSignal: signal })
   return Object.create(whole, { send: { value: send } })
 }
 
-/** Deletes the parts of a file that was not finished. What is left after a failure of this, the bucket deletes. */
+/** Deletes the parts of an unfinished file. If this fails, a lifecycle rule of the bucket deletes them. */
 async function discard(unfinished: { Bucket: string; Key: string; UploadId: string | undefined }) {
   if (unfinished.UploadId === undefined) return
   const abortSignal = AbortSignal.timeout(cleanUpMilliseconds)

@@ -9,12 +9,12 @@ export function uuidV7(milliseconds: number, random: Uint8Array): string {
   return format(milliseconds, `7${tail.slice(0, 3)}`, `${variant}${tail.slice(5, 7)}`, tail.slice(7, 19))
 }
 
-/** The smallest id of a millisecond: a lower bound for a range of created_at. */
+/** Returns the smallest id of a millisecond: a lower bound for a range of created_at. */
 export function firstIdAt(milliseconds: number): string {
   return format(milliseconds, '7000', '8000', '000000000000')
 }
 
-/** The largest id of a millisecond. */
+/** Returns the largest id of a millisecond. */
 export function lastIdAt(milliseconds: number): string {
   return format(milliseconds, '7fff', 'bfff', 'ffffffffffff')
 }
@@ -23,7 +23,7 @@ export function isUuidV7(text: string): boolean {
   return pattern.test(text)
 }
 
-/** The milliseconds since 1970 at which an id was made. */
+/** Returns the creation time of an id, in milliseconds since 1970. */
 export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** A UUID made from a name, always the same for the same (RFC 9562 5.8, with SHA-256). */
+/** Derives a UUID from a name, deterministically (RFC 9562 5.8, with SHA-256). */
 export function uuidV8(name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)

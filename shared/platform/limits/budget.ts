@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { fail } from '../errors/failure.ts'
 
-/** How long a request may still take: the caller's X-Request-Timeout or the largest that a deployment allows. */
+/** The remaining time of a request: the caller's X-Request-Timeout, limited to the deployment's maximum. */
 export interface Budget {
   /** Milliseconds left, never below 0. */
   remaining(): number
-  /** @throws DEPENDENCY.timeout once nothing is left, so that no new effect begins. */
+  /** @throws DEPENDENCY.timeout when no time is left: no new effect may start. */
   check(): void
   /** Aborts calls in flight when the budget is spent. */
   readonly signal: AbortSignal

@@ -4,31 +4,31 @@ import { type Details, fail } from '../errors/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Condition, Put, Table } from '../table/table.ts'
 
-/** At most so many requests in any window of this length, wherever it begins. */
+/** The maximum number of requests in any sliding window of this length. */
 export interface RateLimit {
   limit: number
   windowSeconds: number
-  /** What a refusal says beside its code. */
+  /** Added to the details of the error. */
   details?: Details
 }
 
-/** A limit and who or what it limits. */
+/** A limit and its subject. */
 export interface Counter extends RateLimit {
   /** Only its hash is stored. */
   subject: readonly string[]
-  /** Counts failed requests only: a request that succeeds is removed again. */
+  /** Counts failed requests only: a successful request is removed afterwards. */
   failuresOnly?: true
 }
 
-/** At least one request is admitted per round, so a burst settles after as many rounds as the limit allows. */
+/** Each round admits at least one request, so a burst settles after at most as many rounds as its limit. */
 const mostRounds = 60
 
 /**
- * Counts a request by all counters, or refuses it: true sliding windows, kept as the times of admitted requests. A
- * burst admits no more than the limit, since each window is written on the condition that nobody else wrote it. One
- * counter is a read and a write; several are one batch read and one transaction.
- * @returns when it was counted, in milliseconds since 1970
- * @throws RATE_LIMIT.exceeded with the seconds after which a request would be admitted
+ * Counts a request in all counters, or rejects it. The sliding windows store the times of admitted requests. Each write
+ * requires that no other request changed the window, so a burst cannot exceed the limit. One counter costs a read and a
+ * write; several cost one batch read and one transaction.
+ * @returns the time at which it was counted, in milliseconds since 1970
+ * @throws RATE_LIMIT.exceeded with the seconds until a request would be admitted
  */
 export async function countRequest(
   counters: readonly Counter[],
@@ -47,7 +47,7 @@ export async function countRequest(
   throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1, details: detailsOf(counters) })
 }
 
-/** Removes a request from a window. @param countedAt as `countRequest` returned it */
+/** Removes a request from a window. @param countedAt the result of `countRequest` */
 export async function uncountRequest(
   subject: readonly string[],
   countedAt: number,
@@ -80,7 +80,7 @@ async function write(puts: readonly Put[], table: Table) {
   return others.length === 0 ? table.put(first) : table.transact(puts)
 }
 
-/** @throws RATE_LIMIT.exceeded, with the longest wait of the windows that are full */
+/** @throws RATE_LIMIT.exceeded, with the longest wait of the full windows */
 function refuseIfFull(counters: readonly Counter[], windows: readonly (Item | undefined)[], now: number) {
   const waits = counters.map((counter, index) => {
     const first = recent(counter, windows[index], now).at(-counter.limit)

@@ -4,26 +4,26 @@ import { deriveKey } from '../secrets/derived-key.ts'
 import { seal, unseal } from '../secrets/seal.ts'
 import type { ListQuery } from './list-query.ts'
 
-/** Where a page begins, as a place that belongs to it if an item has it, and in which direction it is read. */
+/** The position of a page: its first sort key (inclusive) and the direction in which it is read. */
 export interface Position {
   direction: 'next' | 'prev'
   start: string
-  /** next: where the page before begins. prev: where this page ends, where that is known. */
+  /** next: the first key of the page before. prev: the last key of this page in reading direction, if known. */
   bound: string | undefined
-  /** The largest id that belongs to the walk: what was inserted after its first page has a larger one. */
+  /** The upper bound of the snapshot: items that are inserted after the first page have larger ids. */
   horizon: string
-  /** How many matches are still to be passed over: what is left of an offset. */
+  /** The number of matches still to skip: the rest of an offset. */
   skip: number
 }
 
-/** Makes cursors opaque and authentic: one that was changed, or made for another list or tenant, does not open. */
+/** Encrypts and authenticates cursors. Rejects a cursor that was changed or issued for another list or tenant. */
 export interface CursorSeal {
   seal(position: Position, walk: string): string
   /** @throws VALIDATION.cursor.invalid */
   open(cursor: string, walk: string): Position
 }
 
-/** What a cursor belongs to: the operation, the tenant, the filters and the sort, but not the page size. */
+/** Returns a hash of the operation, tenant, filters and sort of a pagination session. The page size may change. */
 export function walkOf(operation: string, tenant: string, query: ListQuery): string {
   const { filters, search, deleted, sortedBy = null, descending } = query
   const sorted = filters.map(({ field, operator, values }) => [field, operator, ...values]).sort()
@@ -32,7 +32,7 @@ export function walkOf(operation: string, tenant: string, query: ListQuery): str
 }
 
 /**
- * @param secret the deployment's secret; a key of its own is derived from it
+ * @param secret the deployment's secret, from which the key of cursors is derived
  * @param randomBytes for nonces
  */
 export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {

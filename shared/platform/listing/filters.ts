@@ -12,7 +12,7 @@ import {
 } from './listing.ts'
 
 /**
- * Reads one query parameter as a filter.
+ * Parses one query parameter as a filter.
  * @throws VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required
  */
 export function parseFilter(name: string, value: string, listing: Listing, settings: Settings): Filter {
@@ -33,7 +33,7 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
   return { field, operator, values: texts.map((text) => parseValue(name, text, field, listing, settings)) }
 }
 
-/** The parameter that stands for a filter. */
+/** Returns the name of the query parameter of a filter. */
 export function parameterOf({ field, operator }: Filter): string {
   return operator === 'eq' ? field : `${field}.${operator}`
 }
@@ -88,7 +88,7 @@ function parseDateTime(name: string, text: string): number {
   return read
 }
 
-/** @throws VALIDATION.date.range when a lower bound lies above an upper one, so that nothing could ever match */
+/** @throws VALIDATION.date.range, VALIDATION.filter.value_invalid if a lower bound is above an upper bound */
 export function checkRanges(filters: readonly Filter[], listing: Listing): void {
   for (const [field, kind] of Object.entries(listing.fields)) {
     const bounds = filters.filter((filter) => filter.field === field && isRange(filter.operator))

@@ -5,11 +5,11 @@ import { readMerged } from './merged-read.ts'
 import type { Order, TenantList } from './order.ts'
 import { idsOf } from './read-index.ts'
 
-/** The order by created_at, which is the id's own time: the place of an item is its id. */
+/** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */
 export async function idOrder(list: TenantList): Promise<Order> {
   const { table, query } = list
   const ids = idRange(query.filters)
-  // It bounds what is read and not the walk, as it changes with what is stored.
+  // These bounds limit the reads, not the session: they change with the stored items.
   const known = await idsByIndex(list)
   return {
     whole: (horizon) => capped(ids, horizon),
@@ -19,20 +19,20 @@ export async function idOrder(list: TenantList): Promise<Order> {
       const { items, exhausted } = await readMerged(table, partitionsOfList(list), range)
       return { entries: items.map((item) => ({ place: item.sk, item })), exhausted }
     },
-    // A descending walk has met it already.
+    // In a descending session, the first key is the newest.
     newest: async (first) => (query.descending ? first : newestId(list)),
     narrows: ({ field, operator }) => field === 'created_at' && operator !== 'in',
   }
 }
 
-/** The newest item that the filters on created_at and id leave. */
+/** Returns the largest id in the range of the filters on created_at and id. */
 export async function newestId(list: TenantList): Promise<string | undefined> {
   const range = { ...idRange(list.query.filters), descending: true, limit: 1 }
   const { items } = await readMerged(list.table, partitionsOfList(list), range)
   return items[0]?.sk
 }
 
-/** Where a filter names the value of an index, the ids of its items. */
+/** Returns the id range of a filter on an indexed value, if there is one. */
 async function idsByIndex(list: TenantList): Promise<Bounds | undefined> {
   for (const { field, operator, values } of list.query.filters) {
     const index = list.listing.orders?.[field]

@@ -5,7 +5,7 @@ import type { Filter } from './listing.ts'
 /** The last millisecond that an id can hold. */
 const endOfTime = 2 ** 48 - 1
 
-/** The ids that can pass the filters on created_at and id: a narrower read; the filters still decide. */
+/** Returns the range of ids that can pass the filters on created_at and id. The filters still run on each item. */
 export function idRange(filters: readonly Filter[]): Bounds {
   let low = smallestId
   let high = largestId
@@ -25,7 +25,7 @@ export function idRange(filters: readonly Filter[]): Bounds {
   return { low, high }
 }
 
-/** @param horizon the largest id of a walk */
+/** @param horizon the upper bound of the snapshot */
 export function capped({ low, high }: Bounds, horizon: string | undefined): Bounds {
   return { low, high: horizon === undefined ? high : smaller(high, horizon) }
 }

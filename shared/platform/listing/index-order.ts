@@ -6,10 +6,10 @@ import type { Order, TenantList } from './order.ts'
 import { allPlaces, beside, placesOf } from './places.ts'
 import { readIndex } from './read-index.ts'
 
-/** The most items that the table hands out by their keys at once. */
+/** The maximum number of items that one request reads by key. */
 const mostItems = 100
 
-/** The order by the field of an index: entries tell the places, and the items are read by their ids. */
+/** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
 export function indexOrder(list: TenantList, index: SortIndex): Order {
   const { table, tenant, listing, query, shards } = list
   const ids = idRange(query.filters)
@@ -21,7 +21,7 @@ export function indexOrder(list: TenantList, index: SortIndex): Order {
     async read(stretch, horizon) {
       const limit = Math.min(stretch.limit, mostItems)
       const { found, exhausted } = await readIndex(list, index, { ...stretch, limit })
-      // The horizon is an id: what was made after the walk began may lie anywhere in this order.
+      // The upper bound is an id. An item created after the session started can be anywhere in this order.
       const { low, high } = capped(ids, horizon)
       const wanted = found.filter(({ id }) => id >= low && id <= high)
       const items = await table.getMany(wanted.map(({ id }) => keyOf(tenant, listing.entity, id, shards)))

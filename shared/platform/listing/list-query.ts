@@ -4,16 +4,16 @@ import { checkLength, checkRanges, parameterOf, parseBoolean, parseFilter } from
 import type { Filter, Listing } from './listing.ts'
 import { parseSort, type Sort } from './sort.ts'
 
-/** A list request that was understood. */
+/** A parsed list request. */
 export interface ListQuery extends Sort {
   filters: readonly Filter[]
-  /** Lower case; an item passes when one of the search fields holds it. */
+  /** In lower case. An item matches if one of the search fields contains it. */
   search: string | undefined
-  /** Soft-deleted items: left out, shown too, or shown alone. */
+  /** Soft-deleted items: excluded, included or the only ones. */
   deleted: 'excluded' | 'included' | 'only'
   pageSize: number
   cursor: string | undefined
-  /** Legacy paging: matches to pass over. */
+  /** Legacy paging: the number of matches to skip. */
   offset: number
 }
 
@@ -23,7 +23,7 @@ const defaultPage = 25
 const longestCursor = 1024
 
 /**
- * Reads the query of a list (contract, 'GET /v1/orders and GET /codes').
+ * Parses the query of a list (docs/lists.md).
  * @param mayAskForDeleted whether the caller's role may ask for soft-deleted items
  * @throws VALIDATION.filter.*, VALIDATION.sort.field, VALIDATION.page_size.*, VALIDATION.date.range,
  * VALIDATION.datetime.timezone_required, AUTHZ.filter.denied
@@ -71,11 +71,11 @@ export function parseListQuery(
   if (!mayAskForDeleted) throw failField('AUTHZ.filter.denied', name, { reason: 'role' })
   if (includeDeleted === 'false') throw contradiction(name, 'include_deleted')
   if (deletedOnly === 'false') throw contradiction(name, 'deleted')
-  // A filter that asks for deleted items would find none of them while they are left out.
+  // A filter on deleted items would match nothing if they were excluded.
   return { ...parsed, filters, deleted: parsed.deleted === 'excluded' ? 'included' : parsed.deleted }
 }
 
-/** Refuses two parameters of which one would have to be ignored. @throws VALIDATION.filter.value_invalid */
+/** Rejects two parameters if one of them would have to be ignored. @throws VALIDATION.filter.value_invalid */
 function refuseTogether(values: ReadonlyMap<string, string>, name: string, other: string): void {
   if (values.has(name) && values.has(other)) throw contradiction(name, other)
 }

@@ -8,10 +8,10 @@ import { type CursorSeal, type Position, walkOf } from './cursor.ts'
 import { type PageRequest, readPage } from './read-page.ts'
 import { sortText } from './sort.ts'
 
-/** What the envelope, cursors and links take of a reply beside its items, in bytes. */
+/** Bytes reserved for the envelope, cursors and links of a response. */
 const envelopeBytes = 4096
 
-/** The reply of every list (contract, 'List envelope'). */
+/** Returns the response schema of a list. */
 export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
   return v.strictObject({
     data: v.array(item),
@@ -25,7 +25,7 @@ export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
 }
 
 /**
- * One page of a list within the caller's scope.
+ * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
 export async function listReply(
@@ -53,7 +53,7 @@ export async function listReply(
     sizeOf: (item: Item) => Buffer.byteLength(JSON.stringify(viewOf(item))) + 1,
   }
   const page = await readPage({ ...request, position })
-  // The horizon ends with this millisecond: whoever inserts after our answer must be in a later one.
+  // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
   while (!position && context.now() === now) await context.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
   const body = {
@@ -80,9 +80,9 @@ function sealed(position: Position | undefined, seal: CursorSeal, walk: string):
   return position ? seal.seal(position, walk) : null
 }
 
-/** How many items match, if that can be told within the read budget. */
+/** Returns the number of matches, or null if the read budget is too small to count them. */
 async function countOf(request: Omit<PageRequest, 'position'>): Promise<number | null> {
-  // The order is nothing to their number, and that of ids costs least.
+  // The order does not affect the count, and reading by id costs least.
   const everything = { ...request.query, sortedBy: undefined, pageSize: request.readBudget, offset: 0 }
   const page = await readPage({
     ...request,
@@ -93,7 +93,7 @@ async function countOf(request: Omit<PageRequest, 'position'>): Promise<number |
   return page.next ? null : page.items.length
 }
 
-/** From the parameters, the ids and their versions, where the neighbours begin, and the end of the walk. */
+/** Hashes the parameters, ids, versions and count, the keys of the adjacent pages and the newest id. */
 function etagOf(
   walk: string,
   pageSize: number,

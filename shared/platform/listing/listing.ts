@@ -1,33 +1,33 @@
 import type { Settings } from '../../settings/register.ts'
 import type { Entity, Item } from '../table/keys.ts'
 
-/** What a field holds, and so which filters it takes: ranges are for date-times and numbers. */
+/** The type of a field, which determines its filters: ranges are for date-times and numbers. */
 export type FieldKind = 'string' | 'integer' | 'date-time' | 'boolean'
 
-/** A list as data: what can be filtered, sorted and searched (contract, 'GET /v1/orders and GET /codes'). */
+/** The definition of a list: its filters, sorts and search fields (docs/lists.md). */
 export interface Listing {
   entity: Entity
-  /** Each field that `<field>`, `<field>.in` and, by kind, the ranges may name. */
+  /** The fields for `<field>`, `<field>.in` and, depending on the kind, the ranges. */
   fields: Readonly<Record<string, FieldKind>>
-  /** The values of a field that has a fixed set: others are refused. */
+  /** The allowed values of fields with a fixed set. */
   allowed: (settings: Settings) => Readonly<Record<string, readonly string[]>>
   search: (settings: Settings) => readonly string[]
-  /** Puts a filter's value of a string field into the form in which it is stored; undefined for what never is. */
+  /** Normalizes a filter value of a string field to its stored form; undefined for a value that is never stored. */
   normalise?: Readonly<Record<string, (text: string) => string | undefined>>
-  /** Whether a filter asks for soft-deleted items, and so is for the roles that may see them. */
+  /** Returns whether a filter asks for soft-deleted items. Only roles that may see them can use it. */
   reveals?: (filter: Filter) => boolean
-  /** The fields that a list can be sorted by beside created_at and id, each with the entity that is sorted by it. */
+  /** The sort fields in addition to created_at and id, each with its index. */
   orders?: Readonly<Record<string, SortIndex>>
 }
 
 /**
- * An entity with an entry for each item, written with it. The sort key of an entry is the item's value of the field:
- * 1 to 27 printable characters of ASCII, each above #, and as immutable as the id. Of several items with one value,
- * one has that key; the others are set aside under the value, # and their id. An item may change between the two.
+ * An entity with one entry per item, written together with it. The sort key of an entry is the item's field value: 1 to
+ * 27 printable ASCII characters, each above #, and immutable. If several items share a value, one entry has that key;
+ * the others have the value, # and the item's id. An entry may change between the two keys.
  */
 export interface SortIndex {
   entity: Entity
-  /** The id of the item for which an entry stands. */
+  /** Returns the id of an entry's item. */
   idOf: (entry: Item) => string
 }
 
@@ -43,7 +43,7 @@ export interface Filter {
 
 export type FilterValue = string | number | boolean
 
-/** The operators that a field of this kind takes. */
+/** Returns the operators for a kind of field. */
 export function operatorsOf(kind: FieldKind): Operator[] {
   if (kind === 'boolean') return ['eq']
   return kind === 'string' ? ['eq', 'in'] : ['eq', 'in', ...rangeOperators]

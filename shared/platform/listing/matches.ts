@@ -2,7 +2,7 @@ import type { Item } from '../table/keys.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
 
-/** Whether an item belongs to a list as it was asked for. @param searchFields those in which `q` is looked for */
+/** Returns whether an item matches a list request. @param searchFields the fields that `q` searches */
 export function matches(
   item: Item,
   { filters, search, deleted }: ListQuery,

@@ -1,6 +1,6 @@
 import type { Range, RangeRead, Table } from '../table/table.ts'
 
-/** Reads one range over all partitions of an entity as if it were one, each partition with the same limit. */
+/** Reads one range of all partitions of an entity, each with the same limit, and merges the results. */
 export async function readMerged(
   table: Table,
   partitions: readonly string[],
@@ -11,7 +11,7 @@ export async function readMerged(
   if (reads.length === 1 && only) return only
   const sign = range.descending ? -1 : 1
   const merged = reads.flatMap(({ items }) => items).sort((a, b) => (a.sk < b.sk ? -sign : sign))
-  // Past the last item of a partition that has more to give, the order of the others is not yet known.
+  // After the last item of a partition that is not exhausted, an unread item may come next.
   const ends = reads.flatMap(({ items, exhausted }) => (exhausted ? [] : [items.at(-1)?.sk ?? '']))
   const safe = merged.filter(({ sk }) => ends.every((end) => (range.descending ? sk >= end : sk <= end)))
   const items = safe.slice(0, range.limit)

@@ -4,48 +4,48 @@ import type { Bounds } from './ids.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Filter, Listing } from './listing.ts'
 
-/** A list of one tenant as it was asked for. */
+/** A list request within one tenant. */
 export interface TenantList {
   table: Table
   tenant: string
   listing: Listing
   query: ListQuery
-  /** How many partitions each entity has; the register's number unless a test says otherwise. */
+  /** The number of partitions of each entity. Only tests set it; the default is the number in `entities`. */
   shards?: number
 }
 
-/** A stretch of places, in the order in which it is read. */
+/** A range of sort keys and the direction in which it is read. */
 export interface Stretch extends Bounds {
   descending: boolean
-  /** The most entries to read. */
+  /** The maximum number of entries to read. */
   limit: number
 }
 
 export interface Entry {
   place: string
-  /** Undefined where it is gone, or cannot belong to the walk. */
+  /** Undefined if it is gone or cannot belong to the pagination session. */
   item: Item | undefined
 }
 
 export interface StretchRead {
   entries: Entry[]
-  /** True when nothing of the stretch is left. */
+  /** True when nothing of the range is left. */
   exhausted: boolean
 }
 
 /**
- * How a list is sorted. Each item has a place, a text that is its own, never changes and sorts as the list does; so a
- * page is a stretch of places, and what is said of pages holds whatever they are sorted by.
+ * The sort order of a list. Each item has a place: a unique, immutable sort key in the order of the list. A page is a
+ * range of these keys, so paging works the same way in every order.
  */
 export interface Order {
-  /** The places of a walk. @param horizon the largest id that belongs to it, once that is known */
+  /** Returns the key range of a pagination session. @param horizon the upper bound of its snapshot, once known */
   whole(horizon: string | undefined): Bounds
-  /** The place beside this one, whether an item has it or not. */
+  /** Returns the adjacent key, whether or not an item has it. */
   beside(place: string, steps: 1 | -1): string
-  /** Reads what lies on a stretch: at least one entry where it is not exhausted. */
+  /** Reads a range: at least one entry unless the range is exhausted. */
   read(stretch: Stretch, horizon: string | undefined): Promise<StretchRead>
-  /** The largest id that there is by now. @param first the first place that was read of the walk */
+  /** Returns the largest id so far. @param first the first key that was read in the session */
   newest(first: string | undefined): Promise<string | undefined>
-  /** Whether `whole` holds nothing that this filter does not pass. */
+  /** Returns whether everything in `whole` passes this filter. */
   narrows(filter: Filter): boolean
 }

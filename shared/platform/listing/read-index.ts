@@ -6,24 +6,24 @@ import type { Stretch, TenantList } from './order.ts'
 import { placeOf, placesOf, valueIn } from './places.ts'
 
 export interface IndexRead {
-  /** In the order asked for. */
+  /** In the requested order. */
   found: { place: string; id: string }[]
-  /** True when nothing of the stretch is left. */
+  /** True when nothing of the range is left. */
   exhausted: boolean
 }
 
 type Source = Pick<TenantList, 'table' | 'tenant' | 'shards'>
 
 /**
- * Reads places of an index. An entry under a value alone stands before all places of this value, wherever its own
- * place is among them; so where the keys that were read begin amid the places of a value, that entry is asked for.
+ * Reads a range of places of an index. The key of an entry may be the value alone, which sorts before all places of
+ * this value. If the keys that were read start among these places, that entry is read separately.
  */
 export async function readIndex(source: Source, index: SortIndex, stretch: Stretch): Promise<IndexRead> {
   const { low, high, descending, limit } = stretch
   if (low > high) return { found: [], exhausted: true }
   const from = low === placesOf(valueIn(low)).low ? valueIn(low) : low
   const [read, lowest] = await Promise.all([
-    // One more, as the entry at an end may turn out to have its place beyond it.
+    // One more: the entry at an end may have its place outside the range.
     readMerged(source.table, partitions(source, index), { low: from, high, descending, limit: limit + 1 }),
     entryUnderValue(from),
   ])
@@ -35,12 +35,12 @@ export async function readIndex(source: Source, index: SortIndex, stretch: Stret
   }
   const found = Array.from(places, ([place, id]) => ({ place, id }))
     .filter(({ place }) => place >= low && place <= high)
-    // Beyond the last key that was read, not all places are known yet.
+    // Beyond the last key that was read, some places are still unknown.
     .filter(({ place }) => end === undefined || (descending ? place >= end : place <= end))
     .sort((a, b) => (a.place < b.place === descending ? 1 : -1))
   return { found: found.slice(0, limit), exhausted: end === undefined && found.length <= limit }
 
-  /** For a key amid the places of a value: the entry under the value alone. */
+  /** Returns the entry whose key is the value alone, if the given key is a place of that value. */
   async function entryUnderValue(key: string): Promise<Item | undefined> {
     const value = valueIn(key)
     return value === key
@@ -49,7 +49,7 @@ export async function readIndex(source: Source, index: SortIndex, stretch: Stret
   }
 }
 
-/** The smallest and the largest id of the items with a value; undefined for more than can be told by one request. */
+/** Returns the smallest and largest id of the items with a value; undefined if one request cannot read them all. */
 export async function idsOf(source: Source, index: SortIndex, value: string): Promise<Bounds | undefined> {
   const range = { low: value, high: placesOf(value).high, descending: false, limit: 100 }
   const { items, exhausted } = await readMerged(source.table, partitions(source, index), range)

@@ -8,14 +8,14 @@ import { matches } from './matches.ts'
 import type { Order, TenantList } from './order.ts'
 
 export interface PageRequest extends TenantList {
-  /** The opened cursor; absent on the first page of a walk. */
+  /** The opened cursor; absent for the first page. */
   position: Position | undefined
   searchFields: readonly string[]
   /** Milliseconds since 1970. */
   now: number
-  /** The most items to read, so that a selective filter cannot make one request read without bound. */
+  /** The maximum number of items to read, which bounds a request with a selective filter. */
   readBudget: number
-  /** The most bytes that the items of a page may take; the first always fits. */
+  /** The maximum size of the items of a page, in bytes; the first item is always included. */
   byteBudget: number
   sizeOf: (item: Item) => number
 }
@@ -24,38 +24,38 @@ export interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined
-  /** The newest item of the walk where that is known: on its first page. */
+  /** The newest id of the session; known on its first page only. */
   newest: string | undefined
 }
 
-/** From where to where to read, and what is not to be shown of it. */
+/** A range to read, and the items in it to leave out. */
 interface Task {
   from: string
   to: string
   descending: boolean
   horizon: string | undefined
-  /** Matches to pass over first. */
+  /** The number of matches to skip first. */
   skip: number
 }
 
 interface Reading {
   matches: Item[]
-  /** Why it stopped: the stretch ended, the page was full with more to come, or the read budget was spent. */
+  /** The reason that reading stopped: the range ended, the page was full with more to come, or the budget was spent. */
   end: 'exhausted' | 'full' | 'budget'
-  /** The first place that was read. */
+  /** The first key that was read. */
   first: string | undefined
-  /** The last place that was read and belongs to this page. */
+  /** The last key that was read and belongs to this page. */
   last: string | undefined
-  /** The last match that was passed over. */
+  /** The key of the last skipped match. */
   skipped: string | undefined
-  /** Matches still to be passed over. */
+  /** The number of matches still to skip. */
   toSkip: number
 }
 
 /**
- * Reads one page of a walk (contract, 'GET /v1/orders and GET /codes', rules 6 to 8 and the invariants).
- * A page is a stretch of places, ends included, fixed by where its neighbours end; so no page repeats or skips an
- * item, and going back returns the very stretch. The walk's horizon keeps out what was inserted since it began.
+ * Reads one page of a pagination session (docs/lists.md). A page is an inclusive range of sort keys, fixed by the ends
+ * of the adjacent pages: no page repeats or skips an item, and going back returns the same range. The upper bound of
+ * the snapshot excludes items that were inserted after the session started.
  */
 export async function readPage(request: PageRequest): Promise<Page> {
   const order = await orderOf(request)
@@ -71,7 +71,7 @@ async function orderOf(request: PageRequest): Promise<Order> {
   return index ? indexOrder(request, index) : idOrder(request)
 }
 
-/** The first page of a walk, or the one that a next_cursor names. */
+/** Reads the first page, or the page of a next_cursor. */
 async function readOn(request: PageRequest, order: Order, position: Position | undefined): Promise<Page> {
   const { query, now } = request
   const { descending } = query
@@ -84,11 +84,11 @@ async function readOn(request: PageRequest, order: Order, position: Position | u
     horizon,
     skip,
   })
-  // The last id of the first page's millisecond, or the newest item where another machine's clock is ahead.
+  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead.
   const newest = position ? undefined : await order.newest(reading.first)
   const until = horizon ?? larger(lastIdAt(now), newest ?? '')
   const [begin] = endsOf(order, descending, until)
-  // What was passed over belongs to the pages before.
+  // Skipped items belong to the pages before.
   const start = reading.skipped === undefined ? (position?.start ?? begin) : after(reading.skipped)
   const next: Position | undefined =
     reading.end === 'exhausted' || reading.last === undefined
@@ -102,7 +102,7 @@ async function readOn(request: PageRequest, order: Order, position: Position | u
   }
 }
 
-/** The page that a prev_cursor names: read backwards. */
+/** Reads the page of a prev_cursor, backwards. */
 async function readBack(request: PageRequest, order: Order, position: Position): Promise<Page> {
   const { descending } = request.query
   const { horizon, start: from, bound } = position
@@ -119,7 +119,7 @@ async function readBack(request: PageRequest, order: Order, position: Position):
   }
 }
 
-/** Where a walk begins and where it ends. */
+/** Returns the first and the last key of a session. */
 function endsOf(order: Order, descending: boolean, horizon: string | undefined): [string, string] {
   const { low, high } = order.whole(horizon)
   return descending ? [high, low] : [low, high]
@@ -150,7 +150,7 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
   let left = readBudget
   let bytes = 0
   while (left > 0) {
-    // One item more than the page holds tells whether there is a next page.
+    // One item more than the page size shows whether there is a next page.
     const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
     const limit = Math.min(left, isSelective(request, order) ? Math.max(wanted, 100) : wanted)
     const [low, high] = descending ? [to, from] : [from, to]
@@ -177,7 +177,7 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
   return { ...reading, end: 'budget' }
 }
 
-/** Whether much may have to be read for little to be shown. */
+/** Returns whether a request may have to read many items to find a few matches. */
 function isSelective({ query }: PageRequest, order: Order): boolean {
   const { filters, search, deleted } = query
   return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'

@@ -1,16 +1,16 @@
 import { failField } from '../errors/failure.ts'
 import type { Listing } from './listing.ts'
 
-/** What a list is sorted by. */
+/** The sort order of a list. */
 export interface Sort {
-  /** A field of the listing's `orders`, then by id; undefined for created_at, which is the id's own time. */
+  /** A field of the listing's `orders`, then the id; undefined for created_at, which is the time in the id. */
   sortedBy: string | undefined
   descending: boolean
 }
 
 /**
- * Reads a sort. Any other than by a field that cannot change and is kept sorted would have to be made in memory or
- * would move under a walk, and is refused.
+ * Parses a sort. Rejects fields that can change or have no sorted index: items would move within a session, or would
+ * have to be sorted in memory.
  * @throws VALIDATION.sort.field
  */
 export function parseSort(sort: string, listing: Listing): Sort {
@@ -27,20 +27,20 @@ export function parseSort(sort: string, listing: Listing): Sort {
   return { sortedBy, descending: directions.has('desc') }
 }
 
-/** Every sort that a list takes, as it is written. */
+/** Returns every value of `sort` that a list accepts. */
 export function sortsOf(listing: Listing): string[] {
   return combinationsOf(listing).flatMap((fields) =>
     ['desc', 'asc'].map((direction) => fields.map((field) => `${field}.${direction}`).join()),
   )
 }
 
-/** A sort as it is told in the reply: what it comes to. */
+/** Returns the effective sort for the response. */
 export function sortText({ sortedBy = 'created_at', descending }: Sort): string {
   const direction = descending ? 'desc' : 'asc'
   return `${sortedBy}.${direction},id.${direction}`
 }
 
-/** The fields that a sort may name, in this sequence. */
+/** Returns the accepted sequences of sort fields. */
 function combinationsOf({ orders = {} }: Listing): string[][] {
   return [
     ['created_at'],

@@ -1,22 +1,22 @@
 import type { ErrorCode } from '../errors/catalogue.ts'
 
-/** What the counters of errors are called, and by what they are told apart. */
+/** The counter of errors, by error code. */
 export const errorMetric = { name: 'errors', dimension: 'error_code', unit: 'Count' } as const
 
-/** Failures of the service by the version of the function that had them: a deployment goes back by this metric. */
+/** Failures of the service by function version. A deployment rolls back on this metric. */
 export const failureMetric = {
   name: 'failures',
   dimensions: ['function_name', 'function_version'],
   unit: 'Count',
 } as const
 
-/** How old the oldest is of what was begun and is not over, by kind of work. */
+/** The age of the oldest unfinished work, by kind. */
 export const ageMetric = { name: 'oldest_unfinished_seconds', dimension: 'work', unit: 'Seconds' } as const
 
-/** What is begun by a request and finished after it. */
+/** The kinds of work that a request starts and that finish after it. */
 export type Work = 'imports' | 'refunds'
 
-/** What makes a log line that has these members a metric, in CloudWatch's embedded metric format. */
+/** The members that make a log line a metric, in CloudWatch's embedded metric format. */
 interface Embedded {
   _aws: {
     /** Milliseconds since 1970. */
@@ -29,7 +29,7 @@ interface Embedded {
   }
 }
 
-/** Where a line's metrics are counted, and the function that writes it. */
+/** The namespace of a line's metrics, and the function that writes the line. */
 export interface MetricSource {
   namespace: string
   /** Absent outside Lambda. */
@@ -39,14 +39,14 @@ export interface MetricSource {
 }
 
 /**
- * One error of this code. The log line that carries it is all there is to it: CloudWatch makes the metric from the
- * line, and no request waits for that.
+ * Counts one error of this code. CloudWatch extracts the metric from the log line that contains it, so no request waits
+ * for it.
  */
 export function errorCount({ namespace, at }: MetricSource, code: ErrorCode) {
   return { ...embedded(namespace, at, errorDirective), error_code: code, errors: 1 }
 }
 
-/** Failures of this version, and the error that the caller gets, if there is one. */
+/** Counts failures of this version and, if there is one, the error that the caller gets. */
 export function failureCount({ namespace, version, at }: MetricSource, failures: number, code?: ErrorCode) {
   const directives = [
     ...(code === undefined ? [] : [errorDirective]),

@@ -6,7 +6,7 @@ import type { Failure } from '../errors/failure.ts'
 import type { Correlation } from '../http/correlation.ts'
 import { errorCount, failureCount, type MetricSource, unfinishedAge, type Work } from './embedded-metric.ts'
 
-/** What happened, by a code that searches and metrics can rely on. */
+/** The code of a log record, stable for searches and metrics. */
 export type LogCode =
   | 'REQUEST_ANSWERED'
   | 'REQUEST_REFUSED'
@@ -30,7 +30,7 @@ export type LogCode =
   | 'OPERATIONS_LEFT'
   | 'WORK_UNFINISHED'
 
-/** One request, without anything that its caller sent but the correlation id. */
+/** One request. Of the caller's data, it contains the correlation only. */
 export interface RequestLine {
   operation: string
   status: number
@@ -39,31 +39,31 @@ export interface RequestLine {
   durationMilliseconds: number
 }
 
-/** Something that the answer of a request does not show. */
+/** An event that the response of a request does not show. */
 export interface Notice {
   code: LogCode
-  /** What it is by the catalogue, although nobody is answered so. */
+  /** Its code in the catalogue, although no caller receives it. */
   error: ErrorCode
   operation: string
   correlation: Correlation
-  /** The service's own, where there is one. */
+  /** The fault of the service, if there is one. */
   fault?: unknown
 }
 
-/** Structured logs, one line a record. Nobody logs a body, a header, a subject or an id of a resource. */
+/** Structured logs, one line per record. They contain no body, header, subject or resource id. */
 export interface Log {
   request(line: RequestLine): void
   noticed(notice: Notice): void
   relayed(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
-  /** Work that nobody waits for: how much of it failed, and why. */
+  /** Logs background work: how much of it failed, and why. */
   worked(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
-  /** How long the oldest has been under way of what is not over. */
+  /** Logs the age of the oldest unfinished work. */
   unfinished(work: Work, seconds: number): void
 }
 
 /**
- * Where METRICS_NAMESPACE names a namespace, it counts there each error by its code, failures by the function's version,
- * and the age of unfinished work.
+ * Returns the log. If METRICS_NAMESPACE is set, the log also emits metrics there: errors by code, failures by function
+ * version, and the age of unfinished work.
  */
 export function powertoolsLog(service: string): Log {
   const source = metricSource()
@@ -71,7 +71,7 @@ export function powertoolsLog(service: string): Log {
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
       const failed = status >= 500
-      // Baggage and tracestate hold what callers put there, so they are not logged.
+      // Baggage and tracestate contain arbitrary data of callers, so they are not logged.
       const { traceparent } = correlation.trace
       const record = {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
@@ -121,7 +121,7 @@ export function powertoolsLog(service: string): Log {
   }
 }
 
-/** Lambda names the function and its version in the environment. */
+/** Reads the function name and version from the environment that Lambda sets. */
 function metricSource(): (() => MetricSource) | undefined {
   const { METRICS_NAMESPACE, AWS_LAMBDA_FUNCTION_NAME, AWS_LAMBDA_FUNCTION_VERSION } = process.env
   if (!METRICS_NAMESPACE) return undefined
@@ -133,7 +133,7 @@ function metricSource(): (() => MetricSource) | undefined {
   return () => ({ namespace: METRICS_NAMESPACE, version: version || undefined, at: systemClock.now() })
 }
 
-/** The kind of a fault and where it arose. Other messages than an operator's are left out: they may quote a caller. */
+/** Returns the name and stack of a fault. Only messages for operators are included: others may quote a caller. */
 export function describeFault(fault: unknown): { name: string; message?: string; at: string[] } | undefined {
   if (fault === undefined) return undefined
   if (!(fault instanceof Error)) return { name: typeof fault, at: [] }

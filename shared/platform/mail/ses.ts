@@ -1,6 +1,6 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2'
 
-/** A mail of plain text. */
+/** A plain-text mail. */
 export interface Mail {
   from: string
   to: string
@@ -8,7 +8,7 @@ export interface Mail {
   text: string
 }
 
-/** How SES reports what happens to a mail: its events carry the tag `message_id`. */
+/** The tracking of a mail by SES, whose events carry the tag `message_id`. */
 export interface MailTracking {
   configurationSet: string
   messageId: string
@@ -17,8 +17,8 @@ export interface MailTracking {
 let client: SESv2Client | undefined
 
 /**
- * Hands a mail over to SES, in UTF-8. It is tried once: whoever calls knows how to try again. SES takes no key that
- * would make it see a repetition, so a mail whose answer is lost may have gone out.
+ * Sends a mail through SES, in UTF-8. It does not retry; the caller does. SES has no idempotency key, so a mail may
+ * have been sent even if the response is lost.
  */
 export async function sendMail({ from, to, subject, text }: Mail, tracking?: MailTracking): Promise<void> {
   client ??= new SESv2Client({

@@ -6,9 +6,9 @@ import { comeAgain } from './sqs.ts'
 import { addressVariable, type TaskQueue } from './tasks.ts'
 
 /**
- * The function that does the work of a queue, one piece after the other. A piece that throws comes again after a
- * growing pause, alone, until the queue gives it up.
- * @param failure the code under which a piece that failed is logged
+ * Returns the handler of a queue, which processes one message after another. Only a message that fails is retried,
+ * after a growing pause, until the queue moves it to the dead-letter queue.
+ * @param failure the log code of a failed message
  */
 export function queueConsumer(
   queue: TaskQueue,
@@ -31,7 +31,7 @@ export function queueConsumer(
   }
 }
 
-/** If this fails, the message comes again after the queue's own pause. */
+/** Delays the retry of a message. If this fails, the queue's visibility timeout applies. */
 async function postpone(queue: TaskQueue, { attributes, receiptHandle }: SQSRecord): Promise<void> {
   const seconds = pauseBefore(Number(attributes.ApproximateReceiveCount) + 1, systemClock)
   await comeAgain(process.env[addressVariable(queue)] ?? '', receiptHandle, seconds).catch(() => undefined)

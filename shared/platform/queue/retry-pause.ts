@@ -3,9 +3,9 @@ import type { Clock } from '../clock.ts'
 const longestSeconds = 900
 
 /**
- * The pause before an attempt, in whole seconds: twice as long each time, with jitter, so that what failed together
- * does not come again together.
- * @param attempt 2 for the first that follows a failure
+ * Returns the pause before an attempt, in whole seconds. It doubles each time, and its jitter spreads the retries of
+ * messages that failed together.
+ * @param attempt 2 for the first retry
  */
 export function pauseBefore(attempt: number, clock: Pick<Clock, 'jitter'>): number {
   const ceiling = Math.min(longestSeconds, 2 ** attempt)

@@ -10,7 +10,7 @@ function sqs(): SQSClient {
   return client
 }
 
-/** Puts at most ten texts into a queue. @returns for each whether it failed */
+/** Sends at most ten messages to a queue. @returns for each message whether it failed */
 export async function sendAll(queueUrl: string, texts: readonly string[]): Promise<boolean[]> {
   const Entries = texts.map((MessageBody, index) => ({ Id: String(index), MessageBody }))
   const { Successful = [] } = await sqs().send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }))
@@ -18,7 +18,7 @@ export async function sendAll(queueUrl: string, texts: readonly string[]): Promi
   return texts.map((_, index) => !sent.has(String(index)))
 }
 
-/** Lets a message come again after so many seconds. */
+/** Makes a message visible again after a number of seconds. */
 export async function comeAgain(queueUrl: string, receiptHandle: string, seconds: number): Promise<void> {
   await sqs().send(
     new ChangeMessageVisibilityCommand({

@@ -1,16 +1,16 @@
 import type { Settings } from '../../settings/register.ts'
 
 /**
- * The queues of work that goes on after a commit, each with the attempts that a piece of it gets before the
- * dead-letter queue. A new one is one line.
+ * The queues for work after a commit, each with the number of attempts before the dead-letter queue. A new queue is one
+ * line.
  */
 export const taskQueues = {
   webhooks: { attempts: (settings) => settings['webhooks.maxAttempts'] },
-  /** With their growing pauses, eight take about as long as a code is valid: later there is nothing to send. */
+  /** With growing pauses, eight attempts take about as long as a code is valid; a later mail would be useless. */
   mail: { attempts: () => 8 },
-  /** Events of the mail service; EventBridge puts them into the queue. */
+  /** Events of the mail service, which EventBridge sends to the queue. */
   mail_events: { attempts: () => 5 },
-  /** With their growing pauses, five take about as long as such a mail is expected. */
+  /** With growing pauses, five attempts take about as long as a user expects such a mail. */
   password_resets: { attempts: () => 5 },
   imports: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
@@ -18,15 +18,15 @@ export const taskQueues = {
 export type TaskQueue = keyof typeof taskQueues
 
 /**
- * What a new item may carry as its attribute `task`: the table's stream puts the body into the queue once the item is
- * committed, at least once. The body is an id, never anything of a person.
+ * The optional attribute `task` of a new item. After the commit, the table's stream sends the body to the queue, at
+ * least once. The body is an id, never personal data.
  */
 export interface Task {
   queue: TaskQueue
   body: string
 }
 
-/** The environment variable that holds the address of a queue. */
+/** Returns the name of the environment variable that holds the URL of a queue. */
 export function addressVariable(queue: TaskQueue): string {
   return `${queue.toUpperCase()}_QUEUE_URL`
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { ErrorCode } from '../errors/catalogue.ts'
 
-/** How many characters a text has: Unicode code points, as JSON Schema counts them. */
+/** Counts the characters of a text: Unicode code points, as in JSON Schema. */
 export function charactersOf(text: string): number {
   let count = 0
   for (const _ of text) count += 1
@@ -9,8 +9,8 @@ export function charactersOf(text: string): number {
 }
 
 /**
- * A text of so many characters, counted after what stands before it in its pipe.
- * @param tooLong the code of a text that is too long; VALIDATION.field.length otherwise
+ * Validates the number of characters of a text, after the preceding actions of its pipe.
+ * @param tooLong the error code of a text that is too long; otherwise VALIDATION.field.length
  */
 export function characters(min: number, max: number, tooLong?: ErrorCode): v.GenericValidation<string> {
   return {

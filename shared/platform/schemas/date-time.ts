@@ -2,14 +2,14 @@ import * as v from 'valibot'
 import { timestamp } from '../clock.ts'
 import type { ErrorCode } from '../errors/catalogue.ts'
 
-/** RFC 3339. Without a zone, the time or its seconds may be missing, as the missing zone is the error to report. */
+/** RFC 3339. Without a zone, the time or its seconds may be missing too: the missing zone is the error to report. */
 const pattern =
   /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
 const withoutZone = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?)?$/
 
 /**
- * Reads a date and time.
- * @returns milliseconds since 1970, with a fraction perhaps; or what is wrong with it
+ * Parses a date and time.
+ * @returns milliseconds since 1970, possibly with a fraction; or the problem
  */
 export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
   const [, date, time, fraction = '', zone] = pattern.exec(text) ?? withoutZone.exec(text) ?? []
@@ -19,13 +19,13 @@ export function readDateTime(text: string): number | 'malformed' | 'without_zone
   return Number.isNaN(milliseconds) ? 'malformed' : milliseconds
 }
 
-/** Date.parse takes the 31st of February for the 3rd of March. */
+/** Returns whether a date exists: Date.parse reads the 31st of February as the 3rd of March. */
 function isCalendarDate(date: string): boolean {
   const parsed = new Date(`${date}T00:00:00Z`)
   return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date)
 }
 
-/** In UTC it can lie in a year that RFC 3339 cannot write: the last hours of 9999, in a zone behind it. */
+/** Returns whether RFC 3339 can express a time in UTC. It cannot for the last hours of 9999 in a zone behind UTC. */
 function isWritable(milliseconds: number): boolean {
   return /^\d{4}-/.test(timestamp(milliseconds))
 }
@@ -39,7 +39,7 @@ const codes = {
 /** A date and time with its zone, converted to UTC with milliseconds, ending in Z. */
 export const instant = dateTime(readDateTime)
 
-/** A date and time in UTC. The text ends in Z: an offset is refused, even +00:00. */
+/** A date and time in UTC. The text must end in Z: offsets are rejected, even +00:00. */
 export const utcInstant = dateTime((text) => {
   const read = readDateTime(text)
   return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
@@ -59,5 +59,5 @@ function dateTime(read: (text: string) => number | keyof typeof codes) {
   )
 }
 
-/** A time as the service writes it. */
+/** A time in the service's output format. */
 export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

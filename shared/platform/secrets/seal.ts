@@ -5,9 +5,9 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * Makes a text opaque and authentic (AES-256-GCM), in base64url.
- * @param key 32 bytes, of this purpose alone
- * @param place what it belongs to: it opens there and nowhere else
+ * Encrypts and authenticates a text (AES-256-GCM), in base64url.
+ * @param key 32 bytes, for this purpose only
+ * @param place the associated data; `unseal` requires the same
  */
 export function seal(
   key: Uint8Array,
@@ -21,7 +21,7 @@ export function seal(
   return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url')
 }
 
-/** @throws Error unless it was sealed with this key for this place, and is unchanged in every character */
+/** Decrypts a text. @throws Error unless it was sealed with this key and place, and no character has changed */
 export function unseal(key: Uint8Array, sealed: string, place: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.toString('base64url') !== sealed) throw new Error('not the canonical form')

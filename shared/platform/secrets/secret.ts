@@ -4,10 +4,10 @@ import { type CachedLoad, cachedLoad } from '../cache/cached-load.ts'
 import type { Clock } from '../clock.ts'
 import type { Budget } from '../limits/budget.ts'
 
-/** The secrets that the service shares with others: the key of the payment provider, those that sign webhooks. */
+/** The secrets that the service shares with others: the payment provider's key and the keys that sign webhooks. */
 export type SecretName = 'payments' | 'webhooks'
 
-/** What a read of a secret depends on. */
+/** The dependencies of a read of a secret. */
 export interface SecretRead {
   settings: Settings
   clock: Clock
@@ -40,7 +40,7 @@ async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
   const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }), {
     abortSignal,
   })
-  // A value that was pasted into a file ends with a line break, which no header may hold.
+  // A value pasted into a file ends with a line break, which a header cannot contain.
   const value = text?.trim()
   if (!value) throw new Error('the secret is empty')
   return value

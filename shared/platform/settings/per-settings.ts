@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
 
-/** Builds something from the settings once, as a schema costs more to make than to use. */
+/** Caches the result of `build` for each settings object: a schema costs more to build than to use. */
 export function perSettings<T>(build: (settings: Settings) => T): (settings: Settings) => T {
   const built = new WeakMap<Settings, { value: T }>()
   return (settings) => {

@@ -9,28 +9,28 @@ import { dynamodbClient } from '../table/dynamodb-client.ts'
 import { dynamodbTable } from '../table/dynamodb-table.ts'
 import type { Table } from '../table/table.ts'
 
-/** What a step of a workflow may use. */
+/** The dependencies of a workflow step. */
 export interface StepContext {
   settings: Settings
   table: Table
-  /** The table with a budget of its own, to end the operation even if the step's time is spent. */
+  /** Returns the table with a separate budget, to end the operation even if the step's time is up. */
   tableToEnd(): Table
   files: FileStore
   clock: Clock
-  /** Aborts when the step's time is spent. */
+  /** Aborts when the step's time is up. */
   signal: AbortSignal
 }
 
-/** Below what a function has beyond the time of its step. */
+/** Less than the time that a function has in addition to the time of its step. */
 const endingMilliseconds = 4000
 
-/** Does one step. It may run again with the same input, whatever came of the time before. */
+/** Runs one step. It may run again with the same input, whatever the result of the previous run. */
 export type Step<Input, Output> = (input: Input, context: StepContext) => Promise<Output>
 
 /**
- * Makes a step a function on AWS. What it throws is logged without its message and thrown on as one word: whatever
- * fails shows in the workflow's history, which anybody who operates it can read.
- * @param seconds that it may take, below those that its function has
+ * Returns the Lambda handler of a step. An error is logged without its message and rethrown as a fixed code: errors
+ * appear in the workflow's history, which every operator can read.
+ * @param seconds the time limit of the step, below the timeout of its function
  */
 export function deployedStep<Input, Output>(
   work: Step<Input, Output>,

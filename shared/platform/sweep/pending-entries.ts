@@ -7,8 +7,8 @@ const mostEntries = 20_000
 const pageSize = 1000
 
 /**
- * Returns the entries of pending work that are older than a moment, oldest first: at most 20,000, so that the entries of
- * one tenant hide those of another only beyond that number.
+ * Returns the entries of pending work that are older than a given time, oldest first, at most 20,000. Only beyond that
+ * number can the entries of one tenant hide those of another.
  * @param partition the partition of the entries, whose sort keys are UUIDv7
  * @param olderThan milliseconds since 1970
  */
@@ -24,7 +24,7 @@ export async function pendingEntries(table: Table, partition: string, olderThan:
   return entries
 }
 
-/** Takes one of each queue, then a second of each, and so on, so that no queue waits for the end of another. */
+/** Takes one item of each queue, then a second of each, and so on: no queue waits for the end of another. */
 export function roundRobin<T>(queues: readonly (readonly T[])[], most = Number.POSITIVE_INFINITY): T[] {
   const chosen: T[] = []
   for (let round = 0, left = queues; left.length > 0 && chosen.length < most; round += 1) {

@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 
 let client: DynamoDBClient | undefined
 
-/** The client of this process, made at its first use. Retries are the table's own, inside each request's budget. */
+/** Returns the client of this process, created on first use. The table retries, within each request's budget. */
 export function dynamodbClient(): DynamoDBClient {
   client ??= new DynamoDBClient({
     maxAttempts: 1,

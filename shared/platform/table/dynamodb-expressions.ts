@@ -4,7 +4,7 @@ import type { Condition, Update } from './table.ts'
 
 type Attributes = Record<string, AttributeValue>
 
-/** The names and values of an expression as it is being written. */
+/** Collects the names and values of an expression. */
 class Terms {
   readonly names: Record<string, string> = {}
   readonly values: Record<string, unknown> = {}
@@ -27,14 +27,14 @@ class Terms {
   }
 }
 
-/** The members of a write that state its condition. */
+/** The condition members of a write request. */
 export interface ConditionInput {
   ConditionExpression: string
   ExpressionAttributeNames?: Record<string, string>
   ExpressionAttributeValues?: Attributes
 }
 
-/** A condition as the members of a write that state it. */
+/** Converts a condition to the members of a write request. */
 export function expressionOf(condition: Condition): ConditionInput {
   if ('absent' in condition) return { ConditionExpression: 'attribute_not_exists(pk)' }
   if ('absentOrExpiredBy' in condition) {
@@ -67,7 +67,7 @@ export function expressionOf(condition: Condition): ConditionInput {
   }
 }
 
-/** An update as its expression, with the names and values in it. */
+/** Converts an update to an expression with its names and values. */
 export function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
   const terms = new Terms('u')
   const clauses = [

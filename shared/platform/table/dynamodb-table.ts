@@ -20,7 +20,7 @@ import type { Change, Put, Refusal, Table } from './table.ts'
 
 type Attributes = Record<string, AttributeValue>
 
-/** Opens the table for one request: each call ends with the request's budget at the latest. */
+/** Opens the table for one request. No call outlasts the request's budget. */
 export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock, budget: Budget): Table {
   const send = <T>(call: (signal: AbortSignal) => Promise<T>) => retry(call, clock, budget)
 
@@ -62,7 +62,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
     async getMany(keys) {
       const found: Item[] = []
       let left: Attributes[] = keys.map((key) => marshall(key))
-      // What the table did not come to is asked for again, a little later each time.
+      // Unprocessed keys are requested again after a growing pause.
       for (let again = 0; left.length > 0; again += 1) {
         if (again > 0) await pause(clock, budget, again)
         const command = new BatchGetItemCommand({
@@ -80,7 +80,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
     async transact(changes) {
       const command = new TransactWriteItemsCommand({
         TransactItems: changes.map((change) => transactItem(name, change)),
-        // The same token on every attempt: a retry after a lost answer is told of its own success.
+        // The same token on every attempt: a retry after a lost response returns its success.
         ClientRequestToken: newId(clock),
       })
       try {
@@ -126,7 +126,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
   }
 }
 
-/** Why a statement of a batch may be sent again, beside the answer that is one. */
+/** Codes that do not fail a batch: DuplicateItem is a result, the others are retried. */
 const passing = new Set([
   'DuplicateItem',
   'ThrottlingError',
@@ -136,7 +136,7 @@ const passing = new Set([
   'TransactionConflict',
 ])
 
-/** PartiQL's INSERT never writes over an item, and a batch of them is one request: a put has no such batch. */
+/** PartiQL's INSERT never overwrites an item, and a batch of them is one request. Conditional puts have no batch. */
 function insertion(name: string, item: Item) {
   const values = marshall(item, { removeUndefinedValues: true })
   const members = Object.keys(values).map((attribute) => `'${attribute}': ?`)

@@ -9,36 +9,36 @@ export interface Key {
 export type Item = Key & Record<string, unknown>
 
 /**
- * The entities of the table. Each lies in partitions of its tenant and kind, sorted by id, so that one tenant's
- * items cannot be addressed from another and a list is one Query. `shards` spreads a tenant over several
- * partitions once it outgrows one; reads merge them. A new entity is one line.
+ * The entities of the table. Partitions are per entity and tenant, sorted by id: one tenant's items cannot be addressed
+ * from another, and a list is one Query. `shards` spreads a tenant over several partitions when it outgrows one; reads
+ * merge them. A new entity is one line.
  */
 export const entities = {
   order: { shards: 1 },
   audit: { shards: 1 },
   code: { shards: 1 },
-  /** Who holds a code's text in its tenant, sorted by that text: makes it unique, and finds and sorts codes by it. */
+  /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
   code_claim: { shards: 1 },
   refund: { shards: 1 },
-  /** The charges that may not be refunded again, by their id. */
+  /** The charges that may not be refunded again, by charge id. */
   refund_hold: { shards: 1 },
-  /** What carries the event of a discount's verification. */
+  /** Items that carry the events of discount verifications. */
   verification: { shards: 1 },
-  /** What carries the event of a login. */
+  /** Items that carry the events of logins. */
   login: { shards: 1 },
-  /** Mails by which users set new passwords, until they are sent. */
+  /** Password reset mails, until they are sent. */
   password_reset: { shards: 1 },
   cart: { shards: 1 },
   /** Gift cards and taxes of carts, by cart and kind. */
   cart_line: { shards: 1 },
-  /** Customers by a hash of their e-mail; many, and written in bulk. */
+  /** Customers by a hash of their e-mail address; many, and written in bulk. */
   customer: { shards: 8 },
   operation: { shards: 1 },
-  /** How many operations are in progress. Deleted after them, as each that ends is taken out of the count. */
+  /** The number of operations in progress. A purge deletes it after them, as each one that ends decrements it. */
   operation_count: { shards: 1 },
-  /** The operation that imports a file of its tenant, by the file's hash. */
+  /** The operation that imports a file in a tenant, by the file's hash. */
   import_claim: { shards: 1 },
-  /** One entry for each refund that succeeded. */
+  /** One entry per successful refund. */
   ledger: { shards: 1 },
   /** Logins by one-time code. */
   session: { shards: 1 },
@@ -48,10 +48,10 @@ export const entities = {
 
 export type Entity = keyof typeof entities
 
-/** The index that finds an entity by id whatever its tenant: keys only, for an Admin's reach and for denials. */
+/** The index that finds an entity by id in any tenant: keys only, for reads by an Admin and for denials. */
 export const byIdIndex = 'by-id'
 
-/** @param shards how many partitions the entity has in a tenant; the register's number unless a test says otherwise */
+/** @param shards the number of partitions of the entity in a tenant; only tests set it */
 export function partitionsOf(
   tenant: string,
   entity: Entity,
@@ -69,7 +69,7 @@ export function keyOf(
   return { pk: partition(tenant, entity, shardOf(id, shards)), sk: id }
 }
 
-/** The tenant and entity that a partition key names. */
+/** Returns the tenant and entity of a partition key. */
 export function ownerOf(pk: string): { entity: string; tenant: string } {
   const [entity = '', tenant = ''] = pk.split('#')
   return { entity, tenant }

@@ -4,7 +4,7 @@ import type { Budget } from '../limits/budget.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
 const maxAttempts = 12
-/** A connection that hangs is given up, so that another can be tried. */
+/** A connection that hangs is aborted, and another is tried. */
 const attemptMilliseconds = 3000
 const firstDelayMilliseconds = 25
 const longestDelayMilliseconds = 400
@@ -41,7 +41,7 @@ interface ServiceError {
   CancellationReasons?: { Code?: string; Item?: unknown }[]
 }
 
-/** True when the same call may succeed later: the table was busy, or its answer was lost. */
+/** Returns whether the same call may succeed later: the table was busy, or its response was lost. */
 export function isTransient(thrown: unknown): boolean {
   const error = thrown as ServiceError
   if (error?.name === 'TransactionCanceledException') return isConflict(error)
@@ -54,9 +54,9 @@ export function isTransient(thrown: unknown): boolean {
 }
 
 /**
- * A cancelled transaction is worth another try when contention had a part in it: the item that was refused may have
- * been refused only because the request in the way is this one's twin. A refusal of the first item, which is the
- * idempotency record where there is one, tells all there is to know.
+ * Returns whether a canceled transaction is retried: if contention was one of the reasons. A condition may have failed
+ * only because the conflicting request is a duplicate of this one. A failed condition of the first item, which is the
+ * idempotency record if there is one, is conclusive.
  */
 function isConflict(error: ServiceError): boolean {
   const [first, ...others] = (error.CancellationReasons ?? []).map((reason) => reason.Code ?? 'None')
@@ -64,8 +64,8 @@ function isConflict(error: ServiceError): boolean {
 }
 
 /**
- * Calls until it succeeds, fails for good or the budget is spent.
- * @throws DEPENDENCY.timeout when the budget ended it, DEPENDENCY.unavailable when the table stayed busy
+ * Retries a call until it succeeds, fails permanently or the budget is spent.
+ * @throws DEPENDENCY.timeout if the budget is spent, DEPENDENCY.unavailable if the table stays busy
  */
 export async function retry<T>(
   call: (signal: AbortSignal) => Promise<T>,
@@ -88,7 +88,7 @@ export async function retry<T>(
 
 /**
  * Waits before the next attempt: exponential backoff with full jitter.
- * @throws DEPENDENCY.timeout when nothing of the budget would be left
+ * @throws DEPENDENCY.timeout if nothing of the budget would be left
  */
 export async function pause(clock: Clock, budget: Budget, attempt: number, cause?: unknown): Promise<void> {
   const ceiling = Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))

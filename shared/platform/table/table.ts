@@ -1,12 +1,12 @@
 import type { Entity, Item, Key } from './keys.ts'
 
-/** A range of one partition, both ends included, in the order in which it is read. */
+/** An inclusive range of sort keys in one partition, and the direction in which it is read. */
 export interface Range {
   partition: string
   low: string
   high: string
   descending: boolean
-  /** The most items to read. */
+  /** The maximum number of items to read. */
   limit: number
 }
 
@@ -17,17 +17,17 @@ export interface RangeRead {
 }
 
 /**
- * What must hold of an item for it to be written: it is absent; absent or expired by then; absent or with a smaller
- * value; or a `StateCondition`.
+ * The condition of a write: the item is absent; absent or expired by a time; absent or has a smaller value; or meets a
+ * `StateCondition`.
  */
 export type Condition =
   | { absent: true }
-  /** Seconds since 1970. The clock decides, as TTL deletes late. */
+  /** Seconds since 1970. The condition compares `expires_at`, as TTL deletes late. */
   | { absentOrExpiredBy: number }
   | { absentOrBelow: { attribute: string; value: string | number } }
   | StateCondition
 
-/** What must hold of an item that is there. */
+/** A condition on an existing item. */
 export interface StateCondition {
   /** Attributes with these values. */
   matches: Record<string, string | number>
@@ -37,54 +37,54 @@ export interface StateCondition {
   below?: Record<string, string>
 }
 
-/** The whole of an item, new or anew; `none` where whatever was there may go. */
+/** Creates or replaces a whole item. `none` overwrites any item. */
 export interface Put {
   item: Item
   condition: Condition | 'none'
 }
 
-/** Some attributes of an item that was not read. All of it works on the values from before. */
+/** Changes some attributes of an item without reading it. Operands are the values from before the update. */
 export interface Update {
   update: Key
   set: Record<string, unknown>
-  /** Attributes that take over the value of another: target to source. */
+  /** Attributes that get the value of another: target to source. */
   copy?: Record<string, string>
   increment?: readonly string[]
-  /** What is added to attributes; one that is absent counts as 0. */
+  /** Numbers to add to attributes; an absent attribute counts as 0. */
   add?: Record<string, number>
   condition: Condition | 'none'
 }
 
-/** The end of an item; `none` where it is as good that it has ended already. */
+/** Deletes an item. With `none`, the item may be absent already. */
 export interface Remove {
   remove: Key
   condition: Condition | 'none'
 }
 
-/** One change of a transaction, refused when its condition does not hold. */
+/** One change of a transaction, rejected if its condition fails. */
 export type Change = Put | Update | Remove
 
-/** Why a transaction was refused: the first change whose condition did not hold, and the item that stood in its way. */
+/** The reason of a rejected transaction: the first change whose condition failed, and the existing item. */
 export interface Refusal {
   index: number
   existing: Item | undefined
 }
 
 /**
- * The table as the platform needs it. Every call is retried inside the request's budget when the table is busy,
- * and fails with DEPENDENCY.timeout or DEPENDENCY.unavailable when it stays so. Reads are strongly consistent.
+ * The table API of the platform. While the table is busy, calls are retried within the request's budget; then they fail
+ * with DEPENDENCY.timeout or DEPENDENCY.unavailable. Reads are strongly consistent.
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>
-  /** Items by their keys, at most 100, in no order; those that are absent are left out. */
+  /** Returns items by key, at most 100, in no order. Absent items are left out. */
   getMany(keys: readonly Key[]): Promise<Item[]>
   readRange(range: Range): Promise<RangeRead>
-  /** The keys of an entity by its id in whatever tenant it lies: an index, so it may lag by moments. */
+  /** Returns the key of an entity by id in any tenant. It reads an index, which is eventually consistent. */
   findById(entity: Entity, id: string): Promise<Key | undefined>
-  /** All changes or none. */
+  /** Commits all changes or none. */
   transact(changes: readonly Change[]): Promise<Refusal | undefined>
-  /** One put on its own, under the same condition. */
+  /** Commits one put, under its condition. */
   put(put: Put): Promise<Refusal | undefined>
-  /** New items, at most 25, each on its own. @returns those that are there already, or were written by a lost attempt */
+  /** Inserts at most 25 items, each independently. @returns those that exist already, also from a lost attempt */
   insertMany(items: readonly Item[]): Promise<Item[]>
 }

@@ -2,33 +2,33 @@ import type { ErrorCode } from '../errors/catalogue.ts'
 import type { Item, Key } from './keys.ts'
 import type { Change, StateCondition } from './table.ts'
 
-/** One write of an endpoint, as data: only the platform performs it, with all others of the request or not at all. */
+/** A write of an endpoint, as data. The platform commits all writes of a request in one transaction. */
 export type Write = Change & {
-  /** The error of the request when the condition does not hold. */
+  /** The error of the request if the condition fails. */
   otherwise: ErrorCode
 }
 
-/** A new item, never over one that is there. */
+/** Returns a write that creates an item and never overwrites one. */
 export function create(item: Item, otherwise: ErrorCode = 'INTERNAL.unexpected'): Write {
   return { item, condition: { absent: true }, otherwise }
 }
 
-/** The whole of an item, whatever was there. */
+/** Returns a write of a whole item that overwrites any existing one. */
 export function put(item: Item): Write {
   return { item, condition: 'none', otherwise: 'INTERNAL.unexpected' }
 }
 
-/** The whole of an item anew, if it still has these values. */
+/** Returns a write that replaces an item if it still has these values. */
 export function replace(item: Item, matches: Record<string, string | number>, otherwise: ErrorCode): Write {
   return { item, condition: { matches }, otherwise }
 }
 
-/** The end of an item, if it still has these values. */
+/** Returns a write that deletes an item if it still has these values. */
 export function remove(key: Key, matches: Record<string, string | number>, otherwise: ErrorCode): Write {
   return { remove: key, condition: { matches }, otherwise }
 }
 
-/** A condition that holds for what is there in one of these states, with these values. */
+/** Returns the condition that an item exists in one of these states, with these values. */
 export function inState(
   states: readonly string[],
   matches: Record<string, string | number> = {},

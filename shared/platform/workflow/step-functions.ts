@@ -11,7 +11,7 @@ function sfn(): SFNClient {
   return client
 }
 
-/** A state machine of Step Functions. */
+/** Returns a workflow that runs on a state machine of Step Functions. */
 export function stepFunctions(machineArn: string): Workflow {
   return {
     async start(name, input) {

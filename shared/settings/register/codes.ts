@@ -18,7 +18,7 @@ const pricing = v.variant('kind', [
     combinable_with_gift_card: v.boolean(),
   }),
 ])
-/** What an export may show: nothing of persons. */
+/** The columns that an export may contain: no personal data. */
 const exportable = [
   'id',
   'tenant_id',
@@ -33,9 +33,9 @@ const exportable = [
 ] as const
 const importable = ['code', 'type', 'name', 'expiry_at'] as const
 const fieldName = v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*$/))
-/** Lambda takes and returns 6 MB; what is sent in base64 is a third larger there. */
+/** Lambda accepts and returns at most 6 MB; base64 makes a body a third larger. */
 const largestBodyBytes = 4 * 1024 * 1024
-/** An item of a bulk update: 64 code points of a name, each escaped as two \uXXXX, take 768 of them. */
+/** The size limit of a bulk update item: a name of 64 code points, each escaped as two \uXXXX, takes 768 bytes. */
 const largestItemBytes = 1024
 const path = v.pipe(v.string(), v.regex(/^\/codes[:/][A-Za-z]+$/))
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { setting } from '../setting.ts'
 
-/** Where something stands in the data of an event. */
+/** The path of a property in the data of an event. */
 const inData = v.pipe(
   v.string(),
   v.regex(/^data(\.[A-Za-z_][A-Za-z0-9_]*)+$/, 'a path such as data.amount_minor'),

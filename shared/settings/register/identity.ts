@@ -2,14 +2,14 @@ import * as v from 'valibot'
 import { setting } from '../setting.ts'
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
-/** A window holds the time of each counted request, in one item of the table. */
+/** The maximum is due to the size of an item: a window stores the time of each counted request in one item. */
 const counted = v.pipe(count, v.maxValue(5000))
 
 const host = v.pipe(v.string(), v.regex(/^([a-z0-9-]+\.)+[a-z][a-z0-9-]+$/, 'a host name in lower case'))
 
 const scopes = v.array(v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')))
 
-/** An e-mail address alone is not offered: anybody could then lock its owner out. */
+/** Counting by e-mail address alone is not offered: anyone could lock its owner out. */
 const countBy = v.pipe(
   v.array(
     v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: v.pipe(count, v.maxValue(100)) }),

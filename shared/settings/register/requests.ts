@@ -7,15 +7,15 @@ const validationCode = v.picklist(
   'a VALIDATION code of the catalogue',
 )
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))
-/** WAF counts in these windows, and not less than ten requests. */
+/** AWS WAF supports these windows, and limits of at least ten requests. */
 const webAclRate = v.strictObject({
   requests: v.pipe(count, v.minValue(10), v.maxValue(2_000_000_000)),
   windowSeconds: v.picklist([60, 120, 300, 600]),
 })
-/** It begins at midnight in UTC. */
+/** A day, which starts at midnight UTC. */
 const day = v.pipe(
   v.string(),
-  // Date.parse takes the 31st of February for the 3rd of March.
+  // Date.parse reads the 31st of February as the 3rd of March.
   v.check((text) => {
     const parsed = new Date(`${text}T00:00:00Z`)
     return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(`${text}T`)
@@ -113,7 +113,7 @@ export const requests = {
     open: 'the largest body of a route for which the contract names none, in KB of 1,024 bytes',
     contract: 'Limits',
     feature: 'platform',
-    // Lambda takes 6 MB, in which a body is in base64.
+    // Lambda accepts 6 MB, with the body in base64.
     schema: v.pipe(count, v.maxValue(4 * 1024)),
   }),
   'limits.gateway': setting({
@@ -154,7 +154,7 @@ export const requests = {
     schema: v.record(
       v.string(),
       v.strictObject({
-        // A window holds the time of each counted request, in one item of the table.
+        // A window stores the time of each counted request in one item, whose size limits them.
         limit: v.pipe(count, v.maxValue(5000)),
         windowSeconds: count,
         per: v.picklist(['principal']),
