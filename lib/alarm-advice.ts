@@ -60,10 +60,10 @@ export function adviceOnRoute(entry: RouteEntry) {
 /** Returns the remedy for a failing route, by the resources that it uses. */
 function remedyOf({ uses }: Route): string {
   if (uses.includes('secret.payments')) {
-    return `Ask the payment provider for its status; pay nothing back by hand, as pending refunds are finished by themselves. ${lastDeployment}`
+    return `Check the status of the payment provider. Pay nothing back by hand: the service finishes pending refunds. ${lastDeployment}`
   }
-  if (uses.includes('pool.client')) return `See whether Cognito is well. ${lastDeployment}`
-  return `See whether DynamoDB throttles or is away. ${lastDeployment}`
+  if (uses.includes('pool.client')) return `Check the health of Cognito. ${lastDeployment}`
+  return `Check whether DynamoDB throttles or is unavailable. ${lastDeployment}`
 }
 
 function commandsOn({ uses, auth }: Route): string[] {
@@ -76,17 +76,17 @@ function commandsOn({ uses, auth }: Route): string[] {
 
 /** The advice for an outage of the whole API. */
 export const adviceOnApi: Advice = {
-  act: `See on the dashboard which routes fail and with which error codes. Read the AWS Health Dashboard for DynamoDB, Lambda and API Gateway. ${lastDeployment}`,
+  act: `Check on the dashboard which routes fail and with which error codes. Read the AWS Health Dashboard for DynamoDB, Lambda and API Gateway. ${lastDeployment}`,
   queries: [],
   commands: [rollback, 'aws health describe-events --filter eventStatusCodes=open'],
 }
 
 /** Returns the advice for the alarms of a function without a route: failures, dead letters and missed runs. */
 export function adviceOnConsumer({ name, source }: Subscription) {
-  const failing = logAdvice(name, `See what it fails with and mend that. ${afterMending(source)}`)
+  const failing = logAdvice(name, `Find the fault in the log and fix it. ${afterFix(source)}`)
   const notRunning = logAdvice(
     name,
-    'See whether its schedule exists and is enabled, and what its function fails with.',
+    'Check that its schedule exists and is enabled, and find the fault of its function in the log.',
     ['aws scheduler list-schedules'],
   )
   if (typeof source === 'object' && 'queue' in source) {
@@ -96,31 +96,30 @@ export function adviceOnConsumer({ name, source }: Subscription) {
       notRunning,
       givenUp: logAdvice(
         name,
-        'Mend what it failed with, then redrive the queue: what comes twice is handled once.',
+        'Fix the fault, then redrive the queue. Duplicates are handled once.',
         commands,
       ),
     }
   }
   const act =
-    'Mend what it failed with, then redrive the stream, best within a day: it lets the function handle again what it gave up, and what the stream has forgotten by then is made up for from the table. What comes twice counts once.'
+    'Fix the fault, then redrive the stream within 24 hours: the function handles the failed batches again. Older batches are rebuilt from the table. Duplicates are handled once.'
   const commands = [`npm run -s redrive -- --stream ${name} --stack STACK`]
   return { failing, notRunning, givenUp: logAdvice(name, act, commands) }
 }
 
-function afterMending(source: Subscription['source']): string {
-  if (source === 'every.minute') return 'The next minute makes up for what was left undone.'
+function afterFix(source: Subscription['source']): string {
+  if (source === 'every.minute') return 'The next run, within a minute, does the missed work.'
   if (source === 'pool.token')
     return 'If it began with a deployment, deploy the commit before it with -c rollout=bypass.'
-  if ('queue' in source)
-    return 'What is given up meanwhile waits in its dead-letter queue: redrive that afterwards.'
-  return 'The changes wait in the table’s stream for a day and go on by themselves.'
+  if ('queue' in source) return 'Failed messages wait in its dead-letter queue: redrive it afterwards.'
+  return 'Changes wait in the stream of the table for 24 hours and are then handled without further action.'
 }
 
 /** Returns the advice for a failing step of the import workflow. */
 export function adviceOnStep({ name }: StepEntry): Advice {
   return logAdvice(
     name,
-    'See what it fails with and mend that. Whoever sent a file whose import failed may send it again: no row is imported twice.',
+    'Find the fault in the log and fix it. A file whose import failed can be sent again: no row is imported twice.',
     ['aws stepfunctions list-executions --state-machine-arn ARN --status-filter FAILED'],
   )
 }

@@ -63,7 +63,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'ImportMachineFailing',
     severity: 'ticket',
     breaks: 'An import did not come to its end by itself; it is ended within a minute.',
-    act: 'Read in the run’s history which step failed; whoever sent the file may send it again.',
+    act: 'Read in the history of the execution which step failed. The file can be sent again.',
     queries: [],
     commands: [
       'aws stepfunctions list-executions --state-machine-arn ARN --status-filter FAILED',

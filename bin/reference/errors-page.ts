@@ -8,12 +8,11 @@ export function errorsPage(): string {
   const sections = [...families].map(
     ([family, codes]) => `<h2 id="${family}">${family}</h2>
 <p>${escaped(adviceOfFamily[family] ?? '')}</p>
-<table><thead><tr><th>Code</th><th>Status</th><th>Again?</th><th>What to do</th></tr></thead>
+<table><thead><tr><th>Code</th><th>Status</th><th>Retryable</th><th>What to do</th></tr></thead>
 <tbody>${codes.map(row).join('')}</tbody></table>`,
   )
   return `<h1>Errors</h1>
-<p>Each is answered in one envelope; <code>message_id</code> is the code in lower case behind <code>error.</code>, for
-instance <code>${messageId('CONFLICT.code.exists')}</code>.</p>
+<p>All errors share one envelope. <code>message_id</code> is <code>error.</code> and the code in lower case, for example <code>${messageId('CONFLICT.code.exists')}</code>.</p>
 ${sections.join('\n')}`
 }
 
