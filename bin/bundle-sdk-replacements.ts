@@ -121,12 +121,12 @@ export const replacements: Replacement[] = [
   },
   {
     module: '@aws-sdk/middleware-endpoint-discovery/dist-es/resolveEndpointDiscoveryConfig.js',
-    why: 'No command of this client discovers its endpoint any more; the cache for it brings packages of its own.',
+    why: 'No command of this client discovers its endpoint any more, and the cache for it adds packages.',
     code: 'export const resolveEndpointDiscoveryConfig = (config) => config',
   },
   {
     module: '@smithy/core/dist-es/submodules/event-streams/index.js',
-    why: 'Of all operations only SelectObjectContent of S3 streams events, and it needs a client of its own here.',
+    why: 'Only SelectObjectContent of S3 streams events, and it would need a separate client here.',
     code: `
       export const eventStreamSerdeProvider = undefined
       export const resolveEventStreamSerdeConfig = (config) => config
@@ -162,7 +162,7 @@ export const replacements: Replacement[] = [
   },
   {
     module: '@aws-sdk/core/dist-es/submodules/client/middleware-logger/loggerMiddleware.js',
-    why: 'No client here is given a logger; this one filters input and output of each call for it all the same.',
+    why: 'No client here has a logger, but this one still filters the input and output of each call.',
     code: `
       export const loggerMiddlewareOptions = { name: 'loggerMiddleware', step: 'initialize' }
       export const loggerMiddleware = () => (next) => next

@@ -12,7 +12,7 @@ export const ofStripe: Replacement[] = [
   {
     module: 'stripe/esm/resources.js',
     broughtBy: 'stripe',
-    why: 'All the kinds once more, for whoever makes them by hand.',
+    why: 'All the kinds a second time, for callers that construct them by hand.',
     code: 'export {}',
   },
   {

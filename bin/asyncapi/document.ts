@@ -28,14 +28,14 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       title: 'Commerce API events',
       version: '1.0.0',
       description:
-        'What the service tells on its EventBridge bus, and what it handles of other services. Delivery is at least once and in no order: consumers do once what they do for an event_id, and go by occurred_at. Whatever carries x-open-point is decided by the profile of a deployment.',
+        'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides what carries x-open-point.',
     },
     defaultContentType: 'application/json',
     channels: {
       bus: {
         title: 'The event bus',
         description:
-          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is told in several versions is one event for each, with an id of its own: choose by detail.version.',
+          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
         messages: messagesOf(published, 'published'),
       },
       webhooks: {

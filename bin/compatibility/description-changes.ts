@@ -1,6 +1,6 @@
 import { type Change, type Comparison, type Schema, schemaChanges } from './schema-changes.ts'
 
-/** A breaking change, such as `POST /v1/orders`, `whoever sends body.amount_minor`, `maximum was 9, is 5`. */
+/** A breaking change, such as `POST /v1/orders`, `senders of body.amount_minor`, `maximum was 9, is 5`. */
 export interface Break {
   operation: string
   whom: string
@@ -21,9 +21,7 @@ export function descriptionChanges(before: Any, after: Any): Break[] {
     for (const [method, operation] of Object.entries<Any>(methods)) {
       const name = `${method.toUpperCase()} ${path}`
       const same = now.paths[path]?.[method]
-      const found = same
-        ? operationChanges(operation, same)
-        : [{ whom: 'whoever calls it', what: 'it is gone' }]
+      const found = same ? operationChanges(operation, same) : [{ whom: 'callers', what: 'it is gone' }]
       breaks.push(...found.map((one) => ({ operation: name, ...one })))
     }
   return breaks
@@ -57,7 +55,7 @@ function securityChanges({ security: before = [] }: Any, { security: after = [] 
       ),
     )
   const had = before.length === 0 ? [{}] : before
-  return had.every(enough) ? [] : [{ whom: 'whoever calls it', what: 'other credentials are wanted' }]
+  return had.every(enough) ? [] : [{ whom: 'callers', what: 'other credentials are required' }]
 }
 
 function parameterChanges(before: Any[], after: Any[]): Found[] {
@@ -65,13 +63,13 @@ function parameterChanges(before: Any[], after: Any[]): Found[] {
   const now = new Map(after.map((one) => [nameOf(one), one]))
   const wanted = after.filter((one) => one.required && !known.get(nameOf(one))?.required)
   return [
-    ...wanted.map((one) => ({ whom: `whoever does not send ${nameOf(one)}`, what: 'it is required now' })),
+    ...wanted.map((one) => ({ whom: `callers without ${nameOf(one)}`, what: 'it is required now' })),
     ...[...known].flatMap(([name, one]) => {
       const same = now.get(name)
-      const whom = `whoever sends ${name}`
-      if (!same) return [{ whom, what: 'it is not taken any more' }]
+      const whom = `senders of ${name}`
+      if (!same) return [{ whom, what: 'it is no longer accepted' }]
       if (same.style !== one.style || same.explode !== one.explode)
-        return [{ whom, what: 'it is written otherwise' }]
+        return [{ whom, what: 'its format changed' }]
       return changes({ before: one.schema, after: same.schema, as: 'sender' }, whom)
     }),
   ]
@@ -83,18 +81,18 @@ function nameOf({ in: where, name }: Any): string {
 }
 
 function bodyChanges(before: Any, after: Any): Found[] {
-  if (!before) return after?.required ? [{ whom: 'whoever sends no body', what: 'it is required now' }] : []
-  if (!after) return [{ whom: 'whoever sends a body', what: 'it is not taken any more' }]
+  if (!before) return after?.required ? [{ whom: 'callers without a body', what: 'it is required now' }] : []
+  if (!after) return [{ whom: 'senders of a body', what: 'it is no longer accepted' }]
   const optional = !before.required && after.required
   return [
-    ...(optional ? [{ whom: 'whoever sends no body', what: 'it is required now' }] : []),
-    ...contentChanges(before, after, { as: 'sender' }, 'whoever sends body'),
+    ...(optional ? [{ whom: 'callers without a body', what: 'it is required now' }] : []),
+    ...contentChanges(before, after, { as: 'sender' }, 'senders of body'),
   ]
 }
 
 function responseChanges(status: string, before: Any, after: Any): Found[] {
-  const whom = `whoever reads ${status}`
-  if (!after) return [{ whom, what: 'it is not answered any more' }]
+  const whom = `readers of ${status}`
+  if (!after) return [{ whom, what: 'it is no longer returned' }]
   const headers = Object.entries<Any>(before.headers ?? {}).flatMap(([name, header]) => {
     const same = after.headers?.[name]
     const reader = `${whom} header ${name}`

@@ -44,7 +44,7 @@ export function schemaChanges(comparison: Comparison, place = ''): Change[] {
   return [
     {
       place,
-      what: as === 'sender' ? 'what it could be is not taken any more' : 'it may be something else now',
+      what: as === 'sender' ? 'what it could be is no longer accepted' : 'it may be something else now',
     },
   ]
 }
@@ -103,7 +103,7 @@ function memberChanges({ as, growing }: Comparison, given: Schema, taken: Schema
     .filter((member: string) => !known.includes(member))
   if (others?.length === 0) return []
   const which = others?.join(', ') ?? 'anything'
-  return [as === 'sender' ? `${which} is not taken any more` : `it may be ${which} now`]
+  return [as === 'sender' ? `${which} is no longer accepted` : `it may be ${which} now`]
 }
 
 function fieldChanges(comparison: Comparison, given: Schema, taken: Schema, place: string): Change[] {
@@ -124,7 +124,7 @@ function fieldChanges(comparison: Comparison, given: Schema, taken: Schema, plac
       changes.push({ place: at(name), what: sends ? 'it is required now' : 'it may be absent now' })
   if (!sends) return changes
   for (const name of Object.keys(given.properties ?? {}))
-    if (!taken.properties?.[name]) changes.push({ place: at(name), what: 'it is not taken any more' })
+    if (!taken.properties?.[name]) changes.push({ place: at(name), what: 'it is no longer accepted' })
   return [...changes, ...otherFieldChanges(comparison, given, taken, place)]
 }
 

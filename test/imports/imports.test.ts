@@ -209,6 +209,19 @@ describe('the same file', () => {
   })
 })
 
+test('a cancellation with an entity tag that is no longer current is refused, and changes nothing', async () => {
+  const { json } = await service.upload('conditional', 'email\nnew@example.com\n')
+  const path = `/operations/${json.operation_id}`
+  const as = { tenant: 'conditional', role: 'Editor' }
+  const cancel = (tag: string) =>
+    service.call({ method: 'POST', path: `${path}:cancel`, as, headers: { 'If-Match': tag } })
+  const stale = await cancel('"stale"')
+  expect([stale.status, stale.json.error.code]).toEqual([412, 'CONFLICT.etag.mismatch'])
+  expect((await service.operation('conditional', json.operation_id)).cancel_requested).toBe('no')
+  const { headers } = await service.call({ path, as })
+  expect((await cancel(headers.ETag ?? '')).status).toBe(200)
+})
+
 test('nothing of a person lies in operations, audit records, chunks or the manifest', async () => {
   const file = 'email,name\nsecret@person.example,Secret Person\nbad secret,Secret Person\n'
   const { operation_id: id } = await imported('private', file)

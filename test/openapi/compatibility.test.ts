@@ -34,12 +34,12 @@ describe('a change that breaks callers is told with whom it breaks', () => {
     [
       'a path that is gone',
       ({ paths }) => delete paths['/v1/refunds'],
-      'POST /v1/refunds: whoever calls it: it is gone',
+      'POST /v1/refunds: callers: it is gone',
     ],
     [
       'a method that is gone',
       ({ paths }) => delete paths['/codes/{id}'].patch,
-      'PATCH /codes/{id}: whoever calls it: it is gone',
+      'PATCH /codes/{id}: callers: it is gone',
     ],
     [
       'a field of an answer that is gone',
@@ -47,26 +47,26 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         delete reply(document).properties.currency
         reply(document).required = without(reply(document).required, 'currency')
       },
-      'POST /v1/orders: whoever reads 201 currency: it is gone',
+      'POST /v1/orders: readers of 201 currency: it is gone',
     ],
     [
       'a field of an answer that may be absent',
       (document) => {
         reply(document).required = without(reply(document).required, 'currency')
       },
-      'POST /v1/orders: whoever reads 201 currency: it may be absent now',
+      'POST /v1/orders: readers of 201 currency: it may be absent now',
     ],
     [
       'a field of an answer with more values',
       (document) => reply(document).properties.status.enum.push('odd'),
-      'POST /v1/orders: whoever reads 201 status: it may be "odd" now',
+      'POST /v1/orders: readers of 201 status: it may be "odd" now',
     ],
     [
       'a field of an answer of another type',
       (document) => {
         reply(document).properties.amount_minor.type = 'string'
       },
-      'POST /v1/orders: whoever reads 201 amount_minor: type was "integer", is "string"',
+      'POST /v1/orders: readers of 201 amount_minor: type was "integer", is "string"',
     ],
     [
       'a field of a page that may be null',
@@ -75,7 +75,7 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         const { id } = schema.properties.data.items.properties
         schema.properties.data.items.properties.id = { anyOf: [id, { type: 'null' }] }
       },
-      'GET /v1/orders: whoever reads 200 data[].id: it may be something else now',
+      'GET /v1/orders: readers of 200 data[].id: it may be something else now',
     ],
     [
       'a new required field of a request',
@@ -83,7 +83,7 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         body(document).properties.extra = { type: 'string' }
         body(document).required.push('extra')
       },
-      'POST /v1/orders: whoever sends body extra: it is required now',
+      'POST /v1/orders: senders of body extra: it is required now',
     ],
     [
       'a field of a request that is refused',
@@ -91,33 +91,33 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         delete body(document).properties.cart_id
         body(document).required = without(body(document).required, 'cart_id')
       },
-      'POST /v1/orders: whoever sends body cart_id: it is not taken any more',
+      'POST /v1/orders: senders of body cart_id: it is no longer accepted',
     ],
     [
       'a field of a request with fewer values',
       (document) => body(document).properties.currency.enum.pop(),
-      'POST /v1/orders: whoever sends body currency: "ZWG" is not taken any more',
+      'POST /v1/orders: senders of body currency: "ZWG" is no longer accepted',
     ],
     [
       'a field of a request of another type',
       (document) => {
         body(document).properties.amount_minor.type = 'string'
       },
-      'POST /v1/orders: whoever sends body amount_minor: type was "integer", is "string"',
+      'POST /v1/orders: senders of body amount_minor: type was "integer", is "string"',
     ],
     [
       'a tighter limit',
       (document) => {
         body(document).properties.amount_minor.maximum = 5
       },
-      'POST /v1/orders: whoever sends body amount_minor: maximum was 999999999999, is 5',
+      'POST /v1/orders: senders of body amount_minor: maximum was 999999999999, is 5',
     ],
     [
       'a keyword that this check does not know',
       (document) => {
         body(document).properties.amount_minor.multipleOf = 5
       },
-      'POST /v1/orders: whoever sends body amount_minor: multipleOf was not set, is 5',
+      'POST /v1/orders: senders of body amount_minor: multipleOf was not set, is 5',
     ],
     [
       'another status of success',
@@ -125,53 +125,53 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         const { 201: success, ...others } = place(document).responses
         place(document).responses = { 200: success, ...others }
       },
-      'POST /v1/orders: whoever reads 201: it is not answered any more',
+      'POST /v1/orders: readers of 201: it is no longer returned',
     ],
     [
       'a header of an answer that is gone',
       (document) => delete place(document).responses[201].headers['Idempotency-Status'],
-      'POST /v1/orders: whoever reads 201 header Idempotency-Status: it is gone',
+      'POST /v1/orders: readers of 201 header Idempotency-Status: it is gone',
     ],
     [
       'a new required header',
       (document) =>
         place(document).parameters.push({ name: 'X-New', in: 'header', required: true, schema: {} }),
-      'POST /v1/orders: whoever does not send header x-new: it is required now',
+      'POST /v1/orders: callers without header x-new: it is required now',
     ],
     [
       'a header that is required from now on',
       ({ components }) => {
         components.parameters.IfNoneMatch.required = true
       },
-      'GET /v1/orders: whoever does not send header if-none-match: it is required now',
+      'GET /v1/orders: callers without header if-none-match: it is required now',
     ],
     [
       'a filter that is gone',
       (document) => {
         list(document).parameters = list(document).parameters.filter((one: Any) => one.name !== 'status')
       },
-      'GET /v1/orders: whoever sends query status: it is not taken any more',
+      'GET /v1/orders: senders of query status: it is no longer accepted',
     ],
     [
       'a filter that is written otherwise',
       (document) => {
         filter(document, 'status.in').explode = true
       },
-      'GET /v1/orders: whoever sends query status.in: it is written otherwise',
+      'GET /v1/orders: senders of query status.in: its format changed',
     ],
     [
       'a scope that is needed',
       (document) => {
         place(document).security = [{ bearer: ['orders:write'] }]
       },
-      'POST /v1/orders: whoever calls it: other credentials are wanted',
+      'POST /v1/orders: callers: other credentials are required',
     ],
     [
       'credentials that are needed',
       ({ paths }) => {
         paths['/health'].get.security = [{ bearer: [] }]
       },
-      'GET /health: whoever calls it: other credentials are wanted',
+      'GET /health: callers: other credentials are required',
     ],
     [
       'a body of another type',
@@ -179,7 +179,7 @@ describe('a change that breaks callers is told with whom it breaks', () => {
         const { content } = place(document).requestBody
         place(document).requestBody.content = { 'application/xml': content['application/json'] }
       },
-      'POST /v1/orders: whoever sends body: application/json is gone',
+      'POST /v1/orders: senders of body: application/json is gone',
     ],
   ])('%s', (_, change, line) => {
     expect(after(change)).toContain(line)

@@ -90,7 +90,7 @@ test.each([
   ['^[A-Z.]{1,16}$', '^[A-Z]{1,16}$', false],
   ['^[A-Z]$', '^[A-Z]{1,2}$', true],
   ['^a+$', '^a*$', false],
-])('whoever sends text of %s may send text of %s: %j', (before, after, expected) => {
+])('senders of text of %s may send text of %s: %j', (before, after, expected) => {
   const texts = (pattern: string) => ({ type: 'string', pattern })
   const changes = schemaChanges({ before: texts(before), after: texts(after), as: 'sender' })
   expect(changes.length === 0).toBe(expected)
