@@ -1,3 +1,4 @@
+import { parse } from 'content-type'
 import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import { fail, failField } from '../errors/failure.ts'
@@ -33,11 +34,10 @@ function contentOf(
   if (body === undefined && contentType === '' && only === 'application/json' && others.length === 0) {
     return { type: only, value: {} }
   }
-  const [mediaType = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  const { type: mediaType, parameters } = parse(contentType)
   const type = types.find((one) => one === mediaType)
   const http = settings['errors.unsupportedMedia']
-  if (type === undefined || (charset && !/^charset="?utf-8"?$/.test(charset))) {
+  if (type === undefined || !/^utf-8$/i.test(parameters.charset ?? 'utf-8')) {
     throw fail('VALIDATION.content_type.unsupported', { http, headers: { 'Accept-Post': types.join(', ') } })
   }
   if (!isPlain(headers['content-encoding'])) {

@@ -1,3 +1,4 @@
+import { parse } from 'content-type'
 import type { Settings } from '../../settings/register.ts'
 import { fail, failField } from '../errors/failure.ts'
 import type { HttpRequest } from './request.ts'
@@ -99,28 +100,18 @@ export function checkAccept(headers: HttpRequest['headers'], mediaType: string, 
  * 12.5.1).
  */
 function accepts(accept: string, mediaType: string): boolean {
-  const [kind] = mediaType.split('/')
-  // Responses are UTF-8 and have no other parameters.
-  const ranges = ['*/*', `${kind}/*`, mediaType, `${mediaType};charset=utf-8`]
-  const weights = ranges.map(() => [] as number[])
-  for (const part of withoutQuotes(accept).split(',')) {
-    const [type, ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
-    const weightAt = parameters.findIndex((parameter) => parameter.startsWith('q='))
-    const range = [type, ...parameters.slice(0, weightAt < 0 ? undefined : weightAt)].join(';')
-    weights[ranges.indexOf(range)]?.push(weightAt < 0 ? 1 : Number(parameters[weightAt]?.slice(2)))
+  // Responses are UTF-8 and have no other parameters. The most specific range is last.
+  const ranges = ['*/*', mediaType.replace(/\/.*/, '/*'), mediaType, `${mediaType};charset=utf-8`]
+  const allowed: (boolean | undefined)[] = []
+  for (let start = 0; start < accept.length; ) {
+    const { type, parameters, index } = parse(accept, { comma: true, start })
+    start = index + 1
+    const pairs = Object.entries(parameters).map(([name, value]) => `;${name}=${value}`)
+    const [range = ''] = [type, ...pairs].join('').toLowerCase().split(';q=')
+    const rank = ranges.indexOf(range)
+    if (rank >= 0) allowed[rank] ||= Number(parameters.q ?? 1) !== 0
   }
-  const decisive = weights.findLast((given) => given.length > 0) ?? [0]
-  return decisive.some((weight) => weight !== 0)
-}
-
-/**
- * Replaces quoted strings, which may hold commas and semicolons. Only a plain word can be a value that matters. An
- * unterminated string extends to the end of the header, so each character is read once.
- */
-function withoutQuotes(header: string): string {
-  return header.replace(/"((?:[^"\\]|\\.)*)(?:"|\\?$)/g, (_, text: string) =>
-    /^[\w.-]*$/.test(text) ? text : '?',
-  )
+  return allowed.findLast((one) => one !== undefined) ?? false
 }
 
 /**

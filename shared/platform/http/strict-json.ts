@@ -4,16 +4,8 @@ import { type Failure, fail, failField } from '../errors/failure.ts'
 const deepest = 32
 /** Numbers of up to this many characters without an exponent are exact: a double keeps any 15 digits. */
 const exactLength = 15
-
-const quote = 0x22
-const comma = 0x2c
-const minus = 0x2d
-const colon = 0x3a
-const openBracket = 0x5b
-const backslash = 0x5c
-const closeBracket = 0x5d
-const openBrace = 0x7b
-const closeBrace = 0x7d
+/** Strings, punctuation and numbers. An unterminated string extends to the end of the text. */
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[\d-][\d.eE+-]*/gs
 
 /**
  * Parses JSON. Rejects what JSON.parse would change silently: a repeated name in an object, and a number that a
@@ -34,44 +26,25 @@ function parse(text: string): unknown {
   }
 }
 
-/** An open object or array, and the member name whose value it is. */
-interface Open {
-  names: Set<string> | undefined
-  name: string
-}
-
 function checkTokens(text: string): void {
-  const open: Open[] = []
+  // The open objects and arrays, each with the name of the member whose value it is. Arrays have no names.
+  const open: { names: Set<string> | undefined; name: string }[] = []
   let name = 'body'
   let beforeName = false
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text.charCodeAt(at)
-    if (char === quote) {
-      const end = endOfString(text, at)
-      if (beforeName) name = newName(text.slice(at, end + 1), open.at(-1)?.names)
-      at = end
-    } else if (char === openBrace || char === openBracket) {
+  for (const [token] of text.matchAll(tokens)) {
+    if (token === '{' || token === '[') {
       if (open.length === deepest) throw fail('VALIDATION.body.too_deep', { details: { max: deepest } })
-      open.push({ names: char === openBrace ? new Set() : undefined, name })
-      beforeName = char === openBrace
-    } else if (char === closeBrace || char === closeBracket) {
+      beforeName = token === '{'
+      open.push({ names: beforeName ? new Set() : undefined, name })
+    } else if (token === '}' || token === ']') {
       name = open.pop()?.name ?? name
       beforeName = false
-    } else if (char === comma) beforeName = open.at(-1)?.names !== undefined
-    else if (char === colon) beforeName = false
-    else if (char === minus || isDigit(char)) {
-      const number = numberAt(text, at)
-      if (!isExact(number)) throw problem(name, 'inexact')
-      at += number.length - 1
-    }
+    } else if (token === ',') beforeName = open.at(-1)?.names !== undefined
+    else if (token === ':') beforeName = false
+    else if (!token.startsWith('"')) {
+      if (!isExact(token)) throw problem(name, 'inexact')
+    } else if (beforeName) name = newName(token, open.at(-1)?.names)
   }
-}
-
-/** Returns the index of the closing quote. */
-function endOfString(text: string, from: number): number {
-  let at = from + 1
-  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1
-  return at
 }
 
 /** @throws VALIDATION.body.json if the object already has the name, however it is escaped */
@@ -84,17 +57,6 @@ function newName(quoted: string, names: Set<string> | undefined): string {
 
 function problem(name: string, reason: string): Failure {
   return failField('VALIDATION.body.json', name, { reason })
-}
-
-function isDigit(char: number): boolean {
-  return char >= 0x30 && char <= 0x39
-}
-
-const numberCharacters = /[\d.eE+-]+/y
-
-function numberAt(text: string, from: number): string {
-  numberCharacters.lastIndex = from
-  return numberCharacters.exec(text)?.[0] ?? ''
 }
 
 /** Returns whether a number keeps its value when it is read as a double and written again. */
