@@ -64,14 +64,14 @@ async function describe(directory: string): Promise<Bundle> {
 /** Inlines the deployment's settings in place of the module that throws outside a bundle. */
 function deployedSettings(settings: string): Plugin {
   const json = JSON.stringify(JSON.parse(settings))
-  const deployed = join(root, 'shared/platform/settings/deployed.ts')
+  const deployed = join(root, 'shared/platform/aws/deployed-settings.ts')
   // Parsed at run time, because an object literal would interpret a key __proto__ as the prototype.
   const contents = `let settings
     export const deployedSettings = () => (settings ??= JSON.parse(${JSON.stringify(json)}))`
   return {
     name: 'deployed-settings',
     setup({ onResolve, onLoad }) {
-      onResolve({ filter: /\/deployed\.ts$/ }, ({ path, importer }) => {
+      onResolve({ filter: /\/deployed-settings\.ts$/ }, ({ path, importer }) => {
         const file = path.startsWith('#') ? join(root, path.slice(1)) : resolve(dirname(importer), path)
         return file === deployed ? { path: file, namespace: 'deployed-settings' } : undefined
       })

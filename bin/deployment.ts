@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SERVICE_FILE } from '#bin/local/service-file.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
 /** Access of the commands to a deployment of the service. */

@@ -1,5 +1,5 @@
-import { beside, largestId, smallestId } from '#shared/platform/listing/ids.ts'
-import { readMerged } from '#shared/platform/listing/merged-read.ts'
+import { adjacentId, largestId, smallestId } from '#shared/platform/base/ids.ts'
+import { readMerged } from '#shared/platform/listing/read-index.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
@@ -13,7 +13,7 @@ export async function* itemsOf(table: Table, tenant: string, entity: Entity): As
     const { items, exhausted } = await readMerged(table, partitions, range)
     for (const item of items) {
       yield item
-      low = beside(item.sk, 1)
+      low = adjacentId(item.sk, 1)
     }
     if (exhausted) return
   }

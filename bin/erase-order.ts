@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Clock, systemClock, timestamp } from '#shared/platform/clock.ts'
+import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
 import { needed, run } from './command.ts'

@@ -1,6 +1,6 @@
-import { type AuditEntry, auditItem } from '#shared/platform/audit/audit-record.ts'
-import type { Clock } from '#shared/platform/clock.ts'
-import { newId } from '#shared/platform/clock.ts'
+import type { Clock } from '#shared/platform/base/clock.ts'
+import { newId } from '#shared/platform/base/clock.ts'
+import { type AuditEntry, auditItem } from '#shared/platform/idempotency/audit-record.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 
 /** Returns the audit record of an operator's action, to be written with that action. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { revokeSession, type SessionItem } from '#shared/platform/auth/session.ts'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { needed, run } from './command.ts'
 import { deployedStack, openTable, stackUsage } from './deployment.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { importJWK, SignJWT } from 'jose'
-import { roles } from '#shared/platform/auth/caller.ts'
+import { roles } from '#shared/platform/identity/caller.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { run } from './command.ts'
 import { developmentKey } from './development-issuer.ts'

@@ -10,11 +10,11 @@ import {
   CognitoIdentityProviderClient,
 } from '@aws-sdk/client-cognito-identity-provider'
 import { type PoolUser, userAttributes, userOf } from '#shared/login/token-claims.ts'
-import { type Role, roles } from '#shared/platform/auth/caller.ts'
-import { tenantPattern } from '#shared/platform/auth/tenant.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { normaliseEmail } from '#shared/platform/schemas/email.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { normalizeEmail } from '#shared/platform/formats/text.ts'
+import { type Role, roles } from '#shared/platform/identity/caller.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { tenantPattern } from '#shared/settings/register/authentication.ts'
 import { needed, run } from './command.ts'
 import { type DeployedStack, deployedStack, openTable, outputOf, stackUsage } from './deployment.ts'
 import { auditOfOperator } from './operator.ts'
@@ -47,7 +47,7 @@ export interface UserChanged extends PoolUser {
  * @throws Error with one sentence if the request is invalid
  */
 export async function changeUser(request: UserRequest, store: UserStore): Promise<UserChanged> {
-  const email = normaliseEmail(request.email)
+  const email = normalizeEmail(request.email)
   if (email === undefined) throw new Error(`${request.email} is no e-mail address`)
   const role = roles.find((one) => one === request.role)
   if (request.role !== undefined && !role) throw new Error(`a role is one of ${roles.join(', ')}`)

@@ -1,4 +1,4 @@
-import type { Route } from '#shared/platform/http/route.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import { route as bulkUpdateCodes } from './codes/bulk-update-codes/route.ts'
 import { route as createCode } from './codes/create-code/route.ts'
 import { route as exportCodes } from './codes/export-codes/route.ts'

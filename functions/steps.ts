@@ -1,5 +1,5 @@
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import type { Use } from '#shared/platform/http/route.ts'
+import type { Use } from '#shared/platform/request/route.ts'
 
 /** A function that the import workflow invokes. */
 export interface StepEntry {
@@ -9,7 +9,7 @@ export interface StepEntry {
   description: string
   uses: readonly Use[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
-  breaks: string
+  impact: string
 }
 
 const writing = ['table.read', 'table.write', 'table.update', 'table.delete'] as const
@@ -22,7 +22,7 @@ export const steps: readonly StepEntry[] = [
     folder: 'imports/prepare-import',
     description: 'Fetch, check and cut up a file',
     uses: [...writing, 'imports.write', 'imports.read'],
-    breaks: 'Imports fail before their first row.',
+    impact: 'Imports fail before their first row.',
   },
   {
     name: 'imports.rows',
@@ -30,7 +30,7 @@ export const steps: readonly StepEntry[] = [
     folder: 'imports/import-rows',
     description: 'Import the rows of a chunk',
     uses: ['table.read', 'table.write', 'table.update', 'table.insert', 'imports.read', 'rejects.write'],
-    breaks: 'Imports end as failed with a part of their rows.',
+    impact: 'Imports end as failed with a part of their rows.',
   },
   {
     name: 'imports.complete',
@@ -38,7 +38,7 @@ export const steps: readonly StepEntry[] = [
     folder: 'imports/complete-import',
     description: 'Write the completion record of an import',
     uses: [...writing, 'rejects.read', 'rejects.write'],
-    breaks: 'Imports end as failed although their rows were imported.',
+    impact: 'Imports end as failed although their rows were imported.',
   },
   {
     name: 'imports.fail',
@@ -46,6 +46,6 @@ export const steps: readonly StepEntry[] = [
     folder: 'imports/fail-import',
     description: 'End an import that cannot go on',
     uses: writing,
-    breaks: 'Imports that failed are told as running until they are looked for.',
+    impact: 'Imports that failed are told as running until they are looked for.',
   },
 ]

@@ -1,5 +1,5 @@
-import type { Use } from '#shared/platform/http/route.ts'
-import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
+import type { TaskQueue } from '#shared/platform/events/tasks.ts'
+import type { Use } from '#shared/platform/request/route.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
 export type ConsumerUse =

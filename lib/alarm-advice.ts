@@ -1,7 +1,7 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import type { StepEntry } from '#functions/steps.ts'
 import type { Subscription } from '#functions/subscriptions.ts'
-import type { Route } from '#shared/platform/http/route.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import { pascalCase } from './service-function.ts'
 
 /**

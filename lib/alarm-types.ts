@@ -1,6 +1,6 @@
-import type { Route } from '#shared/platform/http/route.ts'
-import type { Work } from '#shared/platform/logging/embedded-metric.ts'
-import type { TaskQueue } from '#shared/platform/queue/tasks.ts'
+import type { Work } from '#shared/platform/base/embedded-metric.ts'
+import type { TaskQueue } from '#shared/platform/events/tasks.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import type { Advice } from './alarm-advice.ts'
 
 /** The measure of an alarm. Functions, queues and streams are named by their operation, subscription or step. */

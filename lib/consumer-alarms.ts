@@ -64,7 +64,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
 }
 
 export function alarmOfStep(entry: StepEntry): AlarmDefinition {
-  const { name, breaks } = entry
+  const { name, impact: breaks } = entry
   // A step is retried, so one failure loses nothing.
   const threshold: Threshold = { measure: { of: 'errors of the function', name }, above: 2, periods: 1 }
   return { id: `${pascalCase(name)}Failing`, severity: 'ticket', breaks, ...adviceOnStep(entry), threshold }

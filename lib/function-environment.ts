@@ -1,4 +1,4 @@
-import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/tasks.ts'
 import { type Resources, type Right, usesFiles } from './grants.ts'
 import type { Users } from './user-pool.ts'
 
@@ -8,7 +8,7 @@ export function environmentOf(uses: readonly Right[], resources: Resources): Rec
   const usesOneOf = (...rights: Right[]) => rights.some((right) => uses.includes(right))
   const addresses = Object.entries(queues).flatMap(([name, { queue }]) =>
     usesOneOf('queues.send', `queue.${name as TaskQueue}`)
-      ? [[addressVariable(name as TaskQueue), queue.queueUrl]]
+      ? [[queueUrlVariable(name as TaskQueue), queue.queueUrl]]
       : [],
   )
   return {

@@ -1,7 +1,7 @@
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway'
-import type { ErrorCode } from '#shared/platform/errors/catalogue.ts'
-import { envelope, type Failure, fail } from '#shared/platform/errors/failure.ts'
-import { securityHeaders } from '#shared/platform/http/headers.ts'
+import type { ErrorCode } from '#shared/error-catalog.ts'
+import { envelope, type Failure, fail } from '#shared/platform/base/failure.ts'
+import { securityHeaders } from '#shared/platform/request/respond.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
 /** A response of the gateway itself, without any function. */

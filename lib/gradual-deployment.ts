@@ -16,7 +16,7 @@ import {
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Alias, type CfnAlias, type IFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { failureMetric } from '#shared/platform/logging/embedded-metric.ts'
+import { failureMetric } from '#shared/platform/base/embedded-metric.ts'
 import { metricsNamespace } from './metrics-namespace.ts'
 import type { Rollout, Stage } from './stage.ts'
 

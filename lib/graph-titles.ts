@@ -1,4 +1,4 @@
-import type { Route } from '#shared/platform/http/route.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import type { Measure } from './alarm-types.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */

@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import { importFolder } from '#shared/platform/files/file-store.ts'
+import { importFolder } from '#shared/platform/formats/file-store.ts'
 import { acknowledgeFolder } from './bucket-folder.ts'
 import { importDefinition } from './import-definition.ts'
 import type { NamedMachine } from './import-runs.ts'

@@ -2,7 +2,7 @@ import { Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
-import type { SecretName } from '#shared/platform/secrets/secret.ts'
+import type { SecretName } from '#shared/platform/base/secrets.ts'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import type { RouteEntry } from '#functions/routes.ts'
-import type { Route } from '#shared/platform/http/route.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import { adviceOnRoute } from './alarm-advice.ts'
 import type { AlarmDefinition, Window } from './alarm-types.ts'
 import { pascalCase } from './service-function.ts'
@@ -46,7 +46,7 @@ function failureAlarms(entry: RouteEntry): AlarmDefinition[] {
       {
         id: `${id}Failing`,
         severity: 'page',
-        breaks: route.breaks,
+        breaks: route.impact,
         ...advice.failing,
         threshold: { measure: { of: 'failed requests', route }, above: 2, periods: 1 },
       },
@@ -62,7 +62,7 @@ function failureAlarms(entry: RouteEntry): AlarmDefinition[] {
     return {
       id: `${id}Burns${rate.id}`,
       severity: rate.severity,
-      breaks: `${route.breaks} Failures use up the error budget of ${budget} % at more than ${rate.times} times the pace it allows.`,
+      breaks: `${route.impact} Failures use up the error budget of ${budget} % at more than ${rate.times} times the pace it allows.`,
       ...advice.burning[rate.id],
       windows: [window('Long', rate.longMinutes, fewestFailures), window('Short', rate.shortMinutes, 1)],
     }

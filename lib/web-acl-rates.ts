@@ -1,5 +1,5 @@
 import type { RouteEntry } from '#functions/routes.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
 /** A rate that the web ACL allows each source address for the paths that contain `path`. */

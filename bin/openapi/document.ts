@@ -1,6 +1,6 @@
 import { routes } from '#functions/routes.ts'
-import { csrfCookie, sessionCookie } from '#shared/platform/auth/session-cookie.ts'
-import { pathOf } from '#shared/platform/http/route.ts'
+import { csrfCookie, sessionCookie } from '#shared/platform/identity/session.ts'
+import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorSchema } from './errors.ts'
 import { operation } from './operation.ts'

@@ -1,5 +1,5 @@
-import { catalogue, type ErrorCode, messageId } from '#shared/platform/errors/catalogue.ts'
-import { hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
+import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
+import { hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Json, reference } from './schemas.ts'
 
@@ -95,7 +95,7 @@ function statusOf(code: ErrorCode, settings: Settings): number {
   if (ofSessions.includes(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413
   if (code === settings['versioning.sunset'].code) return settings['versioning.sunset'].status
-  return catalogue[code].http
+  return errorCatalog[code].http
 }
 
 /** Returns the error responses of an operation, one for each status, with an example of every code. */
@@ -120,7 +120,7 @@ function response(status: number, codes: ErrorCode[]): Json {
 }
 
 function exampleOf(code: ErrorCode, http: number): Json {
-  const { retryable } = catalogue[code]
+  const { retryable } = errorCatalog[code]
   const correlation_id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
   return { error: { code, message_id: messageId(code), http, retryable, correlation_id, details: {} } }
 }
@@ -136,7 +136,7 @@ export const errorSchema: Json = {
       required: ['code', 'message_id', 'http', 'retryable', 'correlation_id', 'details'],
       additionalProperties: false,
       properties: {
-        code: { type: 'string', enum: Object.keys(catalogue).sort() },
+        code: { type: 'string', enum: Object.keys(errorCatalog).sort() },
         message_id: { type: 'string', pattern: '^error\\.[a-z_.]+$' },
         http: { type: 'integer', minimum: 400, maximum: 599 },
         retryable: { type: 'boolean' },

@@ -1,6 +1,6 @@
-import type { Route } from '#shared/platform/http/route.ts'
 import { type FieldKind, type Listing, operatorsOf } from '#shared/platform/listing/listing.ts'
 import { sortsOf } from '#shared/platform/listing/sort.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { query } from './parameter.ts'
 import type { Json } from './schemas.ts'

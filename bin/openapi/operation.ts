@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { apiKeyScopes, tokenScopes } from '#shared/platform/auth/authorise.ts'
-import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/http/route.ts'
+import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
 import { parametersOf } from './parameters.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '#shared/platform/errors/catalogue.ts'
+import type { ErrorCode } from '#shared/error-catalog.ts'
 
 /** The meaning of each family of errors for a caller. */
 export const adviceOfFamily: Readonly<Record<string, string>> = {

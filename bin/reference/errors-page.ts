@@ -1,10 +1,10 @@
-import { catalogue, type ErrorCode, messageId } from '#shared/platform/errors/catalogue.ts'
+import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import { adviceOf, adviceOfFamily } from './error-advice.ts'
 import { escaped } from './page.ts'
 
 /** Returns the page of error codes with their status, whether the same request may be sent again, and advice. */
 export function errorsPage(): string {
-  const families = Map.groupBy(Object.keys(catalogue) as ErrorCode[], (code) => code.split('.')[0] ?? '')
+  const families = Map.groupBy(Object.keys(errorCatalog) as ErrorCode[], (code) => code.split('.')[0] ?? '')
   const sections = [...families].map(
     ([family, codes]) => `<h2 id="${family}">${family}</h2>
 <p>${escaped(adviceOfFamily[family] ?? '')}</p>
@@ -17,6 +17,6 @@ ${sections.join('\n')}`
 }
 
 function row(code: ErrorCode): string {
-  const { http, retryable } = catalogue[code]
+  const { http, retryable } = errorCatalog[code]
   return `<tr id="${code}"><td class="code"><code>${code}</code></td><td>${http}</td><td>${retryable ? 'yes' : 'no'}</td><td>${escaped(adviceOf[code])}</td></tr>`
 }

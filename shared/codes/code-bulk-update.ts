@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { fail, failField } from '../platform/errors/failure.ts'
-import { invalidFields } from '../platform/http/invalid-fields.ts'
+import { fail, failField } from '../platform/base/failure.ts'
+import { invalidFields } from '../platform/request/invalid-fields.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeChanges } from './code.ts'
 import type { CodeUpdate } from './update-code.ts'

@@ -1,9 +1,9 @@
-import { timestamp } from '../platform/clock.ts'
-import { csvLine, csvLines } from '../platform/csv/csv-writer.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import { beside, largestId, smallestId } from '../platform/listing/ids.ts'
-import { readMerged } from '../platform/listing/merged-read.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { fail } from '../platform/base/failure.ts'
+import { adjacentId, largestId, smallestId } from '../platform/base/ids.ts'
+import { csvLine, csvLines } from '../platform/formats/csv-writer.ts'
+import { readMerged } from '../platform/listing/read-index.ts'
+import type { Context } from '../platform/request/endpoint.ts'
 import { partitionsOf } from '../platform/table/keys.ts'
 import { asCode } from './code-store.ts'
 
@@ -35,6 +35,6 @@ export async function* exportChunks(
     yield Buffer.from(csvLines(codes.map((code) => columns.map((column) => String(code[column])))))
     const last = items.at(-1)
     if (exhausted || !last) return
-    low = beside(last.sk, 1)
+    low = adjacentId(last.sk, 1)
   }
 }

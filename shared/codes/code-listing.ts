@@ -19,7 +19,7 @@ export const codeListing: Listing = {
     updated_at: 'date-time',
   },
   allowed: (settings) => ({ type: Object.keys(settings['codes.types']), state: states }),
-  normalise: { code: codeTextOf, name: (text) => text.trim().normalize('NFC') },
+  normalize: { code: codeTextOf, name: (text) => text.trim().normalize('NFC') },
   reveals: ({ field, values }) =>
     (field === 'soft_deleted' && values.includes(true)) ||
     (field === 'state' && values.includes('soft_deleted')),

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import { characters } from '../platform/schemas/characters.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { characters } from '../platform/formats/text.ts'
 
 /**
  * The name of a code: trimmed, NFC, then 1 to 64 Unicode code points. Emoji are accepted; control characters and lone

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Scope } from '../platform/auth/authorise.ts'
-import { locate } from '../platform/auth/locate.ts'
-import { smallestId } from '../platform/listing/ids.ts'
+import { smallestId } from '../platform/base/ids.ts'
+import type { Scope } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/locate.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
-import { create, remove, type Write } from '../platform/table/writes.ts'
+import { create, remove, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Code } from './code.ts'
 import { startCondition, type Trigger } from './code-states.ts'
@@ -46,7 +46,7 @@ export function changedCode(before: Code, after: Code, trigger: Trigger, setting
   return {
     item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
     condition: startCondition(trigger, settings, { version: before.version }),
-    otherwise: 'TRANSIENT.error',
+    onFailure: 'TRANSIENT.error',
   }
 }
 
@@ -58,7 +58,7 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
     copy: { state_before_delete: 'state' },
     increment: ['version'],
     condition: { ...startCondition('soft_delete', settings), below: { updated_at } },
-    otherwise: 'TRANSIENT.error',
+    onFailure: 'TRANSIENT.error',
   }
 }
 

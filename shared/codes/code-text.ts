@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { characters } from '../platform/schemas/characters.ts'
+import { characters } from '../platform/formats/text.ts'
 
 /**
  * The stored form of a code's text: trimmed, ASCII letters in upper case, 1 to 16 of A-Z, 0-9 and hyphen. Create,

@@ -1,10 +1,10 @@
-import type { Scope } from '../platform/auth/authorise.ts'
-import { timestamp } from '../platform/clock.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import { checkIfMatch } from '../platform/http/parse-headers.ts'
-import { noContent, type Reply } from '../platform/http/reply.ts'
-import { isUuidV7 } from '../platform/ids/uuid-v7.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { fail } from '../platform/base/failure.ts'
+import { isUuidV7 } from '../platform/base/ids.ts'
+import type { Scope } from '../platform/identity/authorize.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import { checkIfMatch } from '../platform/request/parse-headers.ts'
+import { noContent, type Reply } from '../platform/request/reply.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
@@ -40,7 +40,7 @@ function unread(request: SoftDelete, context: Circumstances): Reply {
   return noContent({
     writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
     audit: auditOf({ id, tenant_id: scope.tenant }),
-    refused: async (existing) =>
+    onConflict: async (existing) =>
       known(existing ? asCode(existing) : await readCode(table, scope, id, settings), request, context),
   })
 }
@@ -55,7 +55,7 @@ function known(code: Code, request: SoftDelete, context: Circumstances): Reply {
   return noContent({
     writes: [changedCode(code, after, 'soft_delete', settings), ...setAsideClaim(code, after)],
     audit: auditOf(code),
-    refused: async () => known(await readCode(table, request.scope, code.id, settings), request, context),
+    onConflict: async () => known(await readCode(table, request.scope, code.id, settings), request, context),
   })
 }
 

@@ -1,8 +1,7 @@
-import { Denial } from '../platform/auth/denial.ts'
-import { fail, failField } from '../platform/errors/failure.ts'
-import type { Checked, Context } from '../platform/http/endpoint.ts'
-import { checkIfMatch } from '../platform/http/parse-headers.ts'
-import type { Effects, Reply } from '../platform/http/reply.ts'
+import { Denial, fail, failField } from '../platform/base/failure.ts'
+import type { Checked, Context } from '../platform/request/endpoint.ts'
+import { checkIfMatch } from '../platform/request/parse-headers.ts'
+import type { Effects, Reply } from '../platform/request/reply.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
@@ -44,7 +43,7 @@ export async function updateCode<Decision extends Reply>(
     return decisionOf(after, {
       writes: [changedCode(code, after, trigger, settings)],
       audit: auditOfChange('update', code, after),
-      refused: async (existing) =>
+      onConflict: async (existing) =>
         decide(existing ? asCode(existing) : await readCode(table, scope, id, settings)),
     })
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { timestamp } from '../platform/clock.ts'
-import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { timeOf } from '../platform/base/ids.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { CustomerData } from './customer.ts'

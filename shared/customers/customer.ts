@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import { invalidFields } from '../platform/http/invalid-fields.ts'
-import { instant } from '../platform/schemas/date-time.ts'
-import { Email } from '../platform/schemas/email.ts'
+import { Email, instant } from '../platform/formats/text.ts'
+import { invalidFields } from '../platform/request/invalid-fields.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The columns of a customer file. */

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import type { ErrorCode } from '../platform/errors/catalogue.ts'
-import { defineEvent, event } from '../platform/events/event-definition.ts'
-import { minorUnits, subject } from '../platform/events/event-schemas.ts'
+import type { ErrorCode } from '../error-catalog.ts'
+import { defineEvent, event, minorUnits, subject } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
 const aboutCode = {

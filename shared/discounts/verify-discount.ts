@@ -2,16 +2,15 @@ import { type Cart, type CartLine, discountsOf, isPriced, sumOf } from '../carts
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
-import type { Caller } from '../platform/auth/caller.ts'
-import { Denial } from '../platform/auth/denial.ts'
-import { reachOf } from '../platform/auth/matrix.ts'
-import { timestamp } from '../platform/clock.ts'
-import type { ErrorCode } from '../platform/errors/catalogue.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import { ok, type Reply, refusal } from '../platform/http/reply.ts'
+import type { ErrorCode } from '../error-catalog.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { Denial, fail } from '../platform/base/failure.ts'
+import type { Caller } from '../platform/identity/caller.ts'
+import { reachOf } from '../platform/identity/permissions.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import { ok, type Reply, refusal } from '../platform/request/reply.ts'
 import { keyOf } from '../platform/table/keys.ts'
-import { create, type Write } from '../platform/table/writes.ts'
+import { create, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { amountOff, type Pricing } from './pricing.ts'
 import { promoApplied, promoRejected } from './promo-events.ts'
@@ -88,7 +87,7 @@ function verifyOnCart(asked: Verification, found: Found, context: Context): Repl
       // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
       writes: [note, changedCart(cart, { ...cart, discounts, version: cart.version + 1 })],
       events: promoApplied({ ...promo, cart_id: cart.cart_id, amount, rule_id: pricing.rule_id }),
-      refused: async (existing) =>
+      onConflict: async (existing) =>
         verifyOnCart(asked, { ...found, cart: existing as Cart | undefined }, context),
     },
   )

@@ -1,5 +1,5 @@
-import { uuidV8 } from '../platform/ids/uuid-v8.ts'
-import { keyedHash } from '../platform/secrets/derived-key.ts'
+import { uuidV8 } from '../platform/base/ids.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** A person known by an e-mail address, as named in events, the audit and sessions. */

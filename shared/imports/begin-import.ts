@@ -1,10 +1,10 @@
 import { begunOf, newOperation, type Operation } from '../operations/operation.ts'
 import { checkCount, isCount, tooMany } from '../operations/operation-count.ts'
 import { begunOperation } from '../operations/operation-store.ts'
-import { fail } from '../platform/errors/failure.ts'
-import { fileUrl } from '../platform/fetch/public-address.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import type { Reply } from '../platform/http/reply.ts'
+import { fail } from '../platform/base/failure.ts'
+import { fileUrl } from '../platform/formats/public-address.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import type { Reply } from '../platform/request/reply.ts'
 import { claimed, fileHash, readClaim } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 import type { NewImport } from './new-import.ts'
@@ -63,7 +63,7 @@ function begun(
     ...accepted(operation),
     writes: [...begunOperation(operation, 'imports', settings), ...writes],
     audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
-    refused: async (existing) => {
+    onConflict: async (existing) => {
       if (isCount(existing)) throw tooMany(settings)
       return refused()
     },

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Operation } from '../operations/operation.ts'
 import { asOperation } from '../operations/operation-store.ts'
 import { keyOf } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
-import type { Write } from '../platform/table/writes.ts'
+import type { Table, Write } from '../platform/table/table.ts'
 
 /** Hashes a file, without its byte order mark, to identify it in its tenant. */
 export function fileHash() {
@@ -39,6 +38,6 @@ export function claimed(
   return {
     item: { ...keyOf(tenant_id, 'import_claim', hash), operation_id: id, expires_at },
     condition: holder === undefined ? { absent: true } : { matches: { operation_id: holder } },
-    otherwise: 'TRANSIENT.error',
+    onFailure: 'TRANSIENT.error',
   }
 }

@@ -1,4 +1,4 @@
-import { importFolder, rejectFolder } from '../platform/files/file-store.ts'
+import { importFolder, rejectFolder } from '../platform/formats/file-store.ts'
 import type { Key } from '../platform/table/keys.ts'
 
 /** A chunk of a file: whole rows, with no blank row at its start or end. */

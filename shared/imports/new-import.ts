@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import type { BodyType } from '../platform/http/route.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
+import type { BodyType } from '../platform/request/route.ts'
 import type { Settings } from '../settings/register.ts'
 
 const File = v.string()

@@ -3,9 +3,9 @@ import { endOperation } from '../operations/end-operation.ts'
 import type { Operation } from '../operations/operation.ts'
 import { isOver } from '../operations/operation-states.ts'
 import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
-import { Failure } from '../platform/errors/failure.ts'
-import { HostFailure, internet, type Network } from '../platform/fetch/fetch-file.ts'
-import type { StepContext } from '../platform/steps/step.ts'
+import type { StepContext } from '../platform/aws/workflow-function.ts'
+import { Failure } from '../platform/base/failure.ts'
+import { HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
 import type { Table } from '../platform/table/table.ts'
 import { claimed, readClaim } from './import-claim.ts'
 import { type Chunk, fileKey, manifestKey } from './import-places.ts'
@@ -85,7 +85,7 @@ async function claimFile(
   const { holder, first } = await readClaim(table, tenant, file_hash, clock.now())
   if (first?.id === id) return 'claimed'
   if (!first) {
-    const { otherwise: _, ...claim } = claimed(operation, file_hash, holder)
+    const { onFailure: _, ...claim } = claimed(operation, file_hash, holder)
     return (await table.transact([claim])) ? 'wait' : 'claimed'
   }
   const { completion } = first

@@ -1,6 +1,5 @@
-import { readHeader } from '../platform/csv/csv-reader.ts'
-import { type RowPlace, rowScanner } from '../platform/csv/row-scanner.ts'
-import { fail } from '../platform/errors/failure.ts'
+import { fail } from '../platform/base/failure.ts'
+import { type RowPlace, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { Chunk } from './import-places.ts'
 
 /** The size limit of a chunk. A function holds one chunk in memory. */

@@ -1,7 +1,7 @@
+import type { ErrorCode } from '../error-catalog.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { ErrorCode } from '../platform/errors/catalogue.ts'
-import { fetchFile, HostFailure, type Network } from '../platform/fetch/fetch-file.ts'
-import type { StepContext } from '../platform/steps/step.ts'
+import type { StepContext } from '../platform/aws/workflow-function.ts'
+import { fetchFile, HostFailure, type Network } from '../platform/formats/fetch-file.ts'
 import { fileHash } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 

@@ -1,4 +1,4 @@
-import { type Failure, fail } from '../platform/errors/failure.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
 import { wrongCredentials } from './sign-in-refusals.ts'
 
 interface ServiceError {

@@ -4,8 +4,8 @@ import {
   CognitoIdentityProviderClient,
   ForgotPasswordCommand,
 } from '@aws-sdk/client-cognito-identity-provider'
-import { fail } from '../platform/errors/failure.ts'
-import type { Budget } from '../platform/limits/budget.ts'
+import type { Budget } from '../platform/base/budget.ts'
+import { fail } from '../platform/base/failure.ts'
 import type { Settings } from '../settings/register.ts'
 import { hasNobodyToMail, outOfReach, refusalOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'

@@ -1,5 +1,5 @@
-import type { Failure } from '../platform/errors/failure.ts'
-import type { Budget } from '../platform/limits/budget.ts'
+import type { Budget } from '../platform/base/budget.ts'
+import type { Failure } from '../platform/base/failure.ts'
 
 export interface Credentials {
   email: string

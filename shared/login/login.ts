@@ -1,8 +1,6 @@
 import * as v from 'valibot'
-import { characters } from '../platform/schemas/characters.ts'
-import { Email } from '../platform/schemas/email.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { characters, Email } from '../platform/formats/text.ts'
 
 /** The limit of Cognito. */
 const longestPassword = 256

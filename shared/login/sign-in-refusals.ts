@@ -1,4 +1,4 @@
-import { type Failure, fail } from '../platform/errors/failure.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The reasons why a login gets no tokens. The body reveals no more than the code. */

@@ -1,5 +1,4 @@
-import type { Throttle } from '../platform/http/route.ts'
-import type { RateLimit } from '../platform/limits/rate-limit.ts'
+import type { RateLimit, Throttle } from '../platform/request/route.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** Returns one throttle for each counting rule of the deployment. */

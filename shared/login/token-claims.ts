@@ -1,5 +1,5 @@
-import { highestRole, type Role } from '../platform/auth/caller.ts'
-import { tenantPattern } from '../platform/auth/tenant.ts'
+import { type Role, roleFromClaim } from '../platform/identity/caller.ts'
+import { tenantPattern } from '../settings/register/authentication.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The pool attributes that define a user's permissions. Only operators of the service write them. */
@@ -17,7 +17,7 @@ export function userOf(attributes: Readonly<Record<string, string | undefined>>)
   return {
     sub: attributes.sub ?? '',
     tenant: tenantPattern.test(tenant) ? tenant : undefined,
-    role: highestRole(attributes[`custom:${userAttributes.role}`]),
+    role: roleFromClaim(attributes[`custom:${userAttributes.role}`]),
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Context } from '../platform/http/endpoint.ts'
-import type { Reply } from '../platform/http/reply.ts'
-import type { Write } from '../platform/table/writes.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import type { Reply } from '../platform/request/reply.ts'
+import type { Write } from '../platform/table/table.ts'
 import { soFar } from './end-operation.ts'
 import type { Operation } from './operation.ts'
 import { uncounted } from './operation-count.ts'
@@ -21,7 +21,7 @@ export interface Canceling {
 export function cancelOperation(operation: Operation, { now }: Pick<Context, 'now'>): Canceling {
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
-  const otherwise = 'TRANSIENT.error' as const
+  const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && mayMove('cancel', state)) {
     const set = { completion: soFar(operation), source: { kind: 'inline' as const } }
     const move = moved(operation, 'cancel', now(), set, { state })
@@ -29,8 +29,8 @@ export function cancelOperation(operation: Operation, { now }: Pick<Context, 'no
     return {
       operation: after,
       writes: [
-        { ...move, otherwise },
-        ...[unmarked(id), ...uncounted(operation)].map((change) => ({ ...change, otherwise })),
+        { ...move, onFailure },
+        ...[unmarked(id), ...uncounted(operation)].map((change) => ({ ...change, onFailure })),
       ],
       audit,
     }
@@ -39,7 +39,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<Context, 'no
   const set = { cancel_requested: 'yes' as const }
   return {
     operation: { ...operation, ...set },
-    writes: [{ ...moved(operation, 'request_cancel', now(), set), otherwise }],
+    writes: [{ ...moved(operation, 'request_cancel', now(), set), onFailure }],
     audit,
   }
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts'
-import type { Failure } from '../platform/errors/failure.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import type { Failure } from '../platform/base/failure.ts'
 import type { Table } from '../platform/table/table.ts'
 import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
 import { uncounted } from './operation-count.ts'

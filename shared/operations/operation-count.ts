@@ -1,8 +1,7 @@
-import { type Failure, fail } from '../platform/errors/failure.ts'
-import { timeOf } from '../platform/ids/uuid-v7.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
+import { timeOf } from '../platform/base/ids.ts'
 import { type Item, type Key, keyOf, ownerOf } from '../platform/table/keys.ts'
-import type { Change, Table } from '../platform/table/table.ts'
-import type { Write } from '../platform/table/writes.ts'
+import type { Change, Table, Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
 
@@ -26,7 +25,7 @@ export function counted({ id, tenant_id }: Operation, settings: Settings): Write
     set: { expires_at: Math.floor(timeOf(id) / 1000) + keptSeconds },
     add: { in_progress: 1 },
     condition: { absentOrBelow: { attribute: 'in_progress', value } },
-    otherwise: 'RATE_LIMIT.exceeded',
+    onFailure: 'RATE_LIMIT.exceeded',
   }
 }
 

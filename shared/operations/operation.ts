@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { timestamp } from '../platform/clock.ts'
-import { type ErrorEnvelope, envelope, type Failure } from '../platform/errors/failure.ts'
-import { timeOf } from '../platform/ids/uuid-v7.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
+import { timeOf } from '../platform/base/ids.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { type State, states } from './operation-states.ts'
 

@@ -1,6 +1,5 @@
 import * as v from 'valibot'
-import { defineEvent, event } from '../platform/events/event-definition.ts'
-import { minorUnits, subject, subjectOnly } from '../platform/events/event-schemas.ts'
+import { defineEvent, event, minorUnits, subject, subjectOnly } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import type { Order } from './order.ts'
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { timestamp } from '../platform/clock.ts'
-import { timeOf } from '../platform/ids/uuid-v7.ts'
-import { utc } from '../platform/schemas/date-time.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { timeOf } from '../platform/base/ids.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { utc } from '../platform/formats/text.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The body of POST /v1/orders. amount_minor is in minor units of the currency. */

@@ -1,7 +1,7 @@
 import type { Person } from '../identity/person.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import { keyedHash } from '../platform/secrets/derived-key.ts'
+import { fail } from '../platform/base/failure.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
+import type { Context } from '../platform/request/endpoint.ts'
 import { type Attempt, type CodeItem, secondsUntilAllowed } from './one-time-code.ts'
 
 /**

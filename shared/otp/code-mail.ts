@@ -1,9 +1,9 @@
 import type { Person } from '../identity/person.ts'
-import type { Task } from '../platform/queue/tasks.ts'
-import { seal, unseal } from '../platform/secrets/seal.ts'
+import { seal, unseal } from '../platform/base/secrets.ts'
+import type { Task } from '../platform/events/tasks.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
-import { create, type Write } from '../platform/table/writes.ts'
+import { create, type Write } from '../platform/table/table.ts'
 
 /** The content of a mail. */
 export interface MailContent {

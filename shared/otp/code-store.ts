@@ -1,8 +1,8 @@
+import type { ErrorCode } from '../error-catalog.ts'
 import type { Person } from '../identity/person.ts'
-import type { ErrorCode } from '../platform/errors/catalogue.ts'
 import type { Item } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
-import { create, replace, type Write } from '../platform/table/writes.ts'
+import { create, replace, type Write } from '../platform/table/table.ts'
 import { asCode, type CodeItem, codeKey } from './one-time-code.ts'
 
 export async function findCode(table: Table, { email_hash }: Person): Promise<CodeItem | undefined> {
@@ -10,7 +10,7 @@ export async function findCode(table: Table, { email_hash }: Person): Promise<Co
 }
 
 /** Replaces the item if it has not changed since it was read. */
-export function overwrite(before: CodeItem | undefined, after: CodeItem, otherwise: ErrorCode): Write {
+export function overwrite(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
   const item = after as CodeItem & Item
-  return before ? replace(item, { version: before.version }, otherwise) : create(item, otherwise)
+  return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import type { Log } from '../platform/base/log.ts'
 import type { Committer } from '../platform/idempotency/commit.ts'
-import type { Log } from '../platform/logging/log.ts'
 import { findMail } from './code-mail.ts'
 import { noteProgress } from './mail-progress.ts'
 
@@ -12,7 +12,7 @@ const MailEvent = v.object({
 })
 
 export interface MailEventContext extends Omit<Committer, 'caller' | 'correlation'> {
-  log: Pick<Log, 'worked'>
+  log: Pick<Log, 'job'>
 }
 
 /**
@@ -22,7 +22,7 @@ export interface MailEventContext extends Omit<Committer, 'caller' | 'correlatio
  */
 export async function handleMailEvent(body: string, context: MailEventContext): Promise<void> {
   const { type, message_id } = v.parse(MailEvent, JSON.parse(body))
-  if (type === 'Bounce') context.log.worked({ code: 'MAIL_BOUNCED', done: 1, failed: 0 })
+  if (type === 'Bounce') context.log.job({ code: 'MAIL_BOUNCED', done: 1, failed: 0 })
   if (type !== 'Delivery') return
   const mail = await findMail(context.table, message_id[0])
   if (mail && mail.state !== 'delivered') await noteProgress(mail, 'delivered', true, context)

@@ -1,7 +1,7 @@
-import { noContent } from '../platform/http/reply.ts'
 import { type Committer, commit } from '../platform/idempotency/commit.ts'
+import { noContent } from '../platform/request/reply.ts'
 import type { Item } from '../platform/table/keys.ts'
-import { inState } from '../platform/table/writes.ts'
+import { inState } from '../platform/table/table.ts'
 import type { MailItem } from './code-mail.ts'
 import { otpDelivered } from './otp-events.ts'
 
@@ -23,9 +23,9 @@ export async function noteProgress(
   const correlation = { id: correlation_id, trace: {} }
   const condition = inState(precedingStates[state])
   const note = {
-    writes: [{ item: { ...kept, state }, condition, otherwise: 'INTERNAL.unexpected' as const }],
+    writes: [{ item: { ...kept, state }, condition, onFailure: 'INTERNAL.unexpected' as const }],
     events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
-    refused: async () => noContent(),
+    onConflict: async () => noContent(),
   }
   await commit({ ...committer, caller: undefined, correlation }, note, () => ({}))
 }

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Person } from '../identity/person.ts'
-import { keyedHash } from '../platform/secrets/derived-key.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Settings } from '../settings/register.ts'
 

@@ -1,6 +1,6 @@
 import { personOf } from '../identity/person.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import type { Reply } from '../platform/http/reply.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import type { Reply } from '../platform/request/reply.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
 import { findCode, overwrite } from './code-store.ts'
@@ -36,7 +36,7 @@ export async function requestCode(email: string, context: Context): Promise<Repl
       body: { message_id },
       writes: [overwrite(before, after, 'TRANSIENT.error'), mail],
       events: otpRequested({ id: message_id, tenant_id, ...person }),
-      refused: async (existing) => decide(asCode(existing)),
+      onConflict: async (existing) => decide(asCode(existing)),
     }
   }
   return decide(await findCode(table, person))

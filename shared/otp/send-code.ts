@@ -1,5 +1,5 @@
+import type { Mail } from '../platform/aws/ses.ts'
 import type { Committer } from '../platform/idempotency/commit.ts'
-import type { Mail } from '../platform/mail/ses.ts'
 import type { Settings } from '../settings/register.ts'
 import { findMail, mailKeyPurpose, openMail } from './code-mail.ts'
 import { findCode } from './code-store.ts'

@@ -1,4 +1,4 @@
-import type { Throttle } from '../platform/http/route.ts'
+import type { Throttle } from '../platform/request/route.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** Returns the throttles of code requests: by source and address, and by source alone for all addresses. */

@@ -1,4 +1,4 @@
-import { fail } from '../platform/errors/failure.ts'
+import { fail } from '../platform/base/failure.ts'
 import type { Settings } from '../settings/register.ts'
 
 /**

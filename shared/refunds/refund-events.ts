@@ -1,5 +1,4 @@
-import { defineEvent, event } from '../platform/events/event-definition.ts'
-import { subjectOnly } from '../platform/events/event-schemas.ts'
+import { defineEvent, event, subjectOnly } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import type { Refund } from './refund.ts'
 

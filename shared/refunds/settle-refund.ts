@@ -1,10 +1,10 @@
-import type { AuditEntry } from '../platform/audit/audit-record.ts'
-import type { Actor } from '../platform/auth/caller.ts'
-import type { ErrorCode } from '../platform/errors/catalogue.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { Context } from '../platform/http/endpoint.ts'
-import { created, type Reply, refusal } from '../platform/http/reply.ts'
-import { timeOf } from '../platform/ids/uuid-v7.ts'
+import type { ErrorCode } from '../error-catalog.ts'
+import { fail } from '../platform/base/failure.ts'
+import { timeOf } from '../platform/base/ids.ts'
+import type { AuditEntry } from '../platform/idempotency/audit-record.ts'
+import type { Actor } from '../platform/identity/caller.ts'
+import type { Context } from '../platform/request/endpoint.ts'
+import { created, type Reply, refusal } from '../platform/request/reply.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, settle, viewOf } from './refund.ts'
@@ -12,7 +12,7 @@ import { accountOf } from './refund-account.ts'
 import { refundSucceeded } from './refund-events.ts'
 import { failedRefund, findRefund, settledRefund, succeededRefund } from './refund-store.ts'
 
-type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'notice' | 'committer'>
+type Circumstances = Pick<Context, 'table' | 'settings' | 'now' | 'budget' | 'report' | 'committer'>
 
 /** The recorded state of a refund's intent. Intents of earlier versions hold only the refund. */
 export interface PendingRefund {
@@ -44,7 +44,7 @@ async function settleFrom(
   provider: PaymentProvider,
   context: Circumstances,
 ): Promise<Reply> {
-  const { settings, now, budget, notice, committer } = context
+  const { settings, now, budget, report, committer } = context
   const { refund, account = accountOf(refund.tenant_id, settings), actor = committer.caller } = pending
   if (refund.status !== 'pending') return alreadySettled(refund, settings)
   const outcome = await provider.refund(
@@ -58,10 +58,10 @@ async function settleFrom(
     budget,
   )
   // The provider had processed an earlier attempt whose response was lost; that outcome counts.
-  if ('replayed' in outcome && outcome.replayed) notice('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
+  if ('replayed' in outcome && outcome.replayed) report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
   // The refund was settled meanwhile, for example by an event of the provider: that outcome counts.
   const refused = async () => settleFrom(await withCurrentRefund(pending, context), provider, context)
-  return { ...decided({ refund, actor }, outcome, settings, now()), refused }
+  return { ...decided({ refund, actor }, outcome, settings, now()), onConflict: refused }
 }
 
 async function withCurrentRefund(

@@ -1,8 +1,8 @@
 import Stripe from 'stripe'
-import type { Clock } from '../platform/clock.ts'
-import { fail } from '../platform/errors/failure.ts'
-import type { TraceContext } from '../platform/http/correlation.ts'
-import type { Budget } from '../platform/limits/budget.ts'
+import type { Budget } from '../platform/base/budget.ts'
+import type { Clock } from '../platform/base/clock.ts'
+import type { TraceContext } from '../platform/base/correlation.ts'
+import { fail } from '../platform/base/failure.ts'
 import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 
 /** The delay before the second and each further attempt, in milliseconds, uniformly distributed in a range. */

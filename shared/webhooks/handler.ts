@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Effects } from '../platform/http/reply.ts'
+import type { Effects } from '../platform/request/reply.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'

@@ -1,7 +1,7 @@
-import type { Task } from '../platform/queue/tasks.ts'
+import type { Task } from '../platform/events/tasks.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Change } from '../platform/table/table.ts'
-import { create, type Write } from '../platform/table/writes.ts'
+import { create, type Write } from '../platform/table/table.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id. */

@@ -1,7 +1,7 @@
 import { orderPaid as told } from '../orders/order-events.ts'
 import { asOrder, changedOrder } from '../orders/order-store.ts'
-import { timestamp } from '../platform/clock.ts'
-import { fail } from '../platform/errors/failure.ts'
+import { timestamp } from '../platform/base/clock.ts'
+import { fail } from '../platform/base/failure.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
 import { aboutOne, type Handler } from './handler.ts'
 

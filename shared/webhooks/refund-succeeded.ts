@@ -1,4 +1,4 @@
-import { fail } from '../platform/errors/failure.ts'
+import { fail } from '../platform/base/failure.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
 import { settle } from '../refunds/refund.ts'
 import { refundSucceeded as told } from '../refunds/refund-events.ts'

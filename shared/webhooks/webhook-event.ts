@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { correlationIdPattern, traceparentPattern } from '../platform/http/correlation.ts'
-import { utcInstant } from '../platform/schemas/date-time.ts'
-import { openPoint } from '../platform/settings/open-point.ts'
-import { perSettings } from '../platform/settings/per-settings.ts'
+import { correlationIdPattern, traceparentPattern } from '../platform/base/correlation.ts'
+import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { utcInstant } from '../platform/formats/text.ts'
 import type { Settings } from '../settings/register.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))

@@ -11,7 +11,7 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import middy from '@middy/core'
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import * as v from 'valibot'
-import { deployedSettings } from '#shared/platform/settings/deployed.ts'
+import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
 
 /** A function of everything that a hot function is made of, to see how large that is and that it works bundled. */
 const client = new DynamoDBClient({

@@ -1,6 +1,6 @@
 import { type Code, makeCode } from '#shared/codes/code.ts'
 import { newCode as writesOf } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { withQuery } from '#test/support/examples.ts'

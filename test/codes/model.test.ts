@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { audit, claims, codeCalls } from './code-calls.ts'
 import { begin, type Real, sequences } from './code-commands.ts'

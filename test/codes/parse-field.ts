@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
-import { Failure, type FieldProblem } from '#shared/platform/errors/failure.ts'
-import { parseBody } from '#shared/platform/http/parse-body.ts'
+import { Failure, type FieldProblem } from '#shared/platform/base/failure.ts'
+import { parseBody } from '#shared/platform/request/parse-request.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 /** What a text becomes, or why it is refused. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { bareCell, guardCell } from '#shared/platform/csv/csv-cell.ts'
+import { bareCell, guardCell } from '#shared/platform/formats/csv-writer.ts'
 import { anyText } from '#test/csv/any-text.ts'
 
 const formulaStarts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']

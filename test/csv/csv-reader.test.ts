@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { bareCell } from '#shared/platform/csv/csv-cell.ts'
-import { type CsvShape, readCsv } from '#shared/platform/csv/csv-reader.ts'
-import { Failure } from '#shared/platform/errors/failure.ts'
+import { Failure } from '#shared/platform/base/failure.ts'
+import { type CsvShape, readCsv } from '#shared/platform/formats/csv-reader.ts'
+import { bareCell } from '#shared/platform/formats/csv-writer.ts'
 import { anyText } from '#test/csv/any-text.ts'
 
 const shape: CsvShape = { required: ['code', 'amount'], ignored: ['note'], maxRows: 3 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type CsvRow, readCsv } from '#shared/platform/csv/csv-reader.ts'
-import { csvLine, csvLines } from '#shared/platform/csv/csv-writer.ts'
+import { type CsvRow, readCsv } from '#shared/platform/formats/csv-reader.ts'
+import { csvLine, csvLines } from '#shared/platform/formats/csv-writer.ts'
 import { anyText } from '#test/csv/any-text.ts'
 
 describe('a line', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { readHeader, readLines } from '#shared/platform/csv/csv-reader.ts'
-import { rowScanner } from '#shared/platform/csv/row-scanner.ts'
+import { readHeader, readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
 import { anyText } from '#test/csv/any-text.ts'
 
 /** The rows of a text, its bytes given in pieces of these sizes, one after the other and again. */

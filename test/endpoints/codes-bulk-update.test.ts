@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { makeCode } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { type Call, type Service, startService } from '#test/support/service.ts'
 import { localSettings, profile } from '#test/support/settings.ts'
 
@@ -58,7 +58,7 @@ async function createMany(tenant: string, count: number): Promise<Made[]> {
   )
   for (let from = 0; from < count; from += 50) {
     const writes = made.slice(from, from + 50).flatMap(newCode)
-    await service.table.transact(writes.map(({ otherwise: _, ...change }) => change))
+    await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
   }
   return made.map((code) => ({ id: code.id, if_match: codeEtag(code) }))
 }

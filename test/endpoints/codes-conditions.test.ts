@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { admin, type CodeCalls, codeCalls, editor, made, outcome, stored } from '#test/codes/code-calls.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'

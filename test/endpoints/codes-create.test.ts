@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import {
   admin,
   type CodeCalls,

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import { type Code, makeCode } from '#shared/codes/code.ts'
 import { newCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { type Call, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { localSettings, profile } from '#test/support/settings.ts'
 
@@ -36,7 +36,7 @@ function codeOf(tenant: string, code: string, name = 'Ten off', clock = systemCl
 async function store(codes: Code[]): Promise<Code[]> {
   for (let from = 0; from < codes.length; from += 50) {
     const writes = codes.slice(from, from + 50).flatMap(newCode)
-    await service.table.transact(writes.map(({ otherwise: _, ...change }) => change))
+    await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
   }
   return codes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { messageId } from '#shared/platform/errors/catalogue.ts'
+import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type Call, type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 import {
   admin,
   audit,

@@ -4,16 +4,20 @@ import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import * as v from 'valibot'
 import { asyncapiDocument } from '#bin/asyncapi/document.ts'
-import { eventBridge } from '#shared/platform/events/event-bridge.ts'
-import { defineEvent, event } from '#shared/platform/events/event-definition.ts'
-import { publishedEventSchema, subject } from '#shared/platform/events/event-schemas.ts'
+import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
+import {
+  defineEvent,
+  event,
+  publishedEventSchema,
+  subject,
+} from '#shared/platform/events/event-definition.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
-import { created } from '#shared/platform/http/reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { create } from '#shared/platform/table/writes.ts'
+import { create } from '#shared/platform/table/table.ts'
 import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -47,7 +51,7 @@ const route = defineRoute({
   errors: [],
   openPoints: [],
   uses: ['table.write'],
-  breaks: 'Nothing.',
+  impact: 'Nothing.',
 })
 const pack = defineEndpoint(route, {
   async perform({ body: { once }, scope: { tenant: tenant_id } }, { newId }) {

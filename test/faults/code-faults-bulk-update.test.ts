@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { makeCode } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call } from './dynamodb-proxy.ts'
@@ -31,7 +31,7 @@ beforeEach(async () => {
     const made = { id: newId(systemClock), tenant, createdBy: 'u1' }
     return makeCode({ code: `BULK-${n}`, ...fields }, made, localSettings)
   })
-  await service.table.transact(codes.flatMap(newCode).map(({ otherwise: _, ...change }) => change))
+  await service.table.transact(codes.flatMap(newCode).map(({ onFailure: _, ...change }) => change))
   items = codes.map((code) => ({ id: code.id, if_match: codeEtag(code), name: 'After' }))
 })
 afterEach(() => service.proxy.reset())

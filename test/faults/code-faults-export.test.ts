@@ -4,10 +4,9 @@ import { parse } from 'csv-parse/sync'
 import { type Code, makeCode } from '#shared/codes/code.ts'
 import { exportChunks } from '#shared/codes/code-export.ts'
 import { newCode, removedCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
-import { headOf } from '#shared/platform/files/head-of.ts'
-import type { Table } from '#shared/platform/table/table.ts'
-import type { Write } from '#shared/platform/table/writes.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { headOf } from '#shared/platform/formats/file-store.ts'
+import type { Table, Write } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -38,7 +37,7 @@ function codeOf(tenant: string): Code {
 }
 
 async function write(writes: Write[]): Promise<void> {
-  const refusal = await service.table.transact(writes.map(({ otherwise: _, ...change }) => change))
+  const refusal = await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
   if (refusal) throw new Error('the table refused what the test stores')
 }
 

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import * as v from 'valibot'
-import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { created } from '#shared/platform/http/reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { create } from '#shared/platform/table/writes.ts'
+import { create } from '#shared/platform/table/table.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { postEvent } from './function-process.ts'
 
@@ -25,7 +25,7 @@ const route = defineRoute({
   errors: [],
   openPoints: [],
   uses: ['table.write'],
-  breaks: 'Nothing.',
+  impact: 'Nothing.',
 })
 const dawdle = defineEndpoint(route, {
   async perform({ body }, { newId, committer }) {
@@ -49,7 +49,7 @@ afterEach(() => void jest.restoreAllMocks())
 
 /** Calls the function with so much time left, as Lambda does; its log writes as on AWS. */
 async function call(milliseconds: number, left: number, headers: Record<string, string> = {}) {
-  const handler = lambda(dawdle, {}, () => ({ ...service.runtime, log: powertoolsLog('test') }))
+  const handler = httpFunction(dawdle, {}, () => ({ ...service.runtime, log: powertoolsLog('test') }))
   const deadline = Date.now() + left
   const context = { getRemainingTimeInMillis: () => deadline - Date.now() } as Context
   const event = postEvent('/tests/dawdle', headers, { milliseconds }) as unknown as APIGatewayProxyEvent

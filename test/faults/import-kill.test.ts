@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { type Call, type DynamodbProxy, type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'

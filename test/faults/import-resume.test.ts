@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call, Fault } from './dynamodb-proxy.ts'

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Batch, type RowDecision, runRows } from '#shared/platform/bulk/run-rows.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { type Failure, fail } from '#shared/platform/errors/failure.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { type Failure, fail } from '#shared/platform/base/failure.ts'
 import type { Committer } from '#shared/platform/idempotency/commit.ts'
+import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 interface Row {

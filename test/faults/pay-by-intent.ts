@@ -1,11 +1,11 @@
 import * as v from 'valibot'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
-import { type Failure, fail } from '#shared/platform/errors/failure.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
-import { created } from '#shared/platform/http/reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { type Failure, fail } from '#shared/platform/base/failure.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { create, replace } from '#shared/platform/table/writes.ts'
+import { create, replace } from '#shared/platform/table/table.ts'
 
 /** How the provider takes one call. */
 export type Conduct =
@@ -94,7 +94,7 @@ export function payEndpoint(provider: Provider): Endpoint {
     errors: [],
     openPoints: [],
     uses: ['table.read', 'table.write'],
-    breaks: 'Nothing.',
+    impact: 'Nothing.',
   })
   return defineEndpoint(route, {
     async perform({ body, scope }, { newId }) {

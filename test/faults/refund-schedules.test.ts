@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import { finishIntents } from '#shared/platform/request/finish-intents.ts'
 import { booksOf, expectBalanced, unfinished } from '#test/refunds/books.ts'
 import {
   type Fault,

@@ -1,6 +1,6 @@
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
-import type { Endpoint } from '#shared/platform/http/endpoint.ts'
-import { type Finished, finishIntents } from '#shared/platform/http/finish-intents.ts'
+import type { Endpoint } from '#shared/platform/request/endpoint.ts'
+import { type Finished, finishIntents } from '#shared/platform/request/finish-intents.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,

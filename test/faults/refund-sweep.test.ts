@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
-import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { finishIntents } from '#shared/platform/request/finish-intents.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'

@@ -1,6 +1,6 @@
-import { systemClock } from '#shared/platform/clock.ts'
-import { s3Files } from '#shared/platform/files/s3-files.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { s3Files } from '#shared/platform/aws/s3-files.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 
 export interface SampleEvent {
   bucket: string

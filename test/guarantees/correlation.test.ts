@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals'
-import { correlationOf } from '#shared/platform/http/correlation.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { correlationOf } from '#shared/platform/base/correlation.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const made = 'made'

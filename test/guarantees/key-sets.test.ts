@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { type TokenVerifier, tokenVerifier } from '#shared/platform/auth/verify-token.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { Failure } from '#shared/platform/errors/failure.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { Failure } from '#shared/platform/base/failure.ts'
+import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import {
   type IssuerKey,
   issuerKey,

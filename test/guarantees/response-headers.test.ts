@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { corsHeaders } from '#shared/platform/http/headers.ts'
+import { corsHeaders } from '#shared/platform/request/respond.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 test.each(['WWW-Authenticate', 'x-amzn-Remapped-WWW-Authenticate', 'baggage'])(

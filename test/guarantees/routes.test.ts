@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals'
 import * as v from 'valibot'
 import { routes } from '#functions/routes.ts'
-import { matrix } from '#shared/platform/auth/matrix.ts'
-import { catalogue, messageId } from '#shared/platform/errors/catalogue.ts'
-import { securityHeaders } from '#shared/platform/http/headers.ts'
-import { bodyLimitOf, hasBody, pathOf, type Route } from '#shared/platform/http/route.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { errorCatalog, messageId } from '#shared/error-catalog.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { permissions } from '#shared/platform/identity/permissions.ts'
+import { securityHeaders } from '#shared/platform/request/respond.ts'
+import { bodyLimitOf, hasBody, pathOf, type Route } from '#shared/platform/request/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { otherThan } from '#test/support/one-time-codes.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
@@ -63,7 +63,7 @@ function expectEnvelope(answer: Answer, status: number, code: string) {
     code,
     message_id: messageId(code),
     http: status,
-    retryable: catalogue[code as keyof typeof catalogue].retryable,
+    retryable: errorCatalog[code as keyof typeof errorCatalog].retryable,
     correlation_id: answer.headers['X-Correlation-Id'],
     details: expect.any(Object),
   })
@@ -179,7 +179,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
       if (!route.access) throw new Error('a bearer route has a row of the matrix')
       const own = `${route.operation}-${role}`.replace('.', '-')
       const as = { tenant: own, role: role ?? [], sub: 'u1', scope: admin.scope }
-      const row: Record<string, string> = matrix[route.access]
+      const row: Record<string, string> = permissions[route.access]
       const reach = role === 'Service' ? row.Editor : (row[String(role)] ?? 'deny')
       const answer = await service.call(await validCall(route, as, own))
       const denied = (await service.items(own, 'audit')).filter(({ result }) => result === 'deny')
@@ -209,7 +209,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
       const as = { tenant: actor, role, scope: admin.scope }
       const call = await validCall(route, as, owner)
       const addressed = await service.call({ ...call, path: withQuery(call.path, { tenant: owner }) })
-      const row: Record<string, string> = matrix[route.access]
+      const row: Record<string, string> = permissions[route.access]
       const reach = row[role === 'Service' ? 'Editor' : role]
       if (reach === 'any') {
         expect(addressed.status).toBe(route.reply.status(service.settings))

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
-import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { Failure } from '#shared/platform/errors/failure.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { Failure } from '#shared/platform/base/failure.ts'
+import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Identity, keySet, localSettings, tokenFor } from '#test/support/settings.ts'
 

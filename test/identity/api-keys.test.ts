@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { list, make, revoke, rotate, scopesOf } from '#bin/api-keys.ts'
 import { routes } from '#functions/routes.ts'
-import { readApiKey } from '#shared/platform/auth/api-key.ts'
-import { matrix } from '#shared/platform/auth/matrix.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import type { Route } from '#shared/platform/http/route.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { readApiKey } from '#shared/platform/identity/api-key.ts'
+import { permissions } from '#shared/platform/identity/permissions.ts'
+import type { Route } from '#shared/platform/request/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -182,7 +182,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
     test('is allowed as the matrix allows an Editor, in its own tenant alone', async () => {
       const [own, foreign] = [`own-${operation}`.replace('.', '-'), `foreign-${operation}`.replace('.', '-')]
       const { key } = await newKey(own)
-      const reach = matrix[route.access ?? 'hard_delete'].Editor
+      const reach = permissions[route.access ?? 'hard_delete'].Editor
       const expected = reach === 'deny' ? 403 : route.reply.status(service.settings)
       expect((await service.call(await call(own, key))).status).toBe(expected)
       const there = await call(foreign, key)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { list, revoke, type SessionLine } from '#bin/sessions.ts'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import {
   cookiesOf,
   newEmail,
@@ -229,7 +229,7 @@ describe('browsers of other origins', () => {
   })
 
   test('are told so before', async () => {
-    const { preflightHeaders } = await import('#shared/platform/http/headers.ts')
+    const { preflightHeaders } = await import('#shared/platform/request/respond.ts')
     const told = preflightHeaders(origin, ['POST'], localSettings, true)
     expect([told[credentials], told['Access-Control-Allow-Origin']]).toEqual(['true', origin])
     expect(told['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)

@@ -7,8 +7,8 @@ import {
   HostFailure,
   internet,
   type Network,
-} from '#shared/platform/fetch/fetch-file.ts'
-import { isPublicAddress } from '#shared/platform/fetch/public-address.ts'
+} from '#shared/platform/formats/fetch-file.ts'
+import { isPublicAddress } from '#shared/platform/formats/public-address.ts'
 
 const pages: Record<string, RequestListener> = {
   '/file.csv': (_, answer) => answer.end('email\na@example.com\n'),

@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream'
-import type { Network } from '#shared/platform/fetch/fetch-file.ts'
+import type { Network } from '#shared/platform/formats/fetch-file.ts'
 
 /** A file, an error of the host, or a host that sends nothing after the head for some time or for ever. */
 export type Served = Buffer | 'broken' | 'silent' | { file: Buffer; afterMilliseconds: number }

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { fail } from '#shared/platform/errors/failure.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { serving } from './file-network.ts'

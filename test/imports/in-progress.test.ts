@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
+import { timeOf } from '#shared/platform/base/ids.ts'
+import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import type { Workflow } from '#shared/platform/workflow/workflow.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { editor, type ImportService, startImports } from './import-service.ts'
 

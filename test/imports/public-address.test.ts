@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fileUrl, isPublicAddress } from '#shared/platform/fetch/public-address.ts'
+import { fileUrl, isPublicAddress } from '#shared/platform/formats/public-address.ts'
 
 const refused = (code: string) => expect.objectContaining({ code })
 const attempt = (url: string) => {

@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Chunk } from '#shared/imports/import-places.ts'
 import { type ChunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
-import { readLines } from '#shared/platform/csv/csv-reader.ts'
-import { rowScanner } from '#shared/platform/csv/row-scanner.ts'
+import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
 import { anyText } from '#test/csv/any-text.ts'
 
 const shape = { required: ['email'], ignored: ['name'] }

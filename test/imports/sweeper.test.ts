@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { endAbandoned, type Swept } from '#shared/operations/end-abandoned.ts'
-import type { Workflow } from '#shared/platform/workflow/workflow.ts'
+import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { type ImportService, startImports } from './import-service.ts'
 
 const most = 5

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
 import { graphOf } from '#lib/graph-titles.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
-import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { taskQueues } from '#shared/platform/events/tasks.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, watch, settings } = await synthesise('prod')

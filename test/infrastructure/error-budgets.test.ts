@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { pascalCase } from '#lib/service-function.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')

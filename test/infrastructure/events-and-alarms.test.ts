@@ -8,8 +8,8 @@ import { preflight } from '#lib/function-entries.ts'
 import { mailEvents } from '#lib/mail-events.ts'
 import { pascalCase } from '#lib/service-function.ts'
 import { validMilliseconds } from '#shared/otp/one-time-code.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
-import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
+import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 import {
   hasResource,
@@ -94,7 +94,7 @@ describe('alarms', () => {
     const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
       [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),
     ) as [string, Resource]
-    expect(page.AlarmDescription.startsWith(route.breaks)).toBe(true)
+    expect(page.AlarmDescription.startsWith(route.impact)).toBe(true)
     const parts = alarms.filter(([part]) => JSON.stringify(page.AlarmRule).includes(`"${part}"`))
     expect(parts.length).toBeGreaterThan(0)
     for (const [, { Properties: alarm }] of parts) {
@@ -183,7 +183,7 @@ test('a mail is tried for as long as its code is valid', () => {
   const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Mail')
   const { maxReceiveCount } = queue.RedrivePolicy
   const pauses = Array.from({ length: maxReceiveCount - 1 }, (_, n) =>
-    pauseBefore(n + 2, { jitter: () => 0.5 }),
+    retryDelaySeconds(n + 2, { jitter: () => 0.5 }),
   )
   expect(pauses.reduce((sum, pause) => sum + pause)).toBeGreaterThanOrEqual(validMilliseconds / 1000)
   resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'OtpSendDeadLettersPresentAlarm')

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
-import { catalogue, type ErrorCode } from '#shared/platform/errors/catalogue.ts'
-import { securityHeaders } from '#shared/platform/http/headers.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
+import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import { securityHeaders } from '#shared/platform/request/respond.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import {
   hasResource,
   type Resource,
@@ -154,7 +154,7 @@ describe('what the gateway answers itself', () => {
   })
 
   test.each(Object.entries(answers))('%s is the envelope of %s', (type, code) => {
-    const { http, retryable } = catalogue[code]
+    const { http, retryable } = errorCatalog[code]
     expect(given[type].StatusCode).toBe(String(http))
     expect(JSON.parse(given[type].ResponseTemplates['application/json'])).toEqual({
       error: {

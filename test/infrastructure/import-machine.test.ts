@@ -108,7 +108,7 @@ describe('the workflow of imports', () => {
     const stacks = resourcesOf(template, 'AWS::CloudFormation::Stack')
     const within = stacks.find(([id]) => id.startsWith('Watch'))?.[1] as Resource
     expect(within.Properties.Parameters[told]).toEqual({ Ref: machineId })
-    for (const { name, breaks } of steps) {
+    for (const { name, impact: breaks } of steps) {
       const { Properties } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${pascalCase(name)}FailingAlarm`)
       expect(Properties.AlarmDescription.startsWith(breaks)).toBe(true)
     }

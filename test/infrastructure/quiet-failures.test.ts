@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase } from '#lib/service-function.ts'
-import { pauseBefore } from '#shared/platform/queue/retry-pause.ts'
-import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
+import { taskQueues } from '#shared/platform/events/tasks.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')
@@ -40,7 +40,9 @@ describe.each(queued)('messages that wait for $name', ({ name, queue }) => {
 
   test('do not page while one is tried again', () => {
     const attempts = taskQueues[queue].attempts(settings)
-    const pauses = Array.from({ length: attempts - 1 }, (_, n) => pauseBefore(n + 2, { jitter: () => 1 }))
+    const pauses = Array.from({ length: attempts - 1 }, (_, n) =>
+      retryDelaySeconds(n + 2, { jitter: () => 1 }),
+    )
     expect(alarm.Threshold).toBeGreaterThan(pauses.reduce((sum, pause) => sum + pause, 0))
   })
 })

@@ -7,7 +7,7 @@ import { alarmDefinitions } from '#lib/alarm-definitions.ts'
 import type { AlarmDefinition } from '#lib/alarm-types.ts'
 import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
 import { pascalCase } from '#lib/service-function.ts'
-import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { taskQueues } from '#shared/platform/events/tasks.ts'
 import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
 const prod = await synthesise('prod')

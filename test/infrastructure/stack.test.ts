@@ -6,7 +6,7 @@ import { functionEntries, preflight } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
 import { pascalCase } from '#lib/service-function.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
-import { taskQueues } from '#shared/platform/queue/tasks.ts'
+import { taskQueues } from '#shared/platform/events/tasks.ts'
 import {
   hasResource,
   type Resource,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
-import { type Counter, countRequest, uncountRequest } from '#shared/platform/limits/rate-limit.ts'
-import { sourceOf } from '#shared/platform/limits/source.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { sourceOf } from '#shared/platform/identity/source.ts'
+import { type Counter, countRequest, uncountRequest } from '#shared/platform/request/rate-limit.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service

@@ -2,12 +2,12 @@ import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { systemClock } from '#shared/platform/clock.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
-import { toRequest } from '#shared/platform/http/gateway-event.ts'
-import { ok } from '#shared/platform/http/reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { fingerprint } from '#shared/platform/idempotency/fingerprint.ts'
+import { toRequest } from '#shared/platform/aws/http-function.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { fingerprint } from '#shared/platform/idempotency/record.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { ok } from '#shared/platform/request/reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { orderEvent } from '#test/bench/order-event.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
@@ -30,7 +30,7 @@ const route = defineRoute({
   errors: [],
   openPoints: [],
   uses: [],
-  breaks: 'Nothing.',
+  impact: 'Nothing.',
 })
 
 let now = Date.parse('2026-03-01T12:00:00Z')

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import { systemClock, timestamp } from '#shared/platform/clock.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/http/endpoint.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
-import { listEnvelope, listReply } from '#shared/platform/listing/list-reply.ts'
+import { systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { uuidV7 } from '#shared/platform/base/ids.ts'
 import type { Listing } from '#shared/platform/listing/listing.ts'
+import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { listEnvelope, listReply } from '#shared/platform/request/list-reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
@@ -22,7 +22,7 @@ export const codeListing: Listing = {
   },
   allowed: () => ({ state: ['active', 'archived', 'soft_deleted'] }),
   search: () => ['type'],
-  normalise: {
+  normalize: {
     code: (text) => {
       const stored = text.trim().toUpperCase()
       return /^[A-Z0-9-]{1,16}$/.test(stored) ? stored : undefined
@@ -49,7 +49,7 @@ const route = defineRoute({
   errors: [],
   openPoints: [],
   uses: ['table.read', 'secret.read'],
-  breaks: '',
+  impact: '',
 })
 
 export const codeList = defineEndpoint(route, {

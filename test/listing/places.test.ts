@@ -1,9 +1,15 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { uuidV7 } from '#shared/platform/ids/uuid-v7.ts'
+import { uuidV7 } from '#shared/platform/base/ids.ts'
 import type { SortIndex } from '#shared/platform/listing/listing.ts'
-import { allPlaces, beside, placeOf, placesOf, valueIn } from '#shared/platform/listing/places.ts'
-import { readIndex } from '#shared/platform/listing/read-index.ts'
+import {
+  adjacentKey,
+  allKeys,
+  keysOfValue,
+  readIndex,
+  sortKeyOf,
+  valueIn,
+} from '#shared/platform/listing/read-index.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
@@ -11,17 +17,17 @@ const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), m
 const id = fc
   .tuple(fc.integer({ min: 1, max: 4 }), fc.uint8Array({ minLength: 10, maxLength: 10 }))
   .map(([at, random]) => uuidV7(at, random))
-const place = fc.tuple(value, id).map(([text, of]) => placeOf(text, of))
+const place = fc.tuple(value, id).map(([text, of]) => sortKeyOf(text, of))
 
 describe('places', () => {
   test('sort by value, then by id, with the key of a value alone before them', () => {
     const pairs = fc.array(fc.tuple(value, id), { maxLength: 40 })
     fc.assert(
       fc.property(pairs, (made) => {
-        const sorted = made.map(([text, of]) => placeOf(text, of)).sort()
+        const sorted = made.map(([text, of]) => sortKeyOf(text, of)).sort()
         const compare = (one: string, other: string) => Number(one > other) - Number(one < other)
         const expected = made.toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
-        expect(sorted).toEqual(expected.map(([text, of]) => placeOf(text, of)))
+        expect(sorted).toEqual(expected.map(([text, of]) => sortKeyOf(text, of)))
         for (const [index, one] of sorted.entries()) {
           expect(valueIn(one) < one).toBe(true)
           const before = sorted[index - 1]
@@ -32,15 +38,18 @@ describe('places', () => {
     )
   })
 
-  test('have one beside them, with none in between', () => {
+  test('have one adjacentId them, with none in between', () => {
     fc.assert(
       fc.property(fc.uniqueArray(place, { maxLength: 40 }), (places) => {
         const sorted = places.sort()
         for (const [index, one] of sorted.entries()) {
-          expect([beside(beside(one, 1), -1), beside(beside(one, -1), 1)]).toEqual([one, one])
-          const [after, before] = [sorted[index + 1] ?? allPlaces.high, sorted[index - 1] ?? allPlaces.low]
-          expect(one < beside(one, 1) && beside(one, 1) <= after).toBe(true)
-          expect(one > beside(one, -1) && beside(one, -1) >= before).toBe(true)
+          expect([adjacentKey(adjacentKey(one, 1), -1), adjacentKey(adjacentKey(one, -1), 1)]).toEqual([
+            one,
+            one,
+          ])
+          const [after, before] = [sorted[index + 1] ?? allKeys.high, sorted[index - 1] ?? allKeys.low]
+          expect(one < adjacentKey(one, 1) && adjacentKey(one, 1) <= after).toBe(true)
+          expect(one > adjacentKey(one, -1) && adjacentKey(one, -1) >= before).toBe(true)
         }
       }),
     )
@@ -49,7 +58,7 @@ describe('places', () => {
   test('are all of a value within its bounds, and none of another', () => {
     fc.assert(
       fc.property(value, place, (text, one) => {
-        const { low, high } = placesOf(text)
+        const { low, high } = keysOfValue(text)
         expect(one >= low && one <= high).toBe(valueIn(one) === text)
       }),
     )
@@ -79,8 +88,8 @@ describe('an index', () => {
     const property = fc.asyncProperty(cases, async ({ held, aside, shards, ends, descending, limit }) => {
       const tenant = `index-${++tenants}`
       const entries = [
-        ...Object.entries(held).map(([text, of]) => [text, placeOf(text, of), of] as const),
-        ...aside.map(([text, of]) => [placeOf(text, of), placeOf(text, of), of] as const),
+        ...Object.entries(held).map(([text, of]) => [text, sortKeyOf(text, of), of] as const),
+        ...aside.map(([text, of]) => [sortKeyOf(text, of), sortKeyOf(text, of), of] as const),
       ]
       await Promise.all(
         entries.map(([key, , of]) =>
@@ -91,7 +100,7 @@ describe('an index', () => {
         ),
       )
       const places = entries.map(([, one]) => one).sort()
-      const bounds = [allPlaces.low, placesOf('A').low, placesOf('A-').high, allPlaces.high, ...places]
+      const bounds = [allKeys.low, keysOfValue('A').low, keysOfValue('A-').high, allKeys.high, ...places]
       const [low = '', high = ''] = ends.map((end) => bounds[end % bounds.length] as string)
       const inside = places.filter((one) => one >= low && one <= high)
       const expected = descending ? inside.toReversed() : inside
@@ -103,10 +112,10 @@ describe('an index', () => {
         const read = await readIndex({ table: service.table, tenant, shards }, index, stretch)
         expect(read.found.length <= limit && (read.exhausted || read.found.length > 0)).toBe(true)
         for (const found of read.found) {
-          expect(found.place).toBe(placeOf(found.place, found.id))
-          seen.push(found.place)
-          if (descending) to = beside(found.place, -1)
-          else from = beside(found.place, 1)
+          expect(found.sortKey).toBe(sortKeyOf(found.sortKey, found.id))
+          seen.push(found.sortKey)
+          if (descending) to = adjacentKey(found.sortKey, -1)
+          else from = adjacentKey(found.sortKey, 1)
         }
         exhausted = read.exhausted
       }

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 
 /** A clock that stands still unless told to move: many inserts fall into one millisecond, and beside a horizon. */
 export function standingClock(start: number): Clock & { at: number } {

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { startFaultyService } from '#test/faults/faulty-service.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { type Sending, sealing, sendReset } from '#shared/login/password-reset.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,

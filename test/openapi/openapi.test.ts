@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals'
 import { openapiDocument } from '#bin/openapi/document.ts'
 import { loadSettings, localProfile } from '#bin/settings-file.ts'
 import { routes } from '#functions/routes.ts'
-import { pathOf } from '#shared/platform/http/route.ts'
+import { pathOf } from '#shared/platform/request/route.ts'
 import { register } from '#shared/settings/register.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/logging/log.ts'
+import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/base/log.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 const namespace = 'commerce-test'
@@ -117,8 +117,8 @@ describe('in a function of Lambda', () => {
   })
 
   test.each([
-    ['tasks', (log: Log) => log.worked({ code: 'TASKS_HANDLED' as never, done: 2, failed: 1 })],
-    ['events', (log: Log) => log.relayed({ code: 'EVENTS_RELAYED' as never, published: 2, failed: 1 })],
+    ['tasks', (log: Log) => log.job({ code: 'TASKS_HANDLED' as never, done: 2, failed: 1 })],
+    ['events', (log: Log) => log.relay({ code: 'EVENTS_RELAYED' as never, published: 2, failed: 1 })],
   ])('%s of a batch that fail count as failures of the version', (_what, write) => {
     const [line = {}] = writtenBy(write)
     expect(line).toMatchObject(version)
@@ -127,7 +127,7 @@ describe('in a function of Lambda', () => {
   })
 
   test('a batch without failures counts nothing', () => {
-    const [line] = writtenBy((log) => log.worked({ code: 'TASKS_HANDLED' as never, done: 2, failed: 0 }))
+    const [line] = writtenBy((log) => log.job({ code: 'TASKS_HANDLED' as never, done: 2, failed: 0 }))
     expect(line).not.toHaveProperty('_aws')
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { Email, normaliseEmail } from '#shared/platform/schemas/email.ts'
+import { Email, normalizeEmail } from '#shared/platform/formats/text.ts'
 import { parseField } from '#test/codes/parse-field.ts'
 
 const local64 = 'x'.repeat(64)
@@ -23,7 +23,7 @@ describe('an e-mail address', () => {
     ['with as long a local part as there may be', `${local64}@example.com`, `${local64}@example.com`],
     ['as long as there may be', `${local64}@${domainOf(189)}`, `${local64}@${domainOf(189)}`],
     ['with digits for its first label', 'a@123.example', 'a@123.example'],
-  ])('%s', (_, text, expected) => expect(normaliseEmail(text)).toBe(expected))
+  ])('%s', (_, text, expected) => expect(normalizeEmail(text)).toBe(expected))
 
   test.each([
     ['nothing', ''],
@@ -61,7 +61,7 @@ describe('an e-mail address', () => {
     ['whose local part is too long in octets', `${'ö'.repeat(33)}@example.com`],
     ['with too long a label', `jane@${'d'.repeat(64)}.com`],
     ['that is too long', `${local64}@${domainOf(190)}`],
-  ])('is not one %s', (_, text) => expect(normaliseEmail(text)).toBeUndefined())
+  ])('is not one %s', (_, text) => expect(normalizeEmail(text)).toBeUndefined())
 
   const letters = fc.constantFrom(...'abcXYZ019.+-_öÖß\u0308İK ')
   const anything = fc
@@ -71,9 +71,9 @@ describe('an e-mail address', () => {
   test('in its one form stays as it is, and is in ASCII lower case after the @', () => {
     fc.assert(
       fc.property(anything, (text) => {
-        const once = normaliseEmail(text)
+        const once = normalizeEmail(text)
         if (once === undefined) return
-        expect(normaliseEmail(once)).toBe(once)
+        expect(normalizeEmail(once)).toBe(once)
         expect(once).toMatch(/^[^A-Z\s@]+@[a-z0-9.-]+$/)
         expect(once.normalize('NFC')).toBe(once)
       }),
@@ -87,8 +87,8 @@ describe('an e-mail address', () => {
     )
     fc.assert(
       fc.property(address, (text) => {
-        expect(normaliseEmail(text)).toBe(text.toLowerCase())
-        expect(normaliseEmail(` ${text.toUpperCase()} `)).toBe(text.toLowerCase())
+        expect(normalizeEmail(text)).toBe(text.toLowerCase())
+        expect(normalizeEmail(` ${text.toUpperCase()} `)).toBe(text.toLowerCase())
       }),
     )
   })
@@ -96,7 +96,7 @@ describe('an e-mail address', () => {
   test('takes no longer for a long text', () => {
     const from = performance.now()
     for (const part of ['a', 'a.', 'a-', 'ö']) {
-      expect(normaliseEmail(`${part.repeat(200_000)}@${part.repeat(200_000)}`)).toBeUndefined()
+      expect(normalizeEmail(`${part.repeat(200_000)}@${part.repeat(200_000)}`)).toBeUndefined()
     }
     expect(performance.now() - from).toBeLessThan(500)
   })

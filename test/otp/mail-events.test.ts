@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -17,7 +17,7 @@ const logged: unknown[] = []
 const context = () => ({
   table: service.table,
   clock: systemClock,
-  log: { worked: (line: unknown) => logged.push(line) },
+  log: { job: (line: unknown) => logged.push(line) },
 })
 const report = (type: string, id: string) =>
   handleMailEvent(JSON.stringify({ type, message_id: [id] }), context())

@@ -1,8 +1,8 @@
 import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { type FaultyService, startFaultyService } from '#test/faults/faulty-service.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import {

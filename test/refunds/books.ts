@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
+import { largestId, smallestId } from '#shared/platform/base/ids.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { markers } from '#shared/platform/idempotency/marker.ts'
-import { largestId, smallestId } from '#shared/platform/listing/ids.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import type { PaymentProviderDouble } from '#test/support/payment-provider/payment-provider.ts'

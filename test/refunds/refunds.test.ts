@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { finishIntents } from '#shared/platform/http/finish-intents.ts'
-import { type Notice, powertoolsLog } from '#shared/platform/logging/log.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { type LogReport, powertoolsLog } from '#shared/platform/base/log.ts'
+import { finishIntents } from '#shared/platform/request/finish-intents.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import {
   type PaymentProviderDouble,
@@ -294,13 +294,13 @@ describe('a refund', () => {
 })
 
 /** The lines of the log, as they are written. */
-function writtenOf(notices: readonly Notice[]): unknown[] {
+function writtenOf(notices: readonly LogReport[]): unknown[] {
   const written: string[] = []
   const write = jest
     .spyOn(process.stdout, 'write')
     .mockImplementation((text) => written.push(String(text)) > 0)
   const log = powertoolsLog('test')
-  for (const notice of notices) log.noticed(notice)
+  for (const notice of notices) log.report(notice)
   write.mockRestore()
   return written.map((line) => JSON.parse(line))
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
 import {

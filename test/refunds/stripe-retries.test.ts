@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { ProviderOutcome } from '#shared/refunds/payment-provider.ts'
 import { freePort } from '#test/support/free-port.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkAccept } from '#shared/platform/http/parse-headers.ts'
+import { checkAccept } from '#shared/platform/request/parse-headers.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 function takes(accept: string | undefined, mediaType: string): boolean {

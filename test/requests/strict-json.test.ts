@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { Failure } from '#shared/platform/errors/failure.ts'
-import { parseStrictJson } from '#shared/platform/http/strict-json.ts'
+import { Failure } from '#shared/platform/base/failure.ts'
+import { parseStrictJson } from '#shared/platform/request/strict-json.ts'
 
 /** The code of the error, and the fields that it names with their reasons. */
 function refusal(text: string): unknown[] {

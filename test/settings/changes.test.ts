@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { systemClock } from '#shared/platform/clock.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { created } from '#shared/platform/http/reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 
@@ -23,7 +23,7 @@ const accepted = defineEndpoint(
     errors: [],
     openPoints: [],
     uses: [],
-    breaks: '',
+    impact: '',
   }),
   { perform: async () => created({}) },
 )

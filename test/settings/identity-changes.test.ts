@@ -3,9 +3,9 @@ import { make } from '#bin/api-keys.ts'
 import { personOf } from '#shared/identity/person.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
-import { newId, systemClock } from '#shared/platform/clock.ts'
+import type { Mail } from '#shared/platform/aws/ses.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import type { Mail } from '#shared/platform/mail/ses.ts'
 import {
   mailOf,
   newEmail,

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
-import { systemClock } from '#shared/platform/clock.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { fillWindows } from '#test/login/fill-window.ts'
 import { clientId, password } from '#test/support/identity-provider/cognito-users.ts'
 import {

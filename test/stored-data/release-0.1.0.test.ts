@@ -4,7 +4,7 @@ import { type AttributeValue, BatchWriteItemCommand } from '@aws-sdk/client-dyna
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { relay } from '#shared/platform/events/relay.ts'
-import { finishIntents } from '#shared/platform/http/finish-intents.ts'
+import { finishIntents } from '#shared/platform/request/finish-intents.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inMemoryProvider, movableClock, payEndpoint } from '#test/faults/pay-by-intent.ts'

@@ -1,4 +1,4 @@
-import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/http/route.ts'
+import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/request/route.ts'
 import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Service } from './service.ts'

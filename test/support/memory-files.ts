@@ -1,4 +1,4 @@
-import type { FileStore } from '#shared/platform/files/file-store.ts'
+import type { FileStore } from '#shared/platform/formats/file-store.ts'
 
 export interface MemoryFiles extends FileStore {
   files: Map<string, { bytes: Buffer; mediaType: string }>

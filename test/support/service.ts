@@ -1,18 +1,18 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
-import { tokenVerifier } from '#shared/platform/auth/verify-token.ts'
-import { type Clock, systemClock } from '#shared/platform/clock.ts'
-import type { Endpoint } from '#shared/platform/http/endpoint.ts'
-import { handleRequest } from '#shared/platform/http/handle-request.ts'
-import type { Runtime } from '#shared/platform/http/passage.ts'
-import type { HttpResponse } from '#shared/platform/http/request.ts'
-import { gatewayPathOf } from '#shared/platform/http/route.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
+import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import type { HttpResponse } from '#shared/platform/base/http.ts'
+import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
+import type { SecretName } from '#shared/platform/base/secrets.ts'
+import { deriveKey } from '#shared/platform/base/secrets.ts'
+import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import { cursorSeal } from '#shared/platform/listing/cursor.ts'
-import type { Log, Notice, RequestLine } from '#shared/platform/logging/log.ts'
-import { deriveKey } from '#shared/platform/secrets/derived-key.ts'
-import type { SecretName } from '#shared/platform/secrets/secret.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import type { Endpoint } from '#shared/platform/request/endpoint.ts'
+import { handleRequest } from '#shared/platform/request/handle-request.ts'
+import type { Runtime } from '#shared/platform/request/passage.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -45,7 +45,7 @@ export interface Service {
   table: Table
   tableName: string
   lines: RequestLine[]
-  notices: Notice[]
+  notices: LogReport[]
   call(call: Call): Promise<Answer>
   /** Returns all items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
@@ -76,13 +76,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const lines: RequestLine[] = []
   const secret = new TextEncoder().encode(testSecret)
   const seal = cursorSeal(secret, clock.randomBytes)
-  const notices: Notice[] = []
+  const notices: LogReport[] = []
   const log: Log = {
     request: (line) => lines.push(line),
-    noticed: (notice) => notices.push(notice),
-    relayed: () => {},
+    report: (notice) => notices.push(notice),
+    relay: () => {},
     unfinished: () => {},
-    worked: () => {},
+    job: () => {},
   }
   const store = memoryFiles()
   const runtime: Service['runtime'] = {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { webhookKeys } from '#shared/platform/auth/verify-signature.ts'
-import { ConfigurationError } from '#shared/platform/errors/configuration-error.ts'
-import { describeFault } from '#shared/platform/logging/log.ts'
+import { ConfigurationError } from '#shared/platform/base/failure.ts'
+import { describeFault } from '#shared/platform/base/log.ts'
+import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
 

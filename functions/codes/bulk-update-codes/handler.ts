@@ -1,10 +1,10 @@
 import { codeUpdateOf } from '#shared/codes/code-bulk-update.ts'
 import { updateCode } from '#shared/codes/update-code.ts'
-import { multiStatus } from '#shared/platform/bulk/bulk-reply.ts'
-import { runRows } from '#shared/platform/bulk/run-rows.ts'
-import { targetOf } from '#shared/platform/http/denied-attempt.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { multiStatus } from '#shared/platform/jobs/bulk-reply.ts'
+import { runRows } from '#shared/platform/jobs/run-rows.ts'
+import { targetOf } from '#shared/platform/request/audit-denial.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -13,7 +13,7 @@ export const endpoint = defineEndpoint(route, {
   },
 
   async proceed({ batch }, request, context) {
-    const { settings, committer, notice } = context
+    const { settings, committer, report } = context
     const results = await runRows(
       {
         id: String(batch),
@@ -25,7 +25,7 @@ export const endpoint = defineEndpoint(route, {
             id,
             ...effects,
           })),
-        onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
+        onFault: ({ code, cause }) => report('ROW_FAILED', code, cause),
         attemptOf: ({ id }) => ({ action: 'update', target: targetOf('codes', [id]) }),
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
       },
@@ -35,4 +35,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

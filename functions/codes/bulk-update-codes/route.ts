@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { BulkView } from '#shared/platform/bulk/bulk-reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { openPoint } from '#shared/platform/settings/open-point.ts'
-import { perSettings } from '#shared/platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
+import { BulkView } from '#shared/platform/jobs/bulk-reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 /** Any object. Valibot's record drops keys such as `constructor` and `__proto__`, and accepts arrays. */
 const Item = v.pipe(
@@ -48,5 +47,5 @@ export const route = defineRoute({
   errors: [],
   openPoints: ['codes.bulkUpdate', 'codes.missingIfMatch', 'codes.adminUpdateOfSoftDeleted', 'bulk.layout'],
   uses: ['table.read', 'table.find', 'table.write'],
-  breaks: 'Discount codes cannot be updated in bulk.',
+  impact: 'Discount codes cannot be updated in bulk.',
 })

@@ -1,8 +1,8 @@
 import { makeCode, viewOf } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { created } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -17,4 +17,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

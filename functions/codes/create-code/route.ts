@@ -1,5 +1,5 @@
 import { CodeView, NewCode } from '#shared/codes/code.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.create',
@@ -47,5 +47,5 @@ export const route = defineRoute({
     'codes.replayStatus',
   ],
   uses: ['table.read', 'table.write'],
-  breaks: 'No discount code can be created.',
+  impact: 'No discount code can be created.',
 })

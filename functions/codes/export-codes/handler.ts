@@ -1,11 +1,10 @@
 import { exportChunks, exportName } from '#shared/codes/code-export.ts'
-import { failField } from '#shared/platform/errors/failure.ts'
-import { exportFolder } from '#shared/platform/files/file-store.ts'
-import { headOf } from '#shared/platform/files/head-of.ts'
-import { s3Files } from '#shared/platform/files/s3-files.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { ok, type Reply } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { s3Files } from '#shared/platform/aws/s3-files.ts'
+import { failField } from '#shared/platform/base/failure.ts'
+import { exportFolder, headOf } from '#shared/platform/formats/file-store.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { ok, type Reply } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -35,4 +34,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint, { files: s3Files })
+export const handler = httpFunction(endpoint, { files: s3Files })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { openPoint } from '#shared/platform/settings/open-point.ts'
+import { openPoint } from '#shared/platform/base/settings.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.export',
@@ -24,5 +24,5 @@ export const route = defineRoute({
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
   openPoints: ['codes.export', 'lists.includeDeletedRoles'],
   uses: ['table.read', 'table.write', 'files.write', 'files.link'],
-  breaks: 'Discount codes cannot be exported.',
+  impact: 'Discount codes cannot be exported.',
 })

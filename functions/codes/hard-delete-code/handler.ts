@@ -1,8 +1,8 @@
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
-import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
-import { noContent } from '#shared/platform/http/reply.ts'
+import { defineEndpoint, type PerformOf } from '#shared/platform/request/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { noContent } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 const perform: PerformOf<typeof route> = async (request, context) => {
@@ -13,7 +13,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     writes: removedCode(code),
     audit: { ...auditOfChange('hard_delete', code, undefined), reason },
     // The code changed after it was read: decide again.
-    refused: () => perform(request, context),
+    onConflict: () => perform(request, context),
   })
 }
 

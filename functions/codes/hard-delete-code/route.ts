@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.hard-delete',
@@ -21,5 +21,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required'],
   openPoints: ['codes.hardDeleteReason'],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
-  breaks: 'No discount code can be removed for good.',
+  impact: 'No discount code can be removed for good.',
 })

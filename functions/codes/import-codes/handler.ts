@@ -1,9 +1,9 @@
 import { importedCode, importedRows } from '#shared/codes/code-import.ts'
 import { codeTextOf } from '#shared/codes/code-text.ts'
-import { multiStatus } from '#shared/platform/bulk/bulk-reply.ts'
-import { runRows } from '#shared/platform/bulk/run-rows.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { multiStatus } from '#shared/platform/jobs/bulk-reply.ts'
+import { runRows } from '#shared/platform/jobs/run-rows.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -14,7 +14,7 @@ export const endpoint = defineEndpoint(route, {
   },
 
   async proceed({ batch }, { body, scope, caller }, context) {
-    const { settings, committer, newId, notice } = context
+    const { settings, committer, newId, report } = context
     const results = await runRows(
       {
         id: String(batch),
@@ -22,7 +22,7 @@ export const endpoint = defineEndpoint(route, {
         keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
         decide: async (row) =>
           importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
-        onFault: ({ code, cause }) => notice('ROW_FAILED', code, cause),
+        onFault: ({ code, cause }) => report('ROW_FAILED', code, cause),
         attemptOf: () => ({ action: 'import', target: 'codes' }),
         resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
       },
@@ -32,4 +32,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { BulkView } from '#shared/platform/bulk/bulk-reply.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { BulkView } from '#shared/platform/jobs/bulk-reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.import',
@@ -28,5 +28,5 @@ export const route = defineRoute({
   ],
   openPoints: ['codes.import', 'codes.types', 'bulk.layout'],
   uses: ['table.read', 'table.write'],
-  breaks: 'No discount codes can be imported.',
+  impact: 'No discount codes can be imported.',
 })

@@ -1,9 +1,9 @@
 import { viewOf } from '#shared/codes/code.ts'
 import { asCode } from '#shared/codes/code-store.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { listReply } from '#shared/platform/listing/list-reply.ts'
-import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { listReply } from '#shared/platform/request/list-reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -12,4 +12,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { deploymentSecret })

@@ -1,8 +1,8 @@
 import { CodeView } from '#shared/codes/code.ts'
 import { codeListing } from '#shared/codes/code-listing.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { listEnvelope } from '#shared/platform/listing/list-reply.ts'
-import { perSettings } from '#shared/platform/settings/per-settings.ts'
+import { perSettings } from '#shared/platform/base/settings.ts'
+import { listEnvelope } from '#shared/platform/request/list-reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.list',
@@ -40,5 +40,5 @@ export const route = defineRoute({
     'lists.includeDeletedRoles',
   ],
   uses: ['table.read', 'table.write', 'secret.read'],
-  breaks: 'Discount codes cannot be listed or searched.',
+  impact: 'Discount codes cannot be listed or searched.',
 })

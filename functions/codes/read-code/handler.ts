@@ -1,9 +1,9 @@
 import { viewOf } from '#shared/codes/code.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
-import { fail } from '#shared/platform/errors/failure.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { ok } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -14,4 +14,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

@@ -1,5 +1,5 @@
 import { CodeView } from '#shared/codes/code.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.read',
@@ -16,5 +16,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.code'],
   openPoints: ['codes.fields', 'codes.readOfSoftDeleted', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
-  breaks: 'No discount code can be read by its id.',
+  impact: 'No discount code can be read by its id.',
 })

@@ -2,10 +2,10 @@ import { restoreCode, viewOf } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, putBackClaim, readCode } from '#shared/codes/code-store.ts'
-import { fail } from '#shared/platform/errors/failure.ts'
-import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
-import { ok } from '#shared/platform/http/reply.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import { defineEndpoint, type PerformOf } from '#shared/platform/request/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 const perform: PerformOf<typeof route> = async (request, context) => {
@@ -21,7 +21,7 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     etag: codeEtag(after),
     writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
     audit: auditOfChange('restore', code, after),
-    refused: async (existing) => {
+    onConflict: async (existing) => {
       // Another code now has the same text, so a retry cannot succeed.
       if (existing?.code_id !== undefined && existing.code_id !== code.id) throw fail('CONFLICT.code.exists')
       return perform(request, context)

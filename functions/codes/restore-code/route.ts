@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { CodeView } from '#shared/codes/code.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.restore',
@@ -25,5 +25,5 @@ export const route = defineRoute({
     'auth.crossTenantStatus',
   ],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
-  breaks: 'No deleted discount code can be restored.',
+  impact: 'No deleted discount code can be restored.',
 })

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { CodeView } from '#shared/codes/code.ts'
-import { tenantNamePattern } from '#shared/platform/auth/tenant-name.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { openPoint } from '#shared/platform/settings/open-point.ts'
-import { perSettings } from '#shared/platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
+import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.share',
@@ -38,5 +37,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
   openPoints: ['codes.share', 'codes.fields', 'requests.tenantName', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
-  breaks: 'No discount code can be shared.',
+  impact: 'No discount code can be shared.',
 })

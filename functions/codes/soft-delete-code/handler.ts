@@ -1,5 +1,5 @@
 import { softDelete } from '#shared/codes/soft-delete.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.delete',
@@ -19,5 +19,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.code.exists', 'VALIDATION.field.enum'],
   openPoints: ['codes.repeatedDelete', 'codes.duplicate', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
-  breaks: 'No discount code can be deleted.',
+  impact: 'No discount code can be deleted.',
 })

@@ -1,9 +1,9 @@
 import { viewOf } from '#shared/codes/code.ts'
 import { codeEtag } from '#shared/codes/code-store.ts'
 import { updateCode } from '#shared/codes/update-code.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { ok } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -16,4 +16,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

@@ -1,5 +1,5 @@
 import { CodeChanges, CodeView } from '#shared/codes/code.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'codes.update',
@@ -37,5 +37,5 @@ export const route = defineRoute({
     'auth.crossTenantStatus',
   ],
   uses: ['table.read', 'table.find', 'table.write'],
-  breaks: 'No discount code can be changed.',
+  impact: 'No discount code can be changed.',
 })

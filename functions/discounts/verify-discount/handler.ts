@@ -1,6 +1,6 @@
 import { verifyDiscount } from '#shared/discounts/verify-discount.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -17,4 +17,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

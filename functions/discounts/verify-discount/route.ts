@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { CodeText } from '#shared/codes/code-text.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { openPoint } from '#shared/platform/settings/open-point.ts'
+import { openPoint } from '#shared/platform/base/settings.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 const Verified = v.strictObject({
   applied: v.boolean(),
@@ -40,5 +40,5 @@ export const route = defineRoute({
     'limits.other',
   ],
   uses: ['table.read', 'table.write'],
-  breaks: 'No discount can be verified or applied to a cart.',
+  impact: 'No discount can be verified or applied to a cart.',
 })

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { openPoint } from '#shared/platform/settings/open-point.ts'
-import { perSettings } from '#shared/platform/settings/per-settings.ts'
+import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'health.read',
@@ -22,5 +21,5 @@ export const route = defineRoute({
   errors: [],
   openPoints: ['health.body', 'health.mediaType'],
   uses: [],
-  breaks: 'Load balancers and monitors believe that the service is down.',
+  impact: 'Load balancers and monitors believe that the service is down.',
 })

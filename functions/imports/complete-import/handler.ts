@@ -1,6 +1,6 @@
 import { completeImport } from '#shared/imports/end-import.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
-import { deployedStep } from '#shared/platform/steps/step.ts'
+import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 
 export const work = completeImport
-export const handler = deployedStep(work, importSteps.complete.seconds)
+export const handler = workflowFunction(work, importSteps.complete.seconds)

@@ -1,6 +1,6 @@
 import { importBytes, importTypes, NewImport } from '#shared/imports/new-import.ts'
 import { OperationBegun } from '#shared/operations/operation.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'imports.create',
@@ -31,5 +31,5 @@ export const route = defineRoute({
     'limits.tooLarge',
   ],
   uses: ['table.read', 'table.write', 'table.update', 'imports.write'],
-  breaks: 'No customers can be imported.',
+  impact: 'No customers can be imported.',
 })

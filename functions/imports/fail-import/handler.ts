@@ -1,6 +1,6 @@
 import { failImport } from '#shared/imports/end-import.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
-import { deployedStep } from '#shared/platform/steps/step.ts'
+import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 
 export const work = failImport
-export const handler = deployedStep(work, importSteps.fail.seconds)
+export const handler = workflowFunction(work, importSteps.fail.seconds)

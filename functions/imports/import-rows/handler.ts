@@ -1,6 +1,6 @@
 import { importRows } from '#shared/imports/import-rows.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
-import { deployedStep } from '#shared/platform/steps/step.ts'
+import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 
 export const work = importRows
-export const handler = deployedStep(work, importSteps.rows.seconds)
+export const handler = workflowFunction(work, importSteps.rows.seconds)

@@ -1,6 +1,6 @@
 import { importSteps } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
-import { deployedStep } from '#shared/platform/steps/step.ts'
+import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 
 export const work = prepareImport
-export const handler = deployedStep(work, importSteps.prepare.seconds)
+export const handler = workflowFunction(work, importSteps.prepare.seconds)

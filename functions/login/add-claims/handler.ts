@@ -1,10 +1,9 @@
 import type { Context, PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
-import { deployedSettings } from '#shared/platform/settings/deployed.ts'
-import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
+import { dynamodbClient, dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 
 /** Cognito's limit for a trigger is five seconds. */
 const budgetMilliseconds = 4000

@@ -1,11 +1,11 @@
 import { askForReset } from '#shared/login/password-reset.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   perform: ({ body }, context) => askForReset(body.email, context),
 })
 
-export const handler = lambda(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { deploymentSecret })

@@ -1,6 +1,6 @@
 import { ResetRequested, ResetView } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'login.reset-password',
@@ -20,5 +20,5 @@ export const route = defineRoute({
   errors: ['VALIDATION.email'],
   openPoints: ['login.provider', 'passwordReset.shape', 'passwordReset.countBy'],
   uses: ['table.read', 'table.write', 'secret.read'],
-  breaks: 'Nobody can ask for a new password.',
+  impact: 'Nobody can ask for a new password.',
 })

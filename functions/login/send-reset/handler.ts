@@ -1,18 +1,17 @@
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sealing, sendReset } from '#shared/login/password-reset.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
-import { queueConsumer } from '#shared/platform/queue/queue-consumer.ts'
-import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
-import { deriveKey } from '#shared/platform/secrets/derived-key.ts'
-import { deployedSettings } from '#shared/platform/settings/deployed.ts'
-import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
+import { dynamodbClient, dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { queueFunction } from '#shared/platform/aws/queue-function.ts'
+import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { deriveKey } from '#shared/platform/base/secrets.ts'
 
 const budgetMilliseconds = 10_000
 
 /** Sends the password reset mails that are queued by request id. */
-export const handler = queueConsumer('password_resets', 'RESET_NOT_SENT', async (id) => {
+export const handler = queueFunction('password_resets', 'RESET_NOT_SENT', async (id) => {
   const budget = startBudget(systemClock, budgetMilliseconds)
   const settings = deployedSettings()
   const { TABLE_NAME = '', USER_POOL_CLIENT_ID = '', SECRET_ARN = '' } = process.env

@@ -1,6 +1,6 @@
 import { Credentials, TokensView } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 /** Ignores Idempotency-Key, because its record would store the tokens for a day. A login sent twice is two logins. */
 export const route = defineRoute({
@@ -40,5 +40,5 @@ export const route = defineRoute({
     'login.refusalMilliseconds',
   ],
   uses: ['table.read', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
-  breaks: 'Nobody can log in with a password.',
+  impact: 'Nobody can log in with a password.',
 })

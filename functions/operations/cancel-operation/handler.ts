@@ -2,9 +2,9 @@ import { cancelOperation } from '#shared/operations/cancel-operation.ts'
 import { viewOf } from '#shared/operations/operation.ts'
 import { isOver } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
-import { defineEndpoint, type PerformOf } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { checkIfMatch } from '#shared/platform/http/parse-headers.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint, type PerformOf } from '#shared/platform/request/endpoint.ts'
+import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 const perform: PerformOf<typeof route> = async (request, context) => {
@@ -22,9 +22,9 @@ const perform: PerformOf<typeof route> = async (request, context) => {
     writes,
     ...(audit && { audit }),
     // The operation changed after it was read: decide again.
-    refused: () => perform(request, context),
+    onConflict: () => perform(request, context),
   }
 }
 
 export const endpoint = defineEndpoint(route, { perform })
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

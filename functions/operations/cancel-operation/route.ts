@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { OperationView } from '#shared/operations/operation.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'operations.cancel',
@@ -19,5 +19,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
   openPoints: ['operations.cancel', 'imports.result', 'operations.retryAfter', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
-  breaks: 'No import can be canceled.',
+  impact: 'No import can be canceled.',
 })

@@ -1,10 +1,9 @@
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { secondsSince, systemClock } from '#shared/platform/clock.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
-import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
-import { stepFunctions } from '#shared/platform/workflow/step-functions.ts'
+import { dynamodbClient, dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { stepFunctions } from '#shared/platform/aws/step-functions.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { secondsSince, systemClock } from '#shared/platform/base/clock.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 
 const budgetMilliseconds = 25_000
 const log = powertoolsLog('commerce-api')
@@ -16,6 +15,6 @@ export async function handler(): Promise<void> {
   const workflow = stepFunctions(process.env.IMPORT_MACHINE_ARN ?? '')
   const { started, ended, left, oldest } = await endAbandoned(workflow, { table, clock: systemClock })
   const code = left > 0 ? 'OPERATIONS_LEFT' : 'OPERATIONS_ENDED'
-  if (started + ended + left > 0) log.worked({ code, done: started + ended, failed: left })
+  if (started + ended + left > 0) log.job({ code, done: started + ended, failed: left })
   if (oldest !== undefined) log.unfinished('imports', secondsSince(oldest, systemClock))
 }

@@ -1,10 +1,10 @@
 import { viewOf } from '#shared/operations/operation.ts'
 import { isOver } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
-import { s3Files } from '#shared/platform/files/s3-files.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { ok } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { s3Files } from '#shared/platform/aws/s3-files.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -20,4 +20,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint, { files: s3Files })
+export const handler = httpFunction(endpoint, { files: s3Files })

@@ -1,5 +1,5 @@
 import { OperationView } from '#shared/operations/operation.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'operations.read',
@@ -20,5 +20,5 @@ export const route = defineRoute({
     'auth.crossTenantStatus',
   ],
   uses: ['table.read', 'table.find', 'table.write', 'rejects.read'],
-  breaks: 'Nobody learns what became of an import.',
+  impact: 'Nobody learns what became of an import.',
 })

@@ -1,9 +1,9 @@
 import { placeOrder, viewOf } from '#shared/orders/order.ts'
 import { orderPlaced } from '#shared/orders/order-events.ts'
 import { newOrder, orderEtag } from '#shared/orders/order-store.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { created } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { created } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -19,4 +19,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

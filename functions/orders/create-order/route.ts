@@ -1,5 +1,5 @@
 import { NewOrder, OrderView } from '#shared/orders/order.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'orders.create',
@@ -34,5 +34,5 @@ export const route = defineRoute({
     'orders.statuses',
   ],
   uses: ['table.read', 'table.write'],
-  breaks: 'No order can be placed.',
+  impact: 'No order can be placed.',
 })

@@ -1,8 +1,8 @@
 import { OrderView } from '#shared/orders/order.ts'
 import { orderListing } from '#shared/orders/order-listing.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { listEnvelope } from '#shared/platform/listing/list-reply.ts'
-import { perSettings } from '#shared/platform/settings/per-settings.ts'
+import { perSettings } from '#shared/platform/base/settings.ts'
+import { listEnvelope } from '#shared/platform/request/list-reply.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'orders.list',
@@ -39,5 +39,5 @@ export const route = defineRoute({
     'lists.includeDeletedRoles',
   ],
   uses: ['table.read', 'table.write', 'secret.read'],
-  breaks: 'Orders cannot be listed or searched.',
+  impact: 'Orders cannot be listed or searched.',
 })

@@ -1,8 +1,8 @@
 import { viewOf } from '#shared/orders/order.ts'
 import { orderEtag, readOrder } from '#shared/orders/order-store.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { ok } from '#shared/platform/http/reply.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -12,4 +12,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint)
+export const handler = httpFunction(endpoint)

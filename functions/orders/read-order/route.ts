@@ -1,5 +1,5 @@
 import { OrderView } from '#shared/orders/order.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'orders.read',
@@ -17,5 +17,5 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.order', 'GONE.order'],
   openPoints: ['orders.fields', 'orders.statuses', 'orders.gone', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
-  breaks: 'No order can be read by its id.',
+  impact: 'No order can be read by its id.',
 })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { requestThrottles } from '#shared/otp/throttle.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { Email } from '#shared/platform/schemas/email.ts'
+import { Email } from '#shared/platform/formats/text.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'otp.request',
@@ -27,5 +27,5 @@ export const route = defineRoute({
     'auth.publicTenant',
   ],
   uses: ['table.read', 'table.write', 'secret.read'],
-  breaks: 'Nobody can ask for a one-time code, so nobody can log in with one.',
+  impact: 'Nobody can ask for a one-time code, so nobody can log in with one.',
 })

@@ -1,20 +1,19 @@
 import { sendCode } from '#shared/otp/send-code.ts'
-import { systemClock } from '#shared/platform/clock.ts'
-import { onceForId } from '#shared/platform/idempotency/once-for-id.ts'
-import { startBudget } from '#shared/platform/limits/budget.ts'
-import { sendMail } from '#shared/platform/mail/ses.ts'
-import { queueConsumer } from '#shared/platform/queue/queue-consumer.ts'
-import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
-import { deriveKey } from '#shared/platform/secrets/derived-key.ts'
-import { deployedSettings } from '#shared/platform/settings/deployed.ts'
-import { dynamodbClient } from '#shared/platform/table/dynamodb-client.ts'
-import { dynamodbTable } from '#shared/platform/table/dynamodb-table.ts'
+import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
+import { dynamodbClient, dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { onceForId } from '#shared/platform/aws/once-for-id.ts'
+import { queueFunction } from '#shared/platform/aws/queue-function.ts'
+import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { sendMail } from '#shared/platform/aws/ses.ts'
+import { startBudget } from '#shared/platform/base/budget.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { deriveKey } from '#shared/platform/base/secrets.ts'
 
 const budgetMilliseconds = 10_000
 let once: ReturnType<typeof onceForId> | undefined
 
 /** Sends the one-time codes that are queued by message id. */
-export const handler = queueConsumer('mail', 'MAIL_NOT_SENT', async (messageId) => {
+export const handler = queueFunction('mail', 'MAIL_NOT_SENT', async (messageId) => {
   const { TABLE_NAME: tableName = '', SECRET_ARN: secretArn = '' } = process.env
   const { MAIL_CONFIGURATION_SET: configurationSet } = process.env
   once ??= onceForId('mail', tableName)

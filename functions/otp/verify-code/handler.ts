@@ -1,11 +1,10 @@
 import { validMilliseconds } from '#shared/otp/one-time-code.ts'
 import { verifyCode } from '#shared/otp/verify-code.ts'
-import { sessionKeyPurpose, sessionSecret } from '#shared/platform/auth/session.ts'
-import { sessionCookies } from '#shared/platform/auth/session-cookie.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { timeOf } from '#shared/platform/ids/uuid-v7.ts'
-import { deploymentSecret } from '#shared/platform/secrets/deployment-secret.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { timeOf } from '#shared/platform/base/ids.ts'
+import { sessionCookies, sessionKeyPurpose, sessionSecret } from '#shared/platform/identity/session.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -24,4 +23,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = lambda(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { deploymentSecret })

@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { verifyThrottles } from '#shared/otp/throttle.ts'
-import { defineRoute } from '#shared/platform/http/route.ts'
-import { characters } from '#shared/platform/schemas/characters.ts'
-import { Email } from '#shared/platform/schemas/email.ts'
+import { characters, Email } from '#shared/platform/formats/text.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
   operation: 'otp.verify',
@@ -31,5 +30,5 @@ export const route = defineRoute({
     'auth.publicTenant',
   ],
   uses: ['table.read', 'table.write', 'secret.read'],
-  breaks: 'Nobody can log in with a one-time code.',
+  impact: 'Nobody can log in with a one-time code.',
 })

@@ -1,7 +1,7 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
-import { sendAll } from '#shared/platform/queue/sqs.ts'
-import { addressVariable, type TaskQueue } from '#shared/platform/queue/tasks.ts'
+import { sendAll } from '#shared/platform/aws/sqs.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/tasks.ts'
 
 const log = powertoolsLog('commerce-api')
 /** The batch limit of one request to the queue. */
@@ -21,9 +21,9 @@ export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoD
   for (const batch of batchesOf(Records.flatMap(taskOf))) {
     const [{ queue }] = batch
     const bodies = batch.map(({ body }) => body)
-    const failed = await sendAll(process.env[addressVariable(queue)] ?? '', bodies).catch(
+    const failed = await sendAll(process.env[queueUrlVariable(queue)] ?? '', bodies).catch(
       (fault: unknown) => {
-        log.worked({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
+        log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
         return batch.map(() => true)
       },
     )

@@ -1,8 +1,8 @@
-import { secondsSince } from '#shared/platform/clock.ts'
-import { deployedRuntime } from '#shared/platform/http/deployed-runtime.ts'
-import { finishIntents } from '#shared/platform/http/finish-intents.ts'
-import type { Runtime } from '#shared/platform/http/passage.ts'
-import { readSecret } from '#shared/platform/secrets/secret.ts'
+import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { secondsSince } from '#shared/platform/base/clock.ts'
+import { finishIntents } from '#shared/platform/request/finish-intents.ts'
+import type { Runtime } from '#shared/platform/request/passage.ts'
 import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
 
 let runtime: Runtime | undefined
@@ -12,6 +12,6 @@ export async function handler(): Promise<void> {
   runtime ??= deployedRuntime({ secret: readSecret })
   const { finished, left, fault, oldest } = await finishIntents([createRefund], runtime)
   const code = left > 0 ? 'INTENTS_LEFT' : 'INTENTS_FINISHED'
-  if (finished + left > 0) runtime.log.worked({ code, done: finished, failed: left, fault })
+  if (finished + left > 0) runtime.log.job({ code, done: finished, failed: left, fault })
   if (oldest !== undefined) runtime.log.unfinished('refunds', secondsSince(oldest, runtime.clock))
 }

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda'
-import { newId, systemClock } from '#shared/platform/clock.ts'
-import { correlationHeaders, correlationOf } from '#shared/platform/http/correlation.ts'
-import { toRequest, toResult } from '#shared/platform/http/gateway-event.ts'
-import { preflightHeaders, securityHeaders } from '#shared/platform/http/headers.ts'
-import { deployedSettings } from '#shared/platform/settings/deployed.ts'
+import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
+import { toRequest, toResult } from '#shared/platform/aws/http-function.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { correlationHeaders, correlationOf } from '#shared/platform/base/correlation.ts'
+import { preflightHeaders, securityHeaders } from '#shared/platform/request/respond.ts'
 
 /** The methods of each path, set by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
 const methods: Record<string, string[]> = JSON.parse(process.env.METHODS ?? '{}')

@@ -1,9 +1,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { eventBridge } from '#shared/platform/events/event-bridge.ts'
+import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { type Change, relay } from '#shared/platform/events/relay.ts'
-import { powertoolsLog } from '#shared/platform/logging/log.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 
 const log = powertoolsLog('commerce-api')
@@ -17,7 +17,7 @@ export async function handler(event: DynamoDBStreamEvent): Promise<DynamoDBBatch
   const { published, failedFrom, fault } = await relay(changes, eventBridge(process.env.EVENT_BUS_NAME ?? ''))
   const failed = failedFrom === undefined ? 0 : 1
   const code = failed ? 'EVENTS_NOT_PUBLISHED' : 'EVENTS_PUBLISHED'
-  if (published > 0 || failed) log.relayed({ code, published, failed, fault })
+  if (published > 0 || failed) log.relay({ code, published, failed, fault })
   return { batchItemFailures: failedFrom === undefined ? [] : [{ itemIdentifier: failedFrom }] }
 }
 

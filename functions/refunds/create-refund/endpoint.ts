@@ -1,4 +1,4 @@
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { makeRefund } from '#shared/refunds/refund.ts'
 import { accountOf } from '#shared/refunds/refund-account.ts'
 import { newRefund } from '#shared/refunds/refund-store.ts'

@@ -1,6 +1,6 @@
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { readSecret } from '#shared/platform/secrets/secret.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { endpoint } from './endpoint.ts'
 
 export { endpoint }
-export const handler = lambda(endpoint, { secret: readSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

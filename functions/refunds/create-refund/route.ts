@@ -1,4 +1,4 @@
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { NewRefund, RefundView } from '#shared/refunds/refund.ts'
 
 export const route = defineRoute({
@@ -26,5 +26,5 @@ export const route = defineRoute({
   ],
   openPoints: ['refunds.provider', 'refunds.account', 'refunds.fields', 'refunds.policy'],
   uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
-  breaks: 'No charge can be refunded.',
+  impact: 'No charge can be refunded.',
 })

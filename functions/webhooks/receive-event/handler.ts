@@ -1,7 +1,7 @@
-import { fail, failField } from '#shared/platform/errors/failure.ts'
-import { defineEndpoint } from '#shared/platform/http/endpoint.ts'
-import { lambda } from '#shared/platform/http/lambda.ts'
-import { readSecret } from '#shared/platform/secrets/secret.ts'
+import { httpFunction } from '#shared/platform/aws/http-function.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { fail, failField } from '#shared/platform/base/failure.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { received } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
@@ -30,9 +30,9 @@ export const endpoint = defineEndpoint(route, {
     return {
       status,
       writes: [received(body, correlationId, now(), settings['webhooks.inboxDays'])],
-      refused: async () => ({ status }),
+      onConflict: async () => ({ status }),
     }
   },
 })
 
-export const handler = lambda(endpoint, { secret: readSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

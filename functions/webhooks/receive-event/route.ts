@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { defineRoute } from '#shared/platform/http/route.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { webhookEvent } from '#shared/webhooks/webhook-event.ts'
 
 export const route = defineRoute({
@@ -32,5 +32,5 @@ export const route = defineRoute({
     'requests.tenantName',
   ],
   uses: ['table.write', 'secret.webhooks'],
-  breaks: 'Events of other services are not received; their senders try again.',
+  impact: 'Events of other services are not received; their senders try again.',
 })

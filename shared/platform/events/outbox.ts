@@ -1,5 +1,5 @@
-import type { TraceContext } from '../http/correlation.ts'
-import { uuidV8 } from '../ids/uuid-v8.ts'
+import type { TraceContext } from '../base/correlation.ts'
+import { uuidV8 } from '../base/ids.ts'
 import type { Item } from '../table/keys.ts'
 
 /** An event of a write, published after the write is committed. */

@@ -1,12 +1,12 @@
-import { type AuditEntry, auditItem } from '../audit/audit-record.ts'
-import type { Caller } from '../auth/caller.ts'
-import { type Clock, newId, timestamp } from '../clock.ts'
-import { fail } from '../errors/failure.ts'
+import { type Clock, newId, timestamp } from '../base/clock.ts'
+import type { Correlation } from '../base/correlation.ts'
+import { fail } from '../base/failure.ts'
 import type { Outbox } from '../events/outbox.ts'
-import type { Correlation } from '../http/correlation.ts'
-import type { Effects } from '../http/reply.ts'
+import type { Caller } from '../identity/caller.ts'
+import type { Effects } from '../request/reply.ts'
 import type { Item } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
+import { type AuditEntry, auditItem } from './audit-record.ts'
 
 /** The dependencies of a commit. */
 export interface Committer {
@@ -49,12 +49,12 @@ export async function commit<Decision extends Effects, Ready extends object>(
       return { existing: refusal.existing }
     }
     const write = current.writes?.[refusal.index - (record ? 1 : 0)]
-    if (!write || !current.refused || taken === mostDecisions) {
-      throw fail(write?.otherwise ?? 'INTERNAL.unexpected')
+    if (!write || !current.onConflict || taken === mostDecisions) {
+      throw fail(write?.onFailure ?? 'INTERNAL.unexpected')
     }
     // The first failure reveals what a decision did not know. Only later ones are contention, which a pause spreads.
     if (taken > 1) await committer.clock.sleep(committer.clock.jitter() * delayAfter(taken))
-    current = (await current.refused(refusal.existing)) as Effects as Decision
+    current = (await current.onConflict(refusal.existing)) as Effects as Decision
   }
 }
 
@@ -68,7 +68,7 @@ function changesOf(
   { writes = [], events = [], audit }: Effects,
   record: Put | undefined,
 ): Change[] {
-  const changes: Change[] = writes.map(({ otherwise: _, ...change }) => change)
+  const changes: Change[] = writes.map(({ onFailure: _, ...change }) => change)
   if (events.length > 0) {
     const first = writes[0]
     if (!first || !('item' in first)) throw new Error('events are carried by a put, the first of the writes')

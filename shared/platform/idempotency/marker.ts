@@ -1,5 +1,5 @@
-import type { Caller } from '../auth/caller.ts'
-import type { Correlation } from '../http/correlation.ts'
+import type { Correlation } from '../base/correlation.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Change } from '../table/table.ts'
 import type { KeyedRequest, Unfinished } from './record.ts'

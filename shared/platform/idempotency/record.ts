@@ -1,7 +1,22 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { fail } from '../errors/failure.ts'
+import { type Clock, newId } from '../base/clock.ts'
+import { fail } from '../base/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
+import type { Condition } from '../table/table.ts'
+
+/** Hashes a payload. The order of its keys does not matter. */
+export function fingerprint(payload: unknown): string {
+  return createHash('sha256').update(canonical(payload)).digest('base64url')
+}
+
+/** Returns JSON with sorted keys. The depth of payloads is bounded, so recursion is safe. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, one]) => `${JSON.stringify(key)}:${canonical(one)}`).join(',')}}`
+}
 
 /** A response in the form in which it is sent, stored and replayed, byte for byte. */
 export interface Answer {
@@ -102,4 +117,21 @@ export function pendingRecord(keyed: KeyedRequest, { resume, marker }: Unfinishe
 /** @throws CONFLICT.idempotency.payload_mismatch when the key was used with another payload */
 export function checkPayload(record: IdempotencyRecord, keyed: KeyedRequest): void {
   if (record.payload_hash !== keyed.payloadHash) throw fail('CONFLICT.idempotency.payload_mismatch')
+}
+
+/** Longer than any request, so an expired lease belongs to a crashed one; in milliseconds. */
+const leaseMilliseconds = 30_000
+
+export function newLease({ clock }: { clock: Clock }): Lease {
+  return { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
+}
+
+/** The condition that a record is still pending under this lease. */
+export function heldBy({ lease_id }: Lease): Condition {
+  return { matches: { state: 'pending', lease_id } }
+}
+
+/** The condition that there is no record, or an expired one. */
+export function isNew({ clock }: { clock: Clock }): Condition {
+  return { absentOrExpiredBy: Math.floor(clock.now() / 1000) }
 }

@@ -1,19 +1,20 @@
 import type { Settings } from '../../settings/register.ts'
-import { Denial } from '../auth/denial.ts'
-import { Failure, fail, isRetryable } from '../errors/failure.ts'
-import type { Intent, Reply } from '../http/reply.ts'
+import { Denial, Failure, fail, isRetryable } from '../base/failure.ts'
+import type { Intent, Reply } from '../request/reply.ts'
 import type { Change, Condition, Put, Table } from '../table/table.ts'
 import { type Committer, commit } from './commit.ts'
-import { heldBy, isNew, newLease } from './lease.ts'
 import { marking, unmarking } from './marker.ts'
 import {
   type Answer,
   asRecord,
   checkPayload,
   finishedRecord,
+  heldBy,
   type IdempotencyRecord,
+  isNew,
   type KeyedRequest,
   type Lease,
+  newLease,
   pendingRecord,
   storedAnswer,
   type Unfinished,

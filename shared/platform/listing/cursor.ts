@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { failField } from '../errors/failure.ts'
-import { deriveKey } from '../secrets/derived-key.ts'
-import { seal, unseal } from '../secrets/seal.ts'
+import { failField } from '../base/failure.ts'
+import { deriveKey, seal, unseal } from '../base/secrets.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** The position of a page: its first sort key (inclusive) and the direction in which it is read. */
@@ -11,20 +10,20 @@ export interface Position {
   /** next: the first key of the page before. prev: the last key of this page in reading direction, if known. */
   bound: string | undefined
   /** The upper bound of the snapshot: items that are inserted after the first page have larger ids. */
-  horizon: string
+  snapshotBound: string
   /** The number of matches still to skip: the rest of an offset. */
   skip: number
 }
 
 /** Encrypts and authenticates cursors. Rejects a cursor that was changed or issued for another list or tenant. */
 export interface CursorSeal {
-  seal(position: Position, walk: string): string
+  seal(position: Position, session: string): string
   /** @throws VALIDATION.cursor.invalid */
-  open(cursor: string, walk: string): Position
+  open(cursor: string, session: string): Position
 }
 
 /** Returns a hash of the operation, tenant, filters and sort of a pagination session. The page size may change. */
-export function walkOf(operation: string, tenant: string, query: ListQuery): string {
+export function sessionHash(operation: string, tenant: string, query: ListQuery): string {
   const { filters, search, deleted, sortedBy = null, descending } = query
   const sorted = filters.map(({ field, operator, values }) => [field, operator, ...values]).sort()
   const text = JSON.stringify([operation, tenant, sorted, search ?? null, deleted, sortedBy, descending])
@@ -38,14 +37,14 @@ export function walkOf(operation: string, tenant: string, query: ListQuery): str
 export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
   const key = deriveKey(secret, 'list cursors v1')
   return {
-    seal({ direction, start, bound, horizon, skip }, walk) {
-      const text = JSON.stringify([direction, start, bound ?? null, horizon, skip])
-      return seal(key, text, walk, randomBytes)
+    seal({ direction, start, bound, snapshotBound, skip }, session) {
+      const text = JSON.stringify([direction, start, bound ?? null, snapshotBound, skip])
+      return seal(key, text, session, randomBytes)
     },
-    open(cursor, walk) {
+    open(cursor, session) {
       try {
-        const [direction, start, bound, horizon, skip] = JSON.parse(unseal(key, cursor, walk))
-        return { direction, start, bound: bound ?? undefined, horizon, skip }
+        const [direction, start, bound, snapshotBound, skip] = JSON.parse(unseal(key, cursor, session))
+        return { direction, start, bound: bound ?? undefined, snapshotBound, skip }
       } catch {
         throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' })
       }

@@ -1,7 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
-import { failField } from '../errors/failure.ts'
-import { charactersOf } from '../schemas/characters.ts'
-import { readDateTime } from '../schemas/date-time.ts'
+import { failField } from '../base/failure.ts'
+import { charactersOf, readDateTime } from '../formats/text.ts'
 import {
   type Filter,
   type FilterValue,
@@ -50,7 +49,7 @@ function parseValue(
   if (kind === 'date-time') return parseDateTime(name, text)
   if (kind === 'integer') return parseInteger(name, text)
   if (kind === 'boolean') return parseBoolean(name, text)
-  const normalise = listing.normalise?.[field]
+  const normalise = listing.normalize?.[field]
   const stored = normalise ? normalise(text) : text
   if (stored === undefined) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format' })
   const allowed = listing.allowed(settings)[field]

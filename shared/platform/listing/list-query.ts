@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/register.ts'
-import { type Failure, failField } from '../errors/failure.ts'
+import { type Failure, failField } from '../base/failure.ts'
 import { checkLength, checkRanges, parameterOf, parseBoolean, parseFilter } from './filters.ts'
 import type { Filter, Listing } from './listing.ts'
 import { parseSort, type Sort } from './sort.ts'

@@ -13,7 +13,7 @@ export interface Listing {
   allowed: (settings: Settings) => Readonly<Record<string, readonly string[]>>
   search: (settings: Settings) => readonly string[]
   /** Normalizes a filter value of a string field to its stored form; undefined for a value that is never stored. */
-  normalise?: Readonly<Record<string, (text: string) => string | undefined>>
+  normalize?: Readonly<Record<string, (text: string) => string | undefined>>
   /** Returns whether a filter asks for soft-deleted items. Only roles that may see them can use it. */
   reveals?: (filter: Filter) => boolean
   /** The sort fields in addition to created_at and id, each with its index. */

@@ -1,13 +1,89 @@
+import { adjacentId, type Bounds, largestId, smallestId } from '../base/ids.ts'
 import { type Item, keyOf, partitionsOf } from '../table/keys.ts'
-import { type Bounds, largestId, smallestId } from './ids.ts'
-import type { SortIndex } from './listing.ts'
-import { readMerged } from './merged-read.ts'
-import type { Stretch, TenantList } from './order.ts'
-import { placeOf, placesOf, valueIn } from './places.ts'
+import type { Range, RangeRead, Table } from '../table/table.ts'
+import type { ListQuery } from './list-query.ts'
+import type { Listing, SortIndex } from './listing.ts'
+
+/** A list request within one tenant. */
+export interface TenantList {
+  table: Table
+  tenant: string
+  listing: Listing
+  query: ListQuery
+  /** The number of partitions of each entity. Only tests set it; the default is the number in `entities`. */
+  shards?: number
+}
+
+/** A range of sort keys and the direction in which it is read. */
+export interface KeyRange extends Bounds {
+  descending: boolean
+  /** The maximum number of entries to read. */
+  limit: number
+}
+
+export interface Entry {
+  sortKey: string
+  /** Undefined if it is gone or cannot belong to the pagination session. */
+  item: Item | undefined
+}
+
+export interface KeyRangeRead {
+  entries: Entry[]
+  /** True when nothing of the range is left. */
+  exhausted: boolean
+}
+
+/** Reads one range of all partitions of an entity, each with the same limit, and merges the results. */
+export async function readMerged(
+  table: Table,
+  partitions: readonly string[],
+  range: Omit<Range, 'partition'>,
+): Promise<RangeRead> {
+  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
+  const [only] = reads
+  if (reads.length === 1 && only) return only
+  const sign = range.descending ? -1 : 1
+  const merged = reads.flatMap(({ items }) => items).sort((a, b) => (a.sk < b.sk ? -sign : sign))
+  // After the last item of a partition that is not exhausted, an unread item may come next.
+  const ends = reads.flatMap(({ items, exhausted }) => (exhausted ? [] : [items.at(-1)?.sk ?? '']))
+  const safe = merged.filter(({ sk }) => ends.every((end) => (range.descending ? sk >= end : sk <= end)))
+  const items = safe.slice(0, range.limit)
+  return { items, exhausted: ends.length === 0 && items.length === merged.length }
+}
+
+/**
+ * The sort keys in the order of a SortIndex: the value, # and the id. Every character of a value is above #,
+ * so sort keys sort by value, then by id. The key of an entry is its sort key, or the value alone, which sorts right before
+ * all sort keys of that value. An item keeps its sort key when its entry changes between the two keys.
+ */
+
+/** Returns the value in a sort key or in the key of an entry. */
+export function valueIn(key: string): string {
+  const [value = ''] = key.split('#')
+  return value
+}
+
+export function sortKeyOf(key: string, id: string): string {
+  return `${valueIn(key)}#${id}`
+}
+
+/** Returns the adjacent sort key, whether or not an item has it. */
+export function adjacentKey(sortKey: string, steps: 1 | -1): string {
+  const value = valueIn(sortKey)
+  return `${value}#${adjacentId(sortKey.slice(value.length + 1), steps)}`
+}
+
+/** Returns the range of all sort keys of one value. */
+export function keysOfValue(value: string): Bounds {
+  return { low: `${value}#${smallestId}`, high: `${value}#${largestId}` }
+}
+
+/** The range of the sort keys of all possible values. */
+export const allKeys: Bounds = { low: keysOfValue('$').low, high: keysOfValue('\u007f').high }
 
 export interface IndexRead {
   /** In the requested order. */
-  found: { place: string; id: string }[]
+  found: { sortKey: string; id: string }[]
   /** True when nothing of the range is left. */
   exhausted: boolean
 }
@@ -15,32 +91,32 @@ export interface IndexRead {
 type Source = Pick<TenantList, 'table' | 'tenant' | 'shards'>
 
 /**
- * Reads a range of places of an index. The key of an entry may be the value alone, which sorts before all places of
- * this value. If the keys that were read start among these places, that entry is read separately.
+ * Reads a range of sort keys of an index. The key of an entry may be the value alone, which sorts before all sort keys of
+ * this value. If the keys that were read start among these, that entry is read separately.
  */
-export async function readIndex(source: Source, index: SortIndex, stretch: Stretch): Promise<IndexRead> {
-  const { low, high, descending, limit } = stretch
+export async function readIndex(source: Source, index: SortIndex, range: KeyRange): Promise<IndexRead> {
+  const { low, high, descending, limit } = range
   if (low > high) return { found: [], exhausted: true }
-  const from = low === placesOf(valueIn(low)).low ? valueIn(low) : low
+  const from = low === keysOfValue(valueIn(low)).low ? valueIn(low) : low
   const [read, lowest] = await Promise.all([
-    // One more: the entry at an end may have its place outside the range.
+    // One more: the entry at an end may have its sort key outside the range.
     readMerged(source.table, partitions(source, index), { low: from, high, descending, limit: limit + 1 }),
     entryUnderValue(from),
   ])
   const end = read.exhausted ? undefined : read.items.at(-1)?.sk
   const last = descending && end !== undefined ? await entryUnderValue(end) : undefined
-  const places = new Map<string, string>()
+  const sortKeys = new Map<string, string>()
   for (const entry of [...read.items, lowest, last]) {
-    if (entry) places.set(placeOf(entry.sk, index.idOf(entry)), index.idOf(entry))
+    if (entry) sortKeys.set(sortKeyOf(entry.sk, index.idOf(entry)), index.idOf(entry))
   }
-  const found = Array.from(places, ([place, id]) => ({ place, id }))
-    .filter(({ place }) => place >= low && place <= high)
-    // Beyond the last key that was read, some places are still unknown.
-    .filter(({ place }) => end === undefined || (descending ? place >= end : place <= end))
-    .sort((a, b) => (a.place < b.place === descending ? 1 : -1))
+  const found = Array.from(sortKeys, ([sortKey, id]) => ({ sortKey, id }))
+    .filter(({ sortKey }) => sortKey >= low && sortKey <= high)
+    // Beyond the last key that was read, some sort keys are still unknown.
+    .filter(({ sortKey }) => end === undefined || (descending ? sortKey >= end : sortKey <= end))
+    .sort((a, b) => (a.sortKey < b.sortKey === descending ? 1 : -1))
   return { found: found.slice(0, limit), exhausted: end === undefined && found.length <= limit }
 
-  /** Returns the entry whose key is the value alone, if the given key is a place of that value. */
+  /** Returns the entry whose key is the value alone, if the given key is a sort key of that value. */
   async function entryUnderValue(key: string): Promise<Item | undefined> {
     const value = valueIn(key)
     return value === key
@@ -51,7 +127,7 @@ export async function readIndex(source: Source, index: SortIndex, stretch: Stret
 
 /** Returns the smallest and largest id of the items with a value; undefined if one request cannot read them all. */
 export async function idsOf(source: Source, index: SortIndex, value: string): Promise<Bounds | undefined> {
-  const range = { low: value, high: placesOf(value).high, descending: false, limit: 100 }
+  const range = { low: value, high: keysOfValue(value).high, descending: false, limit: 100 }
   const { items, exhausted } = await readMerged(source.table, partitions(source, index), range)
   if (!exhausted) return undefined
   const ids = items.map((entry) => index.idOf(entry)).sort()

@@ -1,11 +1,10 @@
-import { lastIdAt } from '../ids/uuid-v7.ts'
+import { larger, lastIdAt } from '../base/ids.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
-import { idOrder } from './id-order.ts'
-import { larger } from './ids.ts'
-import { indexOrder } from './index-order.ts'
-import { matches } from './matches.ts'
-import type { Order, TenantList } from './order.ts'
+import type { ListQuery } from './list-query.ts'
+import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
+import { idOrder, indexOrder, type Order } from './order.ts'
+import type { TenantList } from './read-index.ts'
 
 export interface PageRequest extends TenantList {
   /** The opened cursor; absent for the first page. */
@@ -33,7 +32,7 @@ interface Task {
   from: string
   to: string
   descending: boolean
-  horizon: string | undefined
+  snapshotBound: string | undefined
   /** The number of matches to skip first. */
   skip: number
 }
@@ -75,53 +74,65 @@ async function orderOf(request: PageRequest): Promise<Order> {
 async function readOn(request: PageRequest, order: Order, position: Position | undefined): Promise<Page> {
   const { query, now } = request
   const { descending } = query
-  const [first, last] = endsOf(order, descending, position?.horizon)
-  const { horizon, skip = query.offset } = position ?? {}
+  const [first, last] = endsOf(order, descending, position?.snapshotBound)
+  const { snapshotBound, skip = query.offset } = position ?? {}
   const reading = await read(request, order, {
     from: position?.start ?? first,
     to: last,
     descending,
-    horizon,
+    snapshotBound,
     skip,
   })
   // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead.
   const newest = position ? undefined : await order.newest(reading.first)
-  const until = horizon ?? larger(lastIdAt(now), newest ?? '')
+  const until = snapshotBound ?? larger(lastIdAt(now), newest ?? '')
   const [begin] = endsOf(order, descending, until)
   // Skipped items belong to the pages before.
   const start = reading.skipped === undefined ? (position?.start ?? begin) : after(reading.skipped)
   const next: Position | undefined =
     reading.end === 'exhausted' || reading.last === undefined
       ? undefined
-      : { direction: 'next', start: after(reading.last), bound: start, horizon: until, skip: reading.toSkip }
+      : {
+          direction: 'next',
+          start: after(reading.last),
+          bound: start,
+          snapshotBound: until,
+          skip: reading.toSkip,
+        }
   const prev = start === begin ? undefined : pageBefore(order, descending, start, position?.bound, until)
   return { items: reading.matches, next, prev, newest }
 
-  function after(place: string): string {
-    return order.beside(place, descending ? -1 : 1)
+  function after(sortKey: string): string {
+    return order.adjacent(sortKey, descending ? -1 : 1)
   }
 }
 
 /** Reads the page of a prev_cursor, backwards. */
 async function readBack(request: PageRequest, order: Order, position: Position): Promise<Page> {
   const { descending } = request.query
-  const { horizon, start: from, bound } = position
-  const [begin] = endsOf(order, descending, horizon)
+  const { snapshotBound, start: from, bound } = position
+  const [begin] = endsOf(order, descending, snapshotBound)
   const to = bound ?? begin
-  const reading = await read(request, order, { from, to, descending: !descending, horizon, skip: 0 })
+  const reading = await read(request, order, {
+    from,
+    to,
+    descending: !descending,
+    snapshotBound,
+    skip: 0,
+  })
   const start = reading.end === 'exhausted' ? to : (reading.last ?? to)
-  const after = order.beside(from, descending ? -1 : 1)
+  const after = order.adjacent(from, descending ? -1 : 1)
   return {
     items: reading.matches.reverse(),
-    next: { direction: 'next', start: after, bound: start, horizon, skip: 0 },
-    prev: start === begin ? undefined : pageBefore(order, descending, start, undefined, horizon),
+    next: { direction: 'next', start: after, bound: start, snapshotBound, skip: 0 },
+    prev: start === begin ? undefined : pageBefore(order, descending, start, undefined, snapshotBound),
     newest: undefined,
   }
 }
 
 /** Returns the first and the last key of a session. */
-function endsOf(order: Order, descending: boolean, horizon: string | undefined): [string, string] {
-  const { low, high } = order.whole(horizon)
+function endsOf(order: Order, descending: boolean, snapshotBound: string | undefined): [string, string] {
+  const { low, high } = order.fullRange(snapshotBound)
   return descending ? [high, low] : [low, high]
 }
 
@@ -130,14 +141,20 @@ function pageBefore(
   descending: boolean,
   start: string,
   bound: string | undefined,
-  horizon: string,
+  snapshotBound: string,
 ): Position {
-  return { direction: 'prev', start: order.beside(start, descending ? 1 : -1), bound, horizon, skip: 0 }
+  return {
+    direction: 'prev',
+    start: order.adjacent(start, descending ? 1 : -1),
+    bound,
+    snapshotBound,
+    skip: 0,
+  }
 }
 
 async function read(request: PageRequest, order: Order, task: Task): Promise<Reading> {
   const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = request
-  const { to, descending, horizon, skip: toSkip } = task
+  const { to, descending, snapshotBound, skip: toSkip } = task
   const reading: Reading = {
     matches: [],
     end: 'exhausted',
@@ -154,13 +171,13 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
     const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
     const limit = Math.min(left, isSelective(request, order) ? Math.max(wanted, 100) : wanted)
     const [low, high] = descending ? [to, from] : [from, to]
-    const { entries, exhausted } = await order.read({ low, high, descending, limit }, horizon)
-    for (const { place, item } of entries) {
-      reading.first ??= place
+    const { entries, exhausted } = await order.read({ low, high, descending, limit }, snapshotBound)
+    for (const { sortKey, item } of entries) {
+      reading.first ??= sortKey
       if (item && matches(item, query, listing, searchFields)) {
         if (reading.toSkip > 0) {
           reading.toSkip -= 1
-          reading.skipped = place
+          reading.skipped = sortKey
         } else {
           bytes += sizeOf(item)
           const full = reading.matches.length === query.pageSize
@@ -168,11 +185,11 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
           reading.matches.push(item)
         }
       }
-      reading.last = place
+      reading.last = sortKey
     }
     if (exhausted) return reading
     left -= entries.length
-    if (reading.last !== undefined) from = order.beside(reading.last, descending ? -1 : 1)
+    if (reading.last !== undefined) from = order.adjacent(reading.last, descending ? -1 : 1)
   }
   return { ...reading, end: 'budget' }
 }
@@ -181,4 +198,39 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
 function isSelective({ query }: PageRequest, order: Order): boolean {
   const { filters, search, deleted } = query
   return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'
+}
+
+/** Returns whether an item matches a list request. @param searchFields the fields that `q` searches */
+export function matches(
+  item: Item,
+  { filters, search, deleted }: ListQuery,
+  listing: Listing,
+  searchFields: readonly string[],
+): boolean {
+  if (item.erased_at !== undefined) return false
+  const isDeleted = item.soft_deleted === true
+  if (deleted === 'excluded' && isDeleted) return false
+  if (deleted === 'only' && !isDeleted) return false
+  if (
+    search !== undefined &&
+    !searchFields.some((field) => String(item[field]).toLowerCase().includes(search))
+  ) {
+    return false
+  }
+  return filters.every((filter) => passes(item, filter, listing))
+}
+
+function passes(item: Item, { field, operator, values }: Filter, listing: Listing): boolean {
+  const stored = item[field]
+  const actual = listing.fields[field] === 'date-time' ? Date.parse(String(stored)) : (stored as FilterValue)
+  return comparisons[operator](actual, values)
+}
+
+const comparisons: Record<Operator, (actual: FilterValue, values: readonly FilterValue[]) => boolean> = {
+  eq: (actual, [value]) => actual === value,
+  in: (actual, values) => values.includes(actual),
+  gte: (actual, [value]) => value !== undefined && actual >= value,
+  gt: (actual, [value]) => value !== undefined && actual > value,
+  lte: (actual, [value]) => value !== undefined && actual <= value,
+  lt: (actual, [value]) => value !== undefined && actual < value,
 }

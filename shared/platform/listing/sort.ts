@@ -1,4 +1,4 @@
-import { failField } from '../errors/failure.ts'
+import { failField } from '../base/failure.ts'
 import type { Listing } from './listing.ts'
 
 /** The sort order of a list. */

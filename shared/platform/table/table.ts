@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../error-catalog.ts'
 import type { Entity, Item, Key } from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
@@ -87,4 +88,38 @@ export interface Table {
   put(put: Put): Promise<Refusal | undefined>
   /** Inserts at most 25 items, each independently. @returns those that exist already, also from a lost attempt */
   insertMany(items: readonly Item[]): Promise<Item[]>
+}
+
+/** A write of an endpoint, as data. The platform commits all writes of a request in one transaction. */
+export type Write = Change & {
+  /** The error of the request if the condition fails. */
+  onFailure: ErrorCode
+}
+
+/** Returns a write that creates an item and never overwrites one. */
+export function create(item: Item, onFailure: ErrorCode = 'INTERNAL.unexpected'): Write {
+  return { item, condition: { absent: true }, onFailure }
+}
+
+/** Returns a write of a whole item that overwrites any existing one. */
+export function put(item: Item): Write {
+  return { item, condition: 'none', onFailure: 'INTERNAL.unexpected' }
+}
+
+/** Returns a write that replaces an item if it still has these values. */
+export function replace(item: Item, matches: Record<string, string | number>, onFailure: ErrorCode): Write {
+  return { item, condition: { matches }, onFailure }
+}
+
+/** Returns a write that deletes an item if it still has these values. */
+export function remove(key: Key, matches: Record<string, string | number>, onFailure: ErrorCode): Write {
+  return { remove: key, condition: { matches }, onFailure }
+}
+
+/** Returns the condition that an item exists in one of these states, with these values. */
+export function inState(
+  states: readonly string[],
+  matches: Record<string, string | number> = {},
+): StateCondition {
+  return { matches, oneOf: { state: states } }
 }

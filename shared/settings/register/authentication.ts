@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { tenantPattern } from '../../platform/auth/tenant.ts'
 import { setting } from '../setting.ts'
 
 const algorithms = [
@@ -32,6 +31,9 @@ const issuer = v.strictObject({
     "a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
   ),
 })
+
+/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
+export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 export const authentication = {
   'auth.issuers': setting({

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
-import { catalogue, type ErrorCode } from '../../platform/errors/catalogue.ts'
+import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
 import { setting } from '../setting.ts'
 
 const validationCode = v.picklist(
-  (Object.keys(catalogue) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
+  (Object.keys(errorCatalog) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
   'a VALIDATION code of the catalogue',
 )
 const count = v.pipe(v.number(), v.integer(), v.minValue(1))

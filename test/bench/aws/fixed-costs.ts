@@ -1,4 +1,4 @@
-import { catalogue } from '#shared/platform/errors/catalogue.ts'
+import { errorCatalog } from '#shared/error-catalog.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
 
@@ -43,7 +43,7 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
     },
     {
       what: 'Errors by code, if all codes occur in a month, and ages of unfinished work',
-      count: Object.keys(catalogue).length + ageMetrics,
+      count: Object.keys(errorCatalog).length + ageMetrics,
       price: prices.customMetric,
     },
     { what: 'Dashboards', count: of('AWS::CloudWatch::Dashboard').length, price: prices.dashboard },

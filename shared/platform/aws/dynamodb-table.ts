@@ -1,0 +1,200 @@
+import {
+  type AttributeValue,
+  BatchExecuteStatementCommand,
+  BatchGetItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  type TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb'
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
+import type { Budget } from '../base/budget.ts'
+import { type Clock, newId } from '../base/clock.ts'
+import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
+import type { Change, Put, Refusal, Table } from '../table/table.ts'
+import { type ConditionInput, expressionOf, updateOf } from './dynamodb-expressions.ts'
+import { pause, retry } from './retry.ts'
+
+let client: DynamoDBClient | undefined
+
+/** Returns the client of this process, created on first use. The table retries, within each request's budget. */
+export function dynamodbClient(): DynamoDBClient {
+  client ??= new DynamoDBClient({
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: 1000 },
+  })
+  return client
+}
+
+type Attributes = Record<string, AttributeValue>
+
+/** Opens the table for one request. No call outlasts the request's budget. */
+export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock, budget: Budget): Table {
+  const send = <T>(call: (signal: AbortSignal) => Promise<T>) => retry(call, clock, budget)
+
+  return {
+    async get(key) {
+      const command = new GetItemCommand({ TableName: name, Key: marshall(key), ConsistentRead: true })
+      const { Item: found } = await send((abortSignal) => client.send(command, { abortSignal }))
+      return found && toItem(found)
+    },
+
+    async readRange({ partition, low, high, descending, limit }) {
+      if (low > high) return { items: [], exhausted: true }
+      const command = new QueryCommand({
+        TableName: name,
+        KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
+        ExpressionAttributeValues: marshall({ ':partition': partition, ':low': low, ':high': high }),
+        ScanIndexForward: !descending,
+        ConsistentRead: true,
+        Limit: limit,
+      })
+      const read = await send((abortSignal) => client.send(command, { abortSignal }))
+      return { items: (read.Items ?? []).map(toItem), exhausted: read.LastEvaluatedKey === undefined }
+    },
+
+    async findById(entity, id) {
+      const command = new QueryCommand({
+        TableName: name,
+        IndexName: byIdIndex,
+        KeyConditionExpression: 'id = :id',
+        ExpressionAttributeValues: marshall({ ':id': id }),
+      })
+      const { Items: found } = await send((abortSignal) => client.send(command, { abortSignal }))
+      const keys = (found ?? [])
+        .map((attributes) => unmarshall(attributes) as Key)
+        .map(({ pk, sk }) => ({ pk, sk }))
+      return keys.find(({ pk }) => ownerOf(pk).entity === entity)
+    },
+
+    async getMany(keys) {
+      const found: Item[] = []
+      let left: Attributes[] = keys.map((key) => marshall(key))
+      // Unprocessed keys are requested again after a growing pause.
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const command = new BatchGetItemCommand({
+          RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
+        })
+        const { Responses, UnprocessedKeys } = await send((abortSignal) =>
+          client.send(command, { abortSignal }),
+        )
+        found.push(...(Responses?.[name] ?? []).map(toItem))
+        left = UnprocessedKeys?.[name]?.Keys ?? []
+      }
+      return found
+    },
+
+    async transact(changes) {
+      const command = new TransactWriteItemsCommand({
+        TransactItems: changes.map((change) => transactItem(name, change)),
+        // The same token on every attempt: a retry after a lost response returns its success.
+        ClientRequestToken: newId(clock),
+      })
+      try {
+        await send((abortSignal) => client.send(command, { abortSignal }))
+        return undefined
+      } catch (thrown) {
+        return refusalOf(thrown as TransactionCanceledException)
+      }
+    },
+
+    async put(put) {
+      const command = new PutItemCommand(conditionalPut(name, put))
+      try {
+        await send((abortSignal) => client.send(command, { abortSignal }))
+        return undefined
+      } catch (thrown) {
+        const { name: errorName, Item: existing } = thrown as { name: string; Item?: Attributes }
+        if (errorName !== 'ConditionalCheckFailedException') throw thrown
+        return { index: 0, existing: existing && toItem(existing) }
+      }
+    },
+
+    async insertMany(items) {
+      const known: Item[] = []
+      let left = [...items]
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const command = new BatchExecuteStatementCommand({
+          Statements: left.map((item) => insertion(name, item)),
+        })
+        const { Responses = [] } = await send((abortSignal) => client.send(command, { abortSignal }))
+        const codeOf = (index: number) => Responses[index]?.Error?.Code
+        known.push(...left.filter((_, index) => codeOf(index) === 'DuplicateItem'))
+        const unable = Responses.find(({ Error: one }) => one && !passing.has(one.Code ?? ''))
+        if (unable) throw new Error(`an item could not be inserted: ${unable.Error?.Code}`)
+        left = left.filter((_, index) => {
+          const code = codeOf(index)
+          return code !== undefined && code !== 'DuplicateItem'
+        })
+      }
+      return known
+    },
+  }
+}
+
+/** Codes that do not fail a batch: DuplicateItem is a result, the others are retried. */
+const passing = new Set([
+  'DuplicateItem',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+  'RequestLimitExceeded',
+  'InternalServerError',
+  'TransactionConflict',
+])
+
+/** PartiQL's INSERT never overwrites an item, and a batch of them is one request. Conditional puts have no batch. */
+function insertion(name: string, item: Item) {
+  const values = marshall(item, { removeUndefinedValues: true })
+  const members = Object.keys(values).map((attribute) => `'${attribute}': ?`)
+  return {
+    Statement: `INSERT INTO "${name}" VALUE {${members.join(', ')}}`,
+    Parameters: Object.values(values),
+  }
+}
+
+function transactItem(name: string, change: Change): TransactWriteItem {
+  if ('item' in change) return { Put: conditionalPut(name, change) }
+  const refusal = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
+  if ('remove' in change) {
+    const condition = change.condition === 'none' ? {} : expressionOf(change.condition)
+    return { Delete: { ...refusal, Key: marshall(change.remove), ...condition } }
+  }
+  const condition: Partial<ConditionInput> = change.condition === 'none' ? {} : expressionOf(change.condition)
+  const update = updateOf(change)
+  return {
+    Update: {
+      ...refusal,
+      Key: marshall(change.update),
+      ...condition,
+      UpdateExpression: update.expression,
+      ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...update.names },
+      ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...update.values },
+    },
+  }
+}
+
+function conditionalPut(name: string, { item, condition }: Put) {
+  return {
+    TableName: name,
+    Item: marshall(item, { removeUndefinedValues: true }),
+    ...(condition === 'none' ? {} : expressionOf(condition)),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  }
+}
+
+function refusalOf(thrown: TransactionCanceledException): Refusal {
+  const reasons = thrown.name === 'TransactionCanceledException' ? (thrown.CancellationReasons ?? []) : []
+  const index = reasons.findIndex((reason) => reason.Code === 'ConditionalCheckFailed')
+  if (index < 0) throw thrown
+  const existing = reasons[index]?.Item
+  return { index, existing: existing && toItem(existing) }
+}
+
+function toItem(attributes: Attributes): Item {
+  return unmarshall(attributes) as Item
+}

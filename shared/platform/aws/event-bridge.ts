@@ -1,0 +1,23 @@
+import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
+import type { Publish } from '../events/relay.ts'
+
+let client: EventBridgeClient | undefined
+
+/** Returns a publisher to an EventBridge bus. */
+export function eventBridge(busName: string): Publish {
+  return async (events) => {
+    client ??= new EventBridgeClient({
+      maxAttempts: 3,
+      requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
+    })
+    const entries = events.map((event) => ({
+      EventBusName: busName,
+      Source: event.source,
+      DetailType: event.type,
+      Time: new Date(event.occurred_at),
+      Detail: JSON.stringify(event),
+    }))
+    const { Entries: results = [] } = await client.send(new PutEventsCommand({ Entries: entries }))
+    return events.map((_, index) => results[index]?.EventId === undefined)
+  }
+}

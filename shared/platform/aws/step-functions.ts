@@ -1,0 +1,41 @@
+import { DescribeExecutionCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
+import type { Workflow } from '../jobs/workflow.ts'
+
+let client: SFNClient | undefined
+
+function sfn(): SFNClient {
+  client ??= new SFNClient({
+    maxAttempts: 3,
+    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
+  })
+  return client
+}
+
+/** Returns a workflow that runs on a state machine of Step Functions. */
+export function stepFunctions(machineArn: string): Workflow {
+  return {
+    async start(name, input) {
+      const command = new StartExecutionCommand({
+        stateMachineArn: machineArn,
+        name,
+        input: JSON.stringify(input),
+      })
+      await sfn()
+        .send(command)
+        .catch((thrown: Error) => {
+          if (thrown.name !== 'ExecutionAlreadyExists') throw thrown
+        })
+    },
+
+    async stateOf(name) {
+      const executionArn = `${machineArn.replace(':stateMachine:', ':execution:')}:${name}`
+      try {
+        const { status } = await sfn().send(new DescribeExecutionCommand({ executionArn }))
+        return status === 'RUNNING' ? 'running' : 'over'
+      } catch (thrown) {
+        if ((thrown as Error).name === 'ExecutionDoesNotExist') return 'absent'
+        throw thrown
+      }
+    },
+  }
+}

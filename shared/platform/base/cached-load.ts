@@ -1,0 +1,107 @@
+import type { Budget } from './budget.ts'
+import type { Clock } from './clock.ts'
+import { fail } from './failure.ts'
+
+/** All in milliseconds. */
+export interface CacheTimes {
+  /** The time limit of one load. */
+  deadline: number
+  /** The age at which a value is reloaded. The known value is used until the reload succeeds. */
+  refreshAfter: number
+  /** The age at which a value is no longer used. */
+  maxAge: number
+  /** How long no load starts after a failed one. */
+  pauseAfterFailure: number
+}
+
+/** A cached value of another service. */
+export interface CachedLoad<Value> {
+  /** @throws the error of the load if no usable value is known, DEPENDENCY.timeout if the budget ends first */
+  get(budget: Budget): Promise<Value>
+  /** Reloads the value unless it is younger than `minAge`. @throws as `get`, even if a value is known */
+  renew(budget: Budget, minAge: number): Promise<Value>
+}
+
+interface Running<Value> {
+  result: Promise<Value>
+  waiting: number
+  abandoned: AbortController
+}
+
+/**
+ * Loads a value for all requests of a process, one load at a time.
+ *
+ * Callers choose their own budgets, so a budget limits only the wait of its own request. A load that no request waits
+ * for is aborted and not recorded as failed: a caller with little time cannot cause errors for others.
+ */
+export function cachedLoad<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  times: CacheTimes,
+  clock: Pick<Clock, 'now'>,
+): CachedLoad<Value> {
+  let known: { value: Value; at: number } | undefined
+  let failed: { thrown: unknown; at: number } | undefined
+  let running: Running<Value> | undefined
+
+  function start(): Running<Value> {
+    const abandoned = new AbortController()
+    const at = clock.now()
+    const result = load(AbortSignal.any([abandoned.signal, AbortSignal.timeout(times.deadline)])).then(
+      (value) => {
+        known = { value, at }
+        failed = undefined
+        return value
+      },
+      (thrown) => {
+        if (!abandoned.signal.aborted) failed = { thrown, at: clock.now() }
+        throw thrown
+      },
+    )
+    return { result, waiting: 0, abandoned }
+  }
+
+  async function loaded(budget: Budget): Promise<Value> {
+    if (failed && clock.now() - failed.at < times.pauseAfterFailure) throw failed.thrown
+    budget.check()
+    running ??= start()
+    const joined = running
+    joined.waiting += 1
+    try {
+      return await Promise.race([joined.result, spent(budget)])
+    } finally {
+      joined.waiting -= 1
+      if (joined.waiting === 0) {
+        joined.abandoned.abort()
+        if (running === joined) running = undefined
+      }
+    }
+  }
+
+  return {
+    async get(budget) {
+      const { value, at } = known ?? {}
+      const age = at === undefined ? Number.POSITIVE_INFINITY : clock.now() - at
+      const usable = age < times.maxAge
+      // A request with a usable value and no time for a whole load does not start one.
+      if (usable && (age < times.refreshAfter || budget.remaining() < times.deadline)) return value as Value
+      try {
+        return await loaded(budget)
+      } catch (thrown) {
+        if (usable) return value as Value
+        throw thrown
+      }
+    },
+    async renew(budget, minAge) {
+      return known && clock.now() - known.at < minAge ? known.value : loaded(budget)
+    },
+  }
+}
+
+/** Rejects when the budget ends. */
+function spent({ signal }: Budget): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(fail('DEPENDENCY.timeout'))
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
+}

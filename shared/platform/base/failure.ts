@@ -1,0 +1,119 @@
+import { type ErrorCode, errorCatalog, messageId } from '../../error-catalog.ts'
+
+/** The problem with a field: `reason` is stable, the other members are the limits that it violates. */
+export interface FieldProblem {
+  reason: string
+  min?: number
+  max?: number
+  regex?: string
+  allowed?: readonly string[]
+  actual?: string | number
+}
+
+export interface Details {
+  fields?: Record<string, FieldProblem>
+  [detail: string]: unknown
+}
+
+export interface FailureOptions {
+  /** Overrides the status of the catalogue, for a code with several statuses. */
+  http?: number
+  details?: Details
+  headers?: Record<string, string>
+  /** Sent as Retry-After, in whole seconds. A 503 without it gets the setting errors.retryAfterSeconds. */
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** An intended error response. Anything else that is thrown is a fault of the service. */
+export class Failure extends Error {
+  override name = 'Failure'
+  readonly code: ErrorCode
+  readonly http: number
+  readonly retryable: boolean
+  readonly details: Details | undefined
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, options: FailureOptions = {}) {
+    super(code, { cause: options.cause })
+    this.code = code
+    this.http = options.http ?? errorCatalog[code].http
+    this.retryable = errorCatalog[code].retryable
+    this.details = options.details
+    this.headers = { ...options.headers }
+    const { retryAfterSeconds } = options
+    if (retryAfterSeconds !== undefined) this.headers['Retry-After'] = String(retryAfterSeconds)
+  }
+}
+
+/** Returns a failure to throw: `throw fail('CONFLICT.soft_deleted')`. */
+export function fail(code: ErrorCode, options?: FailureOptions): Failure {
+  return new Failure(code, options)
+}
+
+/** Returns a failure of one field of the request. */
+export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
+  return new Failure(code, { details: { fields: { [shownName(field)]: problem } } })
+}
+
+const longestShownName = 64
+
+/** Returns a name from the caller for error details: at most 64 code points, well-formed Unicode. */
+export function shownName(name: string): string {
+  // A code point has at most two UTF-16 units, so the rest of a huge name is not processed.
+  return Array.from(name.slice(0, 2 * longestShownName))
+    .slice(0, longestShownName)
+    .join('')
+    .toWellFormed()
+}
+
+/** The body of every error response. */
+export interface ErrorEnvelope {
+  error: {
+    code: string
+    message_id: string
+    http: number
+    retryable: boolean
+    correlation_id: string
+    details: Details
+  }
+}
+
+export function envelope(failure: Failure, correlationId: string): ErrorEnvelope {
+  return {
+    error: {
+      code: failure.code,
+      message_id: messageId(failure.code),
+      http: failure.http,
+      retryable: failure.retryable,
+      correlation_id: correlationId,
+      details: failure.details ?? {},
+    },
+  }
+}
+
+/** Returns whether the same call may succeed later. */
+export function isRetryable(thrown: unknown): boolean {
+  return thrown instanceof Failure && thrown.retryable
+}
+
+/** A mistake of the operator. Its message is logged: it says what to correct and quotes neither input nor secrets. */
+export class ConfigurationError extends Error {
+  override name = 'ConfigurationError'
+}
+
+/** A failure whose audited reason the response may hide, such as the existence of another tenant's item. */
+export class Denial extends Error {
+  override name = 'Denial'
+  readonly failure: Failure
+  readonly reason: ErrorCode
+  /** The kind of resource, with its id only if it belongs to the caller's tenant: `code/…`. */
+  readonly target: string
+
+  constructor(failure: Failure, reason: ErrorCode, target: string) {
+    super(failure.code)
+    this.failure = failure
+    this.reason = reason
+    this.target = target
+  }
+}

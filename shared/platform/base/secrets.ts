@@ -1,0 +1,61 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
+import type { Settings } from '../../settings/register.ts'
+import type { Budget } from './budget.ts'
+import type { Clock } from './clock.ts'
+
+/** The secrets that the service shares with others: the payment provider's key and the keys that sign webhooks. */
+export type SecretName = 'payments' | 'webhooks'
+
+/** The dependencies of a read of a secret. */
+export interface SecretRead {
+  settings: Settings
+  clock: Clock
+  budget: Budget
+}
+
+/**
+ * Derives the key for one purpose from the secret of the deployment (RFC 5869). A leaked key reveals neither other keys
+ * nor the secret.
+ * @param purpose a name with a version, such as `list cursors v1`
+ */
+export function deriveKey(secret: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32))
+}
+
+/**
+ * Returns a pseudonym of a confidential value: HMAC-SHA-256 in base64url, 43 characters. Equal parts have equal hashes.
+ * Without the key, guesses of the value cannot be tested.
+ */
+export function keyedHash(key: Uint8Array, ...parts: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+}
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+
+/**
+ * Encrypts and authenticates a text (AES-256-GCM), in base64url.
+ * @param key 32 bytes, for this purpose only
+ * @param place the associated data; `unseal` requires the same
+ */
+export function seal(
+  key: Uint8Array,
+  text: string,
+  place: string,
+  randomBytes: (length: number) => Uint8Array,
+): string {
+  const nonce = randomBytes(nonceBytes)
+  const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(Buffer.from(place))
+  const sealed = Buffer.concat([sealing.update(text), sealing.final()])
+  return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url')
+}
+
+/** Decrypts a text. @throws Error unless it was sealed with this key and place, and no character has changed */
+export function unseal(key: Uint8Array, sealed: string, place: string): string {
+  const bytes = Buffer.from(sealed, 'base64url')
+  if (bytes.toString('base64url') !== sealed) throw new Error('not the canonical form')
+  const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  opening.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-tagBytes))
+  return Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()]).toString()
+}

@@ -1,0 +1,19 @@
+import * as v from 'valibot'
+import type { SettingKey, Settings } from '../../settings/register.ts'
+
+/** Marks a schema that depends on a setting; the API description shows the setting's key as `x-open-point`. */
+export function openPoint<Value>(key: SettingKey) {
+  return v.metadata<Value, { 'x-open-point': SettingKey }>({ 'x-open-point': key })
+}
+
+/** Caches the result of `build` for each settings object: a schema costs more to build than to use. */
+export function perSettings<T>(build: (settings: Settings) => T): (settings: Settings) => T {
+  const built = new WeakMap<Settings, { value: T }>()
+  return (settings) => {
+    const known = built.get(settings)
+    if (known) return known.value
+    const value = build(settings)
+    built.set(settings, { value })
+    return value
+  }
+}

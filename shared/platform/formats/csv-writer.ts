@@ -1,0 +1,39 @@
+import { stringify } from 'csv-stringify/sync'
+
+/**
+ * Positions where a spreadsheet may start a formula (OWASP, 'CSV Injection'). At the start of the text: before = + - @,
+ * their full-width forms, TAB, CR or LF. After a character that some spreadsheets treat as the end of a column or row:
+ * before the first eight. Quotes may precede the formula, as spreadsheets drop them.
+ */
+const formula =
+  /^(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+/** The apostrophes at these positions. */
+const guard =
+  /^'(?=['"]*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20])|(?<=[;|\t\r\n])'(?=['"]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g
+
+/** Returns the text with an apostrophe before each formula, and before apostrophes that `bareCell` would remove. */
+export function guardCell(text: string): string {
+  return text.replace(formula, "'")
+}
+
+/** Returns the text without the apostrophes of `guardCell`; any other apostrophe belongs to the text. */
+export function bareCell(text: string): string {
+  return text.replace(guard, '')
+}
+
+/** Returns one RFC 4180 line with a final CRLF. `readCsv` returns the same cells, and a spreadsheet executes none. */
+export function csvLine(cells: readonly string[]): string {
+  return csvLines([cells])
+}
+
+/** Returns such lines for a page of rows. */
+export function csvLines(rows: readonly (readonly string[])[]): string {
+  return stringify([...rows], {
+    cast: { string: guardCell },
+    record_delimiter: '\r\n',
+    quote_record_delimiter: true,
+    quoted_match: /^ | $/,
+    // Without quotes, a single empty cell would be a blank line, which is not a row.
+    quoted_empty: rows.some(({ length }) => length === 1),
+  })
+}

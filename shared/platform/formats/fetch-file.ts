@@ -1,0 +1,196 @@
+import { lookup as lookUp } from 'node:dns/promises'
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { isIP } from 'node:net'
+import type { ErrorCode } from '../../error-catalog.ts'
+import { Failure, fail } from '../base/failure.ts'
+import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public-address.ts'
+
+/** The network for fetching files; tests replace the internet with local servers. */
+export interface Network {
+  /** Returns all addresses of a name. */
+  resolve(name: string): Promise<string[]>
+  mayReach(address: string): boolean
+  request(url: URL, options: RequestOptions): ReturnType<typeof httpsRequest>
+}
+
+export const internet: Network = {
+  resolve: async (name) => (await lookUp(name, { all: true, verbatim: true })).map(({ address }) => address),
+  mayReach: isPublicAddress,
+  request: httpsRequest,
+}
+
+/** The minimum speed of the host of a file. */
+export interface FetchLimits {
+  /** The minimum average rate at which the host sends the file. */
+  minBytesPerSecond: number
+  /** How long the host may be slower than the minimum. */
+  graceSeconds: number
+}
+
+export interface FetchRequest {
+  url: string
+  /** The request field that contains the URL, for error details. */
+  field: string
+  maxBytes: number
+  /** The error code of a larger file, with status 413. */
+  tooLarge: ErrorCode
+  limits: FetchLimits
+  /** Aborts when the host's time is up. */
+  deadline: AbortSignal
+  /** Aborts when the service's own time is up. */
+  signal: AbortSignal
+}
+
+/** A failure of the host of a file, which the service does not retry. */
+export class HostFailure extends Failure {}
+
+const mostRedirects = 5
+/** A connection without data for this long counts as lost. */
+const silenceMilliseconds = 10_000
+/** The time limit for the head of a response, including name lookup and handshakes. */
+const headMilliseconds = 10_000
+
+/**
+ * Fetches a file over HTTPS and yields its bytes as they arrive. Each host name, also of redirects, is resolved once.
+ * All its addresses must be public, and the connection goes to one of them: later DNS changes have no effect.
+ * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), `tooLarge` for a larger file,
+ * HostFailure with DEPENDENCY.timeout for a host that is too slow and DEPENDENCY.bad_gateway for one that fails,
+ * DEPENDENCY.timeout when the service's own time is up
+ */
+export async function* fetchFile(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
+  try {
+    yield* fetchBytes(request, network)
+  } catch (thrown) {
+    if (request.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })
+    if (request.deadline.aborted) throw tooSlow('deadline')
+    throw thrown instanceof Failure ? thrown : unreachable('interrupted', thrown)
+  }
+}
+
+async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
+  const { field, maxBytes: max, tooLarge: code } = request
+  const answer = await follow(request, network)
+  const tooLarge = (actual: number) =>
+    fail(code, { http: 413, details: { fields: { [field]: { reason: 'too_large', max, actual } } } })
+  try {
+    const announced = Number(answer.headers['content-length'] ?? 0)
+    if (announced > max) throw tooLarge(announced)
+    let bytes = 0
+    let waited = 0
+    const chunks = answer[Symbol.asyncIterator]()
+    for (;;) {
+      // Only time spent waiting for the host counts.
+      const asked = performance.now()
+      const { done, value: chunk } = await within(
+        patience(bytes, request.limits) - waited,
+        'rate',
+        chunks.next(),
+      )
+      if (done) break
+      waited += performance.now() - asked
+      bytes += chunk.length
+      if (bytes > max) throw tooLarge(bytes)
+      yield chunk
+    }
+    if (!answer.complete) throw unreachable('incomplete')
+  } finally {
+    answer.destroy()
+  }
+}
+
+/** Returns the milliseconds that a host may take for the bytes so far. */
+function patience(bytes: number, { minBytesPerSecond, graceSeconds }: FetchLimits): number {
+  return 1000 * Math.max(graceSeconds, bytes / minBytesPerSecond)
+}
+
+/** @throws HostFailure if the work takes longer */
+async function within<T>(milliseconds: number, limit: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const overdue = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooSlow(limit)), Math.max(0, milliseconds))
+  })
+  return Promise.race([work, overdue]).finally(() => clearTimeout(timer))
+}
+
+async function follow(request: FetchRequest, network: Network): Promise<IncomingMessage> {
+  const { url: first, field } = request
+  let url = fileUrl(first, field)
+  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    const answer = await headOf(url, request, network)
+    const { statusCode = 0, headers } = answer
+    if (statusCode === 200 && (headers['content-encoding'] ?? 'identity') === 'identity') return answer
+    answer.destroy()
+    if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) {
+      throw unreachable(statusCode === 200 ? 'encoded' : `status_${statusCode}`)
+    }
+    if (!URL.canParse(headers.location, url.href)) throw unreachable('redirect')
+    url = fileUrl(new URL(headers.location, url).href, field)
+  }
+  throw unreachable('redirects')
+}
+
+/** Returns the response of a URL. @throws HostFailure if its head takes too long, even if it arrives byte by byte */
+async function headOf(
+  url: URL,
+  { field, signal, deadline }: FetchRequest,
+  network: Network,
+): Promise<IncomingMessage> {
+  const given = new AbortController()
+  const asking = checkedAddress(url, field, network).then((address) =>
+    ask(url, address, AbortSignal.any([signal, deadline, given.signal]), network),
+  )
+  try {
+    return await within(headMilliseconds, 'head', asking)
+  } catch (thrown) {
+    given.abort()
+    throw thrown
+  }
+}
+
+/** @throws VALIDATION.url.private_range if any of a name's addresses is not public */
+async function checkedAddress(url: URL, field: string, network: Network): Promise<string> {
+  const literal = literalAddress(url)
+  const addresses =
+    literal === undefined
+      ? await network.resolve(url.hostname).catch((cause) => {
+          throw unreachable('name', cause)
+        })
+      : [literal]
+  const [address] = addresses
+  if (address === undefined) throw unreachable('name')
+  if (!addresses.every(network.mayReach)) throw privateRange(field)
+  return address
+}
+
+function ask(url: URL, address: string, signal: AbortSignal, network: Network): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions = {
+      signal,
+      timeout: silenceMilliseconds,
+      agent: false,
+      headers: { Accept: 'text/csv, */*;q=0.1', 'Accept-Encoding': 'identity', 'User-Agent': 'commerce-api' },
+      // The name is not resolved again: it could have another address by that time.
+      lookup: (_name, { all }, done) => {
+        const family = isIP(address)
+        if (all) done(null, [{ address, family }])
+        else done(null, address, family)
+      },
+    }
+    const asked = network.request(url, options)
+    asked.on('response', resolve)
+    asked.on('timeout', () => asked.destroy(new Error('silence')))
+    asked.on('error', (cause) => reject(unreachable('connection', cause)))
+    asked.end()
+  })
+}
+
+/** Returns a failure of the host, which may recover later. */
+function unreachable(reason: string, cause?: unknown): HostFailure {
+  return new HostFailure('DEPENDENCY.bad_gateway', { details: { reason }, cause })
+}
+
+/** @param limit the limit that the host exceeded */
+function tooSlow(limit: string): HostFailure {
+  return new HostFailure('DEPENDENCY.timeout', { details: { reason: 'too_slow', limit } })
+}

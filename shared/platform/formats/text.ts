@@ -1,0 +1,146 @@
+import { domainToASCII } from 'node:url'
+import * as v from 'valibot'
+import type { ErrorCode } from '../../error-catalog.ts'
+import { timestamp } from '../base/clock.ts'
+
+/** Counts the characters of a text: Unicode code points, as in JSON Schema. */
+export function charactersOf(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}
+
+/**
+ * Validates the number of characters of a text, after the preceding actions of its pipe.
+ * @param tooLong the error code of a text that is too long; otherwise VALIDATION.field.length
+ */
+export function characters(min: number, max: number, tooLong?: ErrorCode): v.GenericValidation<string> {
+  return {
+    kind: 'validation',
+    type: 'characters',
+    reference: characters,
+    async: false,
+    expects: `${min} to ${max}`,
+    requirement: { min, max },
+    message: ({ input }: v.BaseIssue<unknown>) =>
+      tooLong !== undefined && charactersOf(String(input)) > max ? tooLong : '',
+    '~run'(dataset, config) {
+      if (dataset.typed) {
+        const actual = charactersOf(dataset.value)
+        if (actual < min || actual > max) v._addIssue(this, 'length', dataset, config)
+      }
+      return dataset as v.OutputDataset<string, v.BaseIssue<unknown>>
+    },
+  } as v.GenericValidation<string>
+}
+
+/** In octets (RFC 5321 4.5.3.1). The limit of an address is two below that of a path, which has angle brackets. */
+const longest = { local: 64, address: 254 }
+
+/** A dot-atom (RFC 5322 3.2.3), also with letters, marks and digits beyond ASCII (RFC 6532). No quoted strings. */
+const atom = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+"
+const localPart = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
+
+/** At least two labels of letters, digits and inner hyphens. Unlike in an IP address, the last is not a number. */
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const domainName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`)
+
+/**
+ * Returns the canonical form of an e-mail address, in which the service compares, hashes, stores and uses it; undefined
+ * if the text is not an address. All spellings of an address identify one person:
+ * - surrounding white space is removed, and characters are composed (NFC, RFC 6532 3.1);
+ * - the domain is in ASCII and lower case (RFC 5891), as in DNS;
+ * - ASCII letters of the local part are in lower case. RFC 5321 2.4 leaves their case to the receiving host, but hosts
+ *   ignore it, and so do Amazon Cognito and Auth0. Other letters keep their case: lower case could make different
+ *   letters equal.
+ * Messages go to this form, never to the typed text: if that normalizes to another person's address, the other person
+ * receives them.
+ */
+export function normalizeEmail(text: string): string | undefined {
+  const address = text.trim().normalize('NFC')
+  const at = address.lastIndexOf('@')
+  const local = address.slice(0, Math.max(at, 0)).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const domain = asciiDomain(address.slice(at + 1))
+  const email = `${local}@${domain}`
+  const fits = Buffer.byteLength(local) <= longest.local && Buffer.byteLength(email) <= longest.address
+  return fits && localPart.test(local) && domainName.test(domain) ? email : undefined
+}
+
+/** Returns the domain in ASCII, or ''. Invalid characters are rejected first: the conversion would remove them. */
+function asciiDomain(domain: string): string {
+  return domain.length <= longest.address && /^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)
+    ? domainToASCII(domain)
+    : ''
+}
+
+/** An e-mail address in its canonical form (see `normaliseEmail`). @throws VALIDATION.email */
+export const Email = v.pipe(
+  v.string('VALIDATION.email' satisfies ErrorCode),
+  v.metadata({ format: 'email' }),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const email = normalizeEmail(dataset.value)
+    if (email !== undefined) return email
+    addIssue({ message: 'VALIDATION.email' satisfies ErrorCode, expected: 'email' })
+    return NEVER
+  }),
+)
+
+/** RFC 3339. Without a zone, the time or its seconds may be missing too: the missing zone is the error to report. */
+const pattern =
+  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
+const withoutZone = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?)?$/
+
+/**
+ * Parses a date and time.
+ * @returns milliseconds since 1970, possibly with a fraction; or the problem
+ */
+export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
+  const [, date, time, fraction = '', zone] = pattern.exec(text) ?? withoutZone.exec(text) ?? []
+  if (date === undefined || !isCalendarDate(date)) return 'malformed'
+  if (time === undefined || zone === undefined) return 'without_zone'
+  const milliseconds = Date.parse(`${date}T${time}${zone.toUpperCase()}`) + Number(`0${fraction}`) * 1000
+  return Number.isNaN(milliseconds) ? 'malformed' : milliseconds
+}
+
+/** Returns whether a date exists: Date.parse reads the 31st of February as the 3rd of March. */
+function isCalendarDate(date: string): boolean {
+  const parsed = new Date(`${date}T00:00:00Z`)
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date)
+}
+
+/** Returns whether RFC 3339 can express a time in UTC. It cannot for the last hours of 9999 in a zone behind UTC. */
+function isWritable(milliseconds: number): boolean {
+  return /^\d{4}-/.test(timestamp(milliseconds))
+}
+
+const codes = {
+  malformed: 'VALIDATION.field.format',
+  without_zone: 'VALIDATION.datetime.timezone_required',
+  not_utc: 'VALIDATION.field.format',
+} as const satisfies Record<string, ErrorCode>
+
+/** A date and time with its zone, converted to UTC with milliseconds, ending in Z. */
+export const instant = dateTime(readDateTime)
+
+/** A date and time in UTC. The text must end in Z: offsets are rejected, even +00:00. */
+export const utcInstant = dateTime((text) => {
+  const read = readDateTime(text)
+  return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
+})
+
+function dateTime(read: (text: string) => number | keyof typeof codes) {
+  return v.pipe(
+    v.string(),
+    v.metadata({ format: 'date-time' }),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const result = read(dataset.value)
+      if (typeof result === 'number' && isWritable(result)) return timestamp(result)
+      const problem = typeof result === 'number' ? 'malformed' : result
+      addIssue({ message: codes[problem], expected: problem })
+      return NEVER
+    }),
+  )
+}
+
+/** A time in the service's output format. */
+export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

@@ -1,0 +1,38 @@
+import { perSettings } from '../base/settings.ts'
+
+/** The roles, weakest first; Service is outside this order. */
+export const roles = ['Viewer', 'Editor', 'Admin', 'Service'] as const
+export type Role = (typeof roles)[number]
+
+/** The caller that a verified credential identifies. */
+export interface Caller {
+  sub: string
+  tenant: string
+  /** Absent if the credential has no known role: every operation is then denied. */
+  role: Role | undefined
+  scopes: ReadonlySet<string>
+  /** True for an API key, which is limited to its scopes. */
+  apiKey?: true
+  claims: Readonly<Record<string, unknown>>
+}
+
+/** The caller in audit records. */
+export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role'>
+
+/** Returns the highest known role of a claim that is a string or an array of strings. */
+export function roleFromClaim(claim: unknown): Role | undefined {
+  const named = Array.isArray(claim) ? claim : [claim]
+  return (['Admin', 'Editor', 'Viewer', 'Service'] as const).find((role) => named.includes(role))
+}
+
+/** Returns the name of a principal in table keys. A subject is unique per issuer only. Empty for anonymous callers. */
+export function principalOf(caller: Caller | undefined): string {
+  return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
+}
+
+/** Returns the pattern of the tenant names that a deployment accepts (setting requests.tenantName). */
+export const tenantNamePattern = perSettings((settings) => {
+  const { punctuation, maxLength } = settings['requests.tenantName']
+  const others = ['.', '_', '-'].filter((character) => punctuation.includes(character)).join('')
+  return new RegExp(`^[A-Za-z0-9][A-Za-z0-9${others}]{0,${maxLength - 1}}$`)
+})

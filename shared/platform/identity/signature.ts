@@ -1,0 +1,63 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Settings } from '../../settings/register.ts'
+import { ConfigurationError, type Failure, fail } from '../base/failure.ts'
+import type { HttpRequest } from '../base/http.ts'
+
+/** More than any sender sends while it rotates its key. */
+const mostSignatures = 16
+
+/**
+ * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
+ * `id.timestamp.body`, with the raw bytes of the body.
+ * @param secret see `webhookKeys`
+ * @param now milliseconds since 1970
+ * @throws AUTH.invalid_credentials for any problem with the request
+ */
+export function verifySignature(request: HttpRequest, secret: string, settings: Settings, now: number): void {
+  const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
+  const header = (name: string) => request.headers[name.toLowerCase()] ?? ''
+  const [id, timestamp] = [header(idHeader), header(timestampHeader)]
+  if (!/^[\x21-\x7e]{1,255}$/.test(id) || !/^[0-9]{1,11}$/.test(timestamp)) throw invalidSignature()
+  if (Math.abs(now / 1000 - Number(timestamp)) > settings['webhooks.windowSeconds']) throw invalidSignature()
+  const given = header(signatureHeader)
+    .split(' ')
+    .slice(0, mostSignatures)
+    .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
+  // Every pair is compared: the timing must not reveal which key or signature was close.
+  const matching = webhookKeys(secret).flatMap((key) => {
+    const expected = createHmac(digest, key)
+      .update(`${id}.${timestamp}.`)
+      .update(request.body ?? '')
+      .digest()
+    return given.filter((one) => one.length === expected.length && timingSafeEqual(one, expected))
+  })
+  if (matching.length === 0) throw invalidSignature()
+}
+
+/**
+ * Returns the keys of the webhook secret, in order. Accepts exact base64 only: libraries decode malformed base64
+ * differently, and anyone can sign with an empty key.
+ * @param secret the keys in base64, with or without the prefix whsec_, separated by spaces
+ * @throws ConfigurationError
+ */
+export function webhookKeys(secret: string): Buffer[] {
+  const texts = secret.split(/[\s,]+/).filter(Boolean)
+  if (texts.length === 0) throw new ConfigurationError('the webhook secret holds no key')
+  return texts.map((text, index) => {
+    const encoded = text.replace(/^whsec_/, '')
+    const key = Buffer.from(encoded, 'base64')
+    if (key.length > 0 && withoutPadding(key.toString('base64')) === withoutPadding(encoded)) return key
+    const which = `key ${index + 1} of ${texts.length}`
+    throw new ConfigurationError(`${which} in the webhook secret is not base64: store it again`)
+  })
+}
+
+function withoutPadding(base64: string): string {
+  return base64.replace(/={1,2}$/, '')
+}
+
+function invalidSignature(): Failure {
+  return fail('AUTH.invalid_credentials', {
+    headers: { 'WWW-Authenticate': 'Signature realm="commerce-api"' },
+  })
+}

@@ -1,0 +1,137 @@
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
+import type { ErrorCode } from '../../error-catalog.ts'
+import type { Settings } from '../../settings/register.ts'
+import type { Budget } from '../base/budget.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type Failure, fail } from '../base/failure.ts'
+import { type Caller, roleFromClaim, tenantNamePattern } from './caller.ts'
+import { keySetOf } from './key-set.ts'
+
+/**
+ * Returns the issuer of the deployment's own user pool, whose id is known only after deployment. The audience of its
+ * access tokens is the app client (see functions/login/add-claims).
+ * @param environment USER_POOL_ISSUER and USER_POOL_CLIENT_ID; AWS_ENDPOINT_URL if an emulator replaces AWS: it then
+ * serves the keys, and the issuer keeps its name
+ */
+export function poolIssuer(environment: NodeJS.ProcessEnv): Settings['auth.issuers'] {
+  const { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: audience, AWS_ENDPOINT_URL: engine } = environment
+  if (!issuer || !audience) return []
+  const address = engine ? `${engine}${new URL(issuer).pathname}` : issuer
+  const keys = { jwks_uri: `${address}/.well-known/jwks.json` }
+  return [{ issuer, audience, algorithms: ['RS256'], keys }]
+}
+
+/** In characters; longer than any legitimate token. Checked before parsing. */
+const longestHeader = 8192
+const longestSubject = 255
+
+type Issuer = Settings['auth.issuers'][number]
+
+export interface TokenVerifier {
+  /**
+   * @param authorization the Authorization header
+   * @param nonce the nonce that the client chose at login, from the header in the settings
+   * @param now milliseconds since 1970
+   * @param budget bounds the wait for the key set of the issuer
+   * @throws AUTH.*, DEPENDENCY.* when the keys of the issuer cannot be loaded
+   */
+  verify(
+    authorization: string | undefined,
+    nonce: string | undefined,
+    now: number,
+    budget: Budget,
+  ): Promise<Caller>
+}
+
+/**
+ * Returns a verifier of bearer tokens.
+ * @param more issuers in addition to those of the settings
+ */
+export function tokenVerifier(
+  settings: Settings,
+  more: readonly Issuer[] = [],
+  clock: Pick<Clock, 'now'> = systemClock,
+): TokenVerifier {
+  const issuers = new Map(
+    [...settings['auth.issuers'], ...more].map((issuer) => [
+      issuer.issuer,
+      { issuer, keys: keySetOf(issuer.keys, clock) },
+    ]),
+  )
+  const tolerance = settings['auth.clockToleranceSeconds']
+
+  async function claimsOf(token: string, now: number, budget: Budget): Promise<JWTPayload> {
+    // The unverified issuer only selects the keys that verify the signature.
+    const known = issuers.get(String(decodeJwt(token).iss))
+    if (!known) throw invalidToken()
+    const { payload } = await jwtVerify(token, (header, jws) => known.keys(header, jws, budget), {
+      issuer: known.issuer.issuer,
+      audience: known.issuer.audience,
+      algorithms: known.issuer.algorithms,
+      requiredClaims: ['exp', 'sub', 'tenant'],
+      clockTolerance: tolerance,
+      currentDate: new Date(now),
+    })
+    if (payload.iat !== undefined && payload.iat > now / 1000 + tolerance + 1) throw invalidToken()
+    // ID tokens of Cognito have the same issuer, audience and keys, but only identify a user.
+    if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
+    return payload
+  }
+
+  function checkNonce(claim: unknown, given: string | undefined): void {
+    const { mode } = settings['auth.nonce']
+    if (mode === 'off' || (mode === 'bound' && claim === undefined)) return
+    if (typeof claim !== 'string' || claim === '' || claim !== given) throw invalidToken()
+  }
+
+  return {
+    async verify(authorization, nonce, now, budget) {
+      const token = bearerToken(authorization)
+      try {
+        const claims = await claimsOf(token, now, budget)
+        checkNonce(claims.nonce, nonce)
+        return callerOf(claims, settings)
+      } catch (thrown) {
+        throw refusalOf(thrown, settings['errors.expiredToken'])
+      }
+    },
+  }
+}
+
+function bearerToken(authorization: string | undefined): string {
+  if (authorization === undefined) {
+    throw fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
+  }
+  const match =
+    authorization.length <= longestHeader ? /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) : null
+  if (!match?.[1]) throw invalidToken()
+  return match[1]
+}
+
+function callerOf(claims: JWTPayload, settings: Settings): Caller {
+  const { sub, tenant } = claims
+  if (typeof sub !== 'string' || sub === '' || sub.length > longestSubject) throw invalidToken()
+  if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()
+  const scope = claims[settings['auth.scopeClaim']]
+  return {
+    sub,
+    tenant,
+    role: roleFromClaim(claims[settings['auth.roleClaim']]),
+    scopes: new Set(typeof scope === 'string' ? scope.split(' ').filter(Boolean) : []),
+    claims,
+  }
+}
+
+function invalidToken(): Failure {
+  return challenge('AUTH.invalid_credentials', 'the token is not valid')
+}
+
+function challenge(code: ErrorCode, description: string): Failure {
+  const hint = `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`
+  return fail(code, { headers: { 'WWW-Authenticate': hint } })
+}
+
+function refusalOf(thrown: unknown, expired: ErrorCode): unknown {
+  if (thrown instanceof errors.JWTExpired) return challenge(expired, 'the token has expired')
+  return thrown instanceof errors.JOSEError ? invalidToken() : thrown
+}

@@ -1,0 +1,108 @@
+import type * as v from 'valibot'
+import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
+import type { Settings } from '../../settings/register.ts'
+import { type Failure, type FieldProblem, fail, failField, shownName } from '../base/failure.ts'
+import { charactersOf } from '../formats/text.ts'
+
+/**
+ * Returns one error for all invalid fields (setting errors.multiField). Its code is theirs if they agree. If some
+ * fields may not be written at all, only those are reported.
+ */
+export function invalidFields(issues: readonly v.BaseIssue<unknown>[], settings: Settings): Failure {
+  const all = issues.map((issue) => ({ field: fieldOf(issue), ...problemOf(issue) }))
+  const denied = all.filter(({ code }) => code === 'AUTHZ.field.denied')
+  const problems = denied.length > 0 ? denied : all
+  const first = problems[0]
+  if (problems.length === 1 && first) return failField(first.code, first.field, first.problem)
+  const codes = new Set(problems.map(({ code }) => code))
+  const code = codes.size === 1 && first ? first.code : 'VALIDATION.body.invalid'
+  // fromEntries defines own properties, so a field named __proto__ is only a name.
+  const fields = Object.fromEntries(problems.map(({ field, problem }) => [field, problem]))
+  const errors = problems.map(({ field, code: of, problem }) => ({ field, code: of, ...problem }))
+  const list = settings['errors.multiField'] === 'fields_and_errors' ? { errors } : {}
+  return fail(code, { details: { fields, ...list } })
+}
+
+function fieldOf(issue: v.BaseIssue<unknown>): string {
+  return shownName(issue.path?.map(({ key }) => String(key)).join('.') ?? 'body')
+}
+
+interface Problem {
+  code: ErrorCode
+  problem: FieldProblem
+}
+
+/** The reported reason for each expectation of a schema with raw_transform. */
+const rawReasons: Record<string, string> = {
+  malformed: 'date-time',
+  without_zone: 'timezone_required',
+  not_utc: 'utc_required',
+  email: 'email',
+}
+
+const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
+  strict_object: (issue) =>
+    issue.expected === 'never'
+      ? { code: 'VALIDATION.field.unknown', problem: { reason: 'unknown' } }
+      : issue.received === 'undefined'
+        ? { code: 'VALIDATION.field.required', problem: { reason: 'required' } }
+        : wrongType(issue),
+  never: () => ({ code: 'AUTHZ.field.denied', problem: { reason: 'immutable' } }),
+  min_entries: () => ({ code: 'VALIDATION.body.invalid', problem: { reason: 'empty', min: 1 } }),
+  characters: (issue) => {
+    const bounds = issue.requirement as { min: number; max: number }
+    const actual = lengthOf(issue) ?? 0
+    return limit('VALIDATION.field.length', actual < bounds.min ? 'too_short' : 'too_long', bounds, actual)
+  },
+  check: () => ({ code: 'VALIDATION.field.format', problem: { reason: 'charset' } }),
+  raw_transform: (issue) => ({
+    code: 'VALIDATION.field.format',
+    problem: { reason: rawReasons[String(issue.expected)] ?? 'format' },
+  }),
+  min_length: (issue) =>
+    limit('VALIDATION.field.length', 'too_short', { min: bound(issue) }, lengthOf(issue)),
+  max_length: (issue) => limit('VALIDATION.field.length', 'too_long', { max: bound(issue) }, lengthOf(issue)),
+  min_value: (issue) => limit('VALIDATION.field.range', 'too_small', { min: bound(issue) }, numberOf(issue)),
+  max_value: (issue) => limit('VALIDATION.field.range', 'too_large', { max: bound(issue) }, numberOf(issue)),
+  picklist: (issue) =>
+    typeof issue.input === 'string'
+      ? { code: 'VALIDATION.field.enum', problem: { reason: 'not_allowed' } }
+      : wrongType(issue),
+  regex: (issue) => ({
+    code: 'VALIDATION.field.format',
+    problem: { reason: 'format', regex: String((issue.requirement as RegExp).source) },
+  }),
+}
+
+function problemOf(issue: v.BaseIssue<unknown>): Problem {
+  const { code, problem } = (byIssueType[issue.type] ?? wrongType)(issue)
+  // A schema sets its own code as the message of a rule.
+  return { code: Object.hasOwn(errorCatalog, issue.message) ? (issue.message as ErrorCode) : code, problem }
+}
+
+function wrongType(issue: v.BaseIssue<unknown>): Problem {
+  const actual = Array.isArray(issue.input) ? 'array' : issue.input === null ? 'null' : typeof issue.input
+  return { code: 'VALIDATION.field.type', problem: { reason: 'type', actual } }
+}
+
+function limit(
+  code: ErrorCode,
+  reason: string,
+  bounds: FieldProblem | object,
+  actual: number | undefined,
+): Problem {
+  return { code, problem: { reason, ...bounds, ...(actual !== undefined && { actual }) } }
+}
+
+function bound(issue: v.BaseIssue<unknown>): number {
+  return Number(issue.requirement)
+}
+
+function lengthOf(issue: v.BaseIssue<unknown>): number | undefined {
+  if (typeof issue.input === 'string') return charactersOf(issue.input)
+  return Array.isArray(issue.input) ? issue.input.length : undefined
+}
+
+function numberOf(issue: v.BaseIssue<unknown>): number | undefined {
+  return typeof issue.input === 'number' ? issue.input : undefined
+}

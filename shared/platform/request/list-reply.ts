@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { type CursorSeal, type Position, sessionHash } from '../listing/cursor.ts'
+import { type PageRequest, readPage } from '../listing/read-page.ts'
+import { sortText } from '../listing/sort.ts'
+import type { Item } from '../table/keys.ts'
+import type { Checked, Context } from './endpoint.ts'
+import { ok, type Reply } from './reply.ts'
+import type { Route } from './route.ts'
+
+/** Bytes reserved for the envelope, cursors and links of a response. */
+const envelopeBytes = 4096
+
+/** Returns the response schema of a list. */
+export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
+  return v.strictObject({
+    data: v.array(item),
+    page_size: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
+    next_cursor: v.nullable(v.string()),
+    prev_cursor: v.nullable(v.string()),
+    count: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    count_strategy: v.optional(v.picklist(['exact', 'approximate'])),
+    sort: v.string(),
+  })
+}
+
+/**
+ * Returns one page of a list within the caller's scope.
+ * @throws VALIDATION.cursor.invalid
+ */
+export async function listReply(
+  route: Route,
+  { list: query, scope }: Checked<unknown>,
+  context: Context,
+  viewOf: (item: Item) => Record<string, unknown>,
+): Promise<Reply> {
+  const { listing, operation, payloadKilobytes = 64, replyBytes } = route
+  if (!listing || !query) throw new Error(`${operation} is not a list`)
+  const { table, settings } = context
+  const seal = await context.cursorSeal()
+  const session = sessionHash(operation, scope.tenant, query)
+  const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
+  const now = context.now()
+  const request = {
+    table,
+    tenant: scope.tenant,
+    listing,
+    query,
+    searchFields: listing.search(settings),
+    now,
+    readBudget: settings['lists.readBudget'],
+    byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
+    sizeOf: (item: Item) => Buffer.byteLength(JSON.stringify(viewOf(item))) + 1,
+  }
+  const page = await readPage({ ...request, position })
+  // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
+  while (!position && context.now() === now) await context.sleep(1)
+  const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
+  const body = {
+    data: page.items.map(viewOf),
+    page_size: query.pageSize,
+    next_cursor: sealed(page.next, seal, session),
+    prev_cursor: sealed(page.prev, seal, session),
+    count: counted,
+    ...(counted !== null && { count_strategy: 'exact' }),
+    sort: sortText(query),
+  }
+  return ok(body, {
+    etag: etagOf(
+      session,
+      query.pageSize,
+      page.items,
+      [page.prev?.start, page.next?.start, page.newest],
+      counted,
+    ),
+  })
+}
+
+function sealed(position: Position | undefined, seal: CursorSeal, session: string): string | null {
+  return position ? seal.seal(position, session) : null
+}
+
+/** Returns the number of matches, or null if the read budget is too small to count them. */
+async function countOf(request: Omit<PageRequest, 'position'>): Promise<number | null> {
+  // The order does not affect the count, and reading by id costs least.
+  const everything = { ...request.query, sortedBy: undefined, pageSize: request.readBudget, offset: 0 }
+  const page = await readPage({
+    ...request,
+    query: everything,
+    position: undefined,
+    byteBudget: Number.POSITIVE_INFINITY,
+  })
+  return page.next ? null : page.items.length
+}
+
+/** Hashes the parameters, ids, versions and count, the keys of the adjacent pages and the newest id. */
+function etagOf(
+  session: string,
+  pageSize: number,
+  items: readonly Item[],
+  neighbours: readonly (string | undefined)[],
+  counted: number | null,
+): string {
+  const parts = [session, pageSize, items.map(({ sk, version }) => [sk, version]), neighbours, counted]
+  return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}"`
+}

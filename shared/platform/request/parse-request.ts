@@ -1,0 +1,194 @@
+import { parse } from 'content-type'
+import * as v from 'valibot'
+import type { Settings } from '../../settings/register.ts'
+import type { Budget } from '../base/budget.ts'
+import { fail, failField } from '../base/failure.ts'
+import type { HttpRequest } from '../base/http.ts'
+import { verifyApiKey } from '../identity/api-key.ts'
+import { authorize, type Scope } from '../identity/authorize.ts'
+import { type Caller, tenantNamePattern } from '../identity/caller.ts'
+import { hasSessionCookie, verifySession } from '../identity/session.ts'
+import { verifySignature } from '../identity/signature.ts'
+import { parseListQuery } from '../listing/list-query.ts'
+import type { Table } from '../table/table.ts'
+import type { Checked } from './endpoint.ts'
+import { invalidFields } from './invalid-fields.ts'
+import { auditReason, ifMatch } from './parse-headers.ts'
+import type { Runtime } from './passage.ts'
+import { type BodyType, bodyLimitOf, bodyTypesOf, type Route, takesSession } from './route.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+/** @throws the code of the setting limits.tooLarge with 413 when the body exceeds the limit of its route */
+export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
+  const max = bodyLimitOf(route, settings)
+  const actual = request.body?.byteLength ?? 0
+  if (actual <= max) return
+  const details = { fields: { body: { reason: 'too_large', max, actual } } }
+  throw fail(settings['limits.tooLarge'], { http: 413, details })
+}
+
+/**
+ * Returns the caller of a bearer token, an API key, or a session where the operation accepts one. Only the first of
+ * several credentials counts; if it is invalid, the others are not tried.
+ * @throws AUTH.* when the credential is invalid
+ */
+export async function authenticate(
+  request: HttpRequest,
+  route: Route,
+  { tokens, secret, settings, clock }: Pick<Runtime, 'tokens' | 'secret' | 'settings' | 'clock'>,
+  table: Table,
+  budget: Budget,
+): Promise<Caller | undefined> {
+  if (route.auth === 'none') return undefined
+  if (route.auth === 'signature') {
+    verifySignature(request, await secret('webhooks', budget), settings, clock.now())
+    return undefined
+  }
+  const { headers } = request
+  if (headers.authorization === undefined) {
+    const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
+    if (apiKey !== undefined) return verifyApiKey(apiKey, table, clock.now())
+    const session = takesSession(route, settings) && hasSessionCookie(headers)
+    if (session) return verifySession(request, table, settings, clock.now())
+  }
+  const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
+  return tokens.verify(headers.authorization, nonce, clock.now(), budget)
+}
+
+/**
+ * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
+ * POLICY.*
+ */
+export function scopeOf(
+  request: HttpRequest,
+  route: Route,
+  caller: Caller | undefined,
+  settings: Settings,
+): Scope {
+  if (route.auth !== 'bearer') return { tenant: settings['auth.publicTenant'], allTenants: false }
+  // Deny by default: a bearer route without a row in the role matrix rejects every caller.
+  if (!caller || !route.access) throw fail('AUTHZ.role.denied')
+  const name = settings['auth.adminTenantParameter']
+  const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
+  const scope = authorize(caller, { ...route, access: route.access }, addressed[0], settings)
+  if (addressed.length > 1) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
+  const pattern = tenantNamePattern(settings)
+  if (!pattern.test(scope.tenant)) {
+    throw failField('VALIDATION.filter.value_invalid', name, {
+      reason: 'format',
+      regex: pattern.source,
+    })
+  }
+  return scope
+}
+
+/** Parses query, headers and body by the schemas of the route. @throws VALIDATION.*, AUTHZ.filter.denied */
+export function parseRequest(
+  request: HttpRequest,
+  route: Route,
+  caller: Caller | undefined,
+  scope: Scope,
+  settings: Settings,
+): Checked<unknown> {
+  const query = request.query.filter(([name]) => name !== settings['auth.adminTenantParameter'])
+  const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
+  const list =
+    route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
+  return {
+    params: request.params,
+    headers: request.headers,
+    query: route.listing ? {} : parseQuery(query, route, settings),
+    list,
+    ifMatch: ifMatch(request, route, settings),
+    reason: auditReason(request, route, settings),
+    body: route.body && parseBody(request, { ...route, body: route.body }, settings),
+    caller,
+    scope,
+  }
+}
+
+const none = v.strictObject({})
+
+/**
+ * Parses the query parameters of a route that is not a list.
+ * @throws VALIDATION.field.*, also for an unknown or repeated parameter
+ */
+export function parseQuery(
+  query: readonly (readonly [string, string])[],
+  route: Pick<Route, 'query'>,
+  settings: Settings,
+): Readonly<Record<string, string | undefined>> {
+  const repeated = query.find(([name], index) => query.findIndex(([one]) => one === name) < index)
+  if (repeated) throw failField('VALIDATION.field.format', repeated[0], { reason: 'repeated' })
+  const result = v.safeParse(route.query?.(settings) ?? none, Object.fromEntries(query))
+  if (!result.success) throw invalidFields(result.issues, settings)
+  return result.output
+}
+
+/**
+ * Parses the body of a request by the schema of its media type. A missing body is an empty object if only JSON is
+ * accepted, so the error names the required fields.
+ * @throws VALIDATION.content_type.unsupported, VALIDATION.body.* and the codes of the fields
+ */
+export function parseBody(
+  request: HttpRequest,
+  route: Pick<Route, 'bodyTypes'> & Required<Pick<Route, 'body'>>,
+  settings: Settings,
+): unknown {
+  const { type, value } = contentOf(request, bodyTypesOf(route, settings), settings)
+  const schema = route.body(settings, type)
+  const result = v.safeParse(schema, value, { abortPipeEarly: true })
+  if (!result.success) throw invalidFields(result.issues, settings)
+  return result.output
+}
+
+function contentOf(
+  { body, headers }: HttpRequest,
+  types: readonly BodyType[],
+  settings: Settings,
+): { type: BodyType; value: unknown } {
+  const contentType = headers['content-type'] ?? ''
+  const [only, ...others] = types
+  if (body === undefined && contentType === '' && only === 'application/json' && others.length === 0) {
+    return { type: only, value: {} }
+  }
+  const { type: mediaType, parameters } = parse(contentType)
+  const type = types.find((one) => one === mediaType)
+  const http = settings['errors.unsupportedMedia']
+  if (type === undefined || !/^utf-8$/i.test(parameters.charset ?? 'utf-8')) {
+    throw fail('VALIDATION.content_type.unsupported', { http, headers: { 'Accept-Post': types.join(', ') } })
+  }
+  if (!isPlain(headers['content-encoding'])) {
+    const details = { fields: { 'Content-Encoding': { reason: 'not_allowed', allowed: ['identity'] } } }
+    throw fail('VALIDATION.content_type.unsupported', {
+      http,
+      details,
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
+  const bytes = body ?? new Uint8Array()
+  return { type, value: type === 'application/json' ? jsonObject(bytes) : decode(bytes) }
+}
+
+/** Returns whether a body is not encoded. RFC 9110 advises against sending `identity`, but some clients do. */
+function isPlain(contentEncoding = ''): boolean {
+  return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
+}
+
+function jsonObject(bytes: Uint8Array): object {
+  const value = parseStrictJson(decode(bytes))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const actual = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
+    throw failField('VALIDATION.field.type', 'body', { reason: 'type', actual })
+  }
+  return value
+}
+
+/** @throws VALIDATION.body.encoding unless it is UTF-8; a byte order mark is dropped */
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw fail('VALIDATION.body.encoding', { cause })
+  }
+}

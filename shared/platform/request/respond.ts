@@ -1,0 +1,172 @@
+import * as v from 'valibot'
+import type { Settings } from '../../settings/register.ts'
+import type { Correlation } from '../base/correlation.ts'
+import { envelope, Failure, fail } from '../base/failure.ts'
+import type { Answer } from '../idempotency/record.ts'
+import type { Reply } from './reply.ts'
+import { hasBody, type Route } from './route.ts'
+
+/** Renders a reply. A reply that violates its schema is a fault, found before anything is committed. */
+export function render(reply: Reply, route: Route, settings: Settings, correlation: Correlation): Answer {
+  if (reply.failure) return errorAnswer(reply.failure, correlation, settings)
+  const { status, body, etag, location } = reply
+  const type = route.reply.mediaType?.(settings) ?? 'application/json'
+  const cacheable = etag !== undefined && !hasBody(route)
+  const headers = {
+    ...(etag !== undefined && { ETag: etag }),
+    ...(cacheable && { 'Cache-Control': 'private, no-cache' }),
+    ...(location !== undefined && { Location: location }),
+    ...(body !== undefined && { 'Content-Type': type }),
+    ...reply.headers,
+  }
+  return {
+    status,
+    headers,
+    body: body === undefined ? undefined : textOf(v.parse(route.reply.schema(settings), body), type),
+  }
+}
+
+function textOf(body: unknown, mediaType: string): string {
+  return typeof body === 'string' && !/[/+]json\b/.test(mediaType) ? body : JSON.stringify(body)
+}
+
+export function errorAnswer(failure: Failure, correlation: Correlation, settings: Settings): Answer {
+  const retryAfter = failure.http === 503 && { 'Retry-After': String(settings['errors.retryAfterSeconds']) }
+  return {
+    status: failure.http,
+    headers: { 'Content-Type': 'application/json', ...retryAfter, ...failure.headers },
+    body: JSON.stringify(envelope(failure, correlation.id)),
+  }
+}
+
+/** Returns a thrown value as a failure: INTERNAL.unexpected if it is none. */
+export function toFailure(thrown: unknown): Failure {
+  return thrown instanceof Failure ? thrown : fail('INTERNAL.unexpected', { cause: thrown })
+}
+
+/** The security headers of every response, including the gateway's own. */
+export const securityHeaders = {
+  'Content-Security-Policy': "default-src 'self'; frame-ancestors 'none'",
+  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'strict-origin-when-cross-origin',
+} as const
+
+/** The request headers that browsers may send to every operation. */
+export const requestHeaders = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'X-Correlation-Id',
+  'X-Request-Timeout',
+  'traceparent',
+  'tracestate',
+  'baggage',
+] as const
+
+const exposedHeaders = [
+  'X-Correlation-Id',
+  'ETag',
+  'Idempotency-Status',
+  'Location',
+  'Retry-After',
+  'WWW-Authenticate',
+  // API Gateway renames WWW-Authenticate in a function's response to this.
+  'x-amzn-Remapped-WWW-Authenticate',
+  'Content-Disposition',
+  'Deprecation',
+  'Sunset',
+  'traceparent',
+  'tracestate',
+  'baggage',
+].join(', ')
+
+/**
+ * Returns the CORS headers for an origin: none unless it is on the allow-list, and never a wildcard.
+ * @param cookies whether the operation uses cookies
+ */
+export function corsHeaders(
+  origin: string | undefined,
+  settings: Settings,
+  cookies: boolean,
+): Record<string, string> {
+  if (origin === undefined || !settings['cors.allowedOrigins'].includes(origin)) return { Vary: 'Origin' }
+  return {
+    'Access-Control-Allow-Origin': origin,
+    ...(cookies && { 'Access-Control-Allow-Credentials': 'true' }),
+    'Access-Control-Expose-Headers': exposedHeaders,
+    Vary: 'Origin',
+  }
+}
+
+/** Returns the headers of a preflight response for a path with these methods. */
+export function preflightHeaders(
+  origin: string | undefined,
+  methods: readonly string[],
+  settings: Settings,
+  cookies: boolean,
+): Record<string, string> {
+  const allowed = corsHeaders(origin, settings, cookies)
+  if (!('Access-Control-Allow-Origin' in allowed)) return allowed
+  const own = [
+    settings['auth.nonce'].header,
+    settings['codes.hardDeleteReason'].header,
+    settings['discount.cart'].header,
+    settings['auth.apiKeyHeader'],
+    settings['auth.csrf'].header,
+  ]
+  return {
+    ...allowed,
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': [...requestHeaders, ...own].join(', '),
+    'Access-Control-Max-Age': '600',
+  }
+}
+
+/**
+ * Returns the headers of a deprecated operation: its deprecation (RFC 9745) and its end (RFC 8594). Empty for other
+ * operations.
+ */
+export function deprecationHeaders(operation: string, settings: Settings): Record<string, string> {
+  const dates = datesOf(operation, settings)
+  if (!dates) return {}
+  return {
+    Deprecation: `@${dates.deprecated / 1000}`,
+    Sunset: new Date(dates.sunset).toUTCString(),
+  }
+}
+
+/**
+ * Rejects requests for an operation after its sunset, replays included.
+ * @param now milliseconds since 1970
+ * @throws the code and status of the setting versioning.sunset
+ */
+export function checkSunset(operation: string, settings: Settings, now: number): void {
+  const dates = datesOf(operation, settings)
+  if (!dates || now < dates.sunset) return
+  const { code, status } = settings['versioning.sunset']
+  throw fail(code, { http: status })
+}
+
+/** Both in milliseconds since 1970; a date in the profile starts at midnight UTC. */
+function datesOf(operation: string, settings: Settings): { deprecated: number; sunset: number } | undefined {
+  const { deprecated } = settings['versioning.sunset']
+  const dates = Object.hasOwn(deprecated, operation) ? deprecated[operation] : undefined
+  return dates && { deprecated: Date.parse(dates.deprecatedAt), sunset: Date.parse(dates.sunsetAt) }
+}
+
+/** Returns a message for each operation whose sunset comes sooner after its deprecation than the profile promises. */
+export function hastySunsets(settings: Settings): string[] {
+  const { windowDays, deprecated } = settings['versioning.sunset']
+  return Object.keys(deprecated).flatMap((operation) => {
+    const { deprecated: from = 0, sunset: to = 0 } = datesOf(operation, settings) ?? {}
+    const days = (to - from) / 86_400_000
+    return days < windowDays
+      ? [`${operation} ends ${days} days after its deprecation, but callers are promised ${windowDays}`]
+      : []
+  })
+}

@@ -1,0 +1,188 @@
+import type * as v from 'valibot'
+import type { ErrorCode } from '../../error-catalog.ts'
+import type { Settings } from '../../settings/register.ts'
+import type { Details } from '../base/failure.ts'
+import type { Access } from '../identity/permissions.ts'
+import type { Listing } from '../listing/listing.ts'
+
+/** A capability of a function. Its AWS permissions come only from these. */
+export type Use =
+  | 'table.read'
+  | 'table.find'
+  | 'table.write'
+  | 'table.update'
+  | 'table.insert'
+  | 'table.delete'
+  | 'secret.read'
+  | 'secret.payments'
+  | 'secret.webhooks'
+  | 'files.write'
+  | 'files.link'
+  | 'pool.client'
+  | 'pool.login'
+  | 'imports.write'
+  | 'imports.read'
+  | 'rejects.write'
+  | 'rejects.read'
+
+/** The maximum number of requests in any sliding window of this length. */
+export interface RateLimit {
+  limit: number
+  windowSeconds: number
+  /** Added to the details of the error. */
+  details?: Details
+}
+
+/** The rate limit of an operation, and the properties that identify a caller. */
+export interface Throttle extends RateLimit {
+  /** `source` is the network of the caller, `body.email` a field of the parsed body. */
+  by: readonly ('source' | `body.${string}`)[]
+  /** Routes with the same name share one counter; by default each operation has its own. */
+  shared?: string
+  /** Counts failed requests only. */
+  failuresOnly?: true
+}
+
+/** The media types of a body. A text body is passed as a string. */
+export type BodyType = 'application/json' | 'text/csv'
+
+/**
+ * One operation of the service as data, used by its handler, the infrastructure, the API description and the tests.
+ */
+export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
+  /** `<area>.<verb>`: its name in settings and logs. */
+  operation: string
+  /** Its name in the audit; by default its operation. */
+  action?: string
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Variables are whole segments. The last may be followed by a verb: `/codes/{id}:restore`. */
+  path: string | ((settings: Settings) => string)
+  /** Distinguishes it from a route of the same method and path: this query parameter has this value. */
+  when?: { parameter: string; value: string }
+  summary: string
+  description: string
+  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme. */
+  auth: 'bearer' | 'signature' | 'none'
+  /** The row of the role matrix; every bearer route has one. */
+  access?: Access
+  /** A fixed token scope. Others come from the setting auth.scopes. */
+  scope?: string
+  /** `accepted`: the key is optional unless the setting idempotency.requiredOn names the operation. */
+  idempotency: 'required' | 'accepted' | 'none'
+  /**
+   * The body holds a secret that must not be recoverable from an idempotency record, even by trial: a password, a
+   * code.
+   */
+  confidential?: true
+  /** Sets cookies, so browsers may call it with credentials. */
+  setsCookies?: true
+  /** Fixed limits; others come from the setting limits.other. */
+  throttle?: (settings: Settings) => readonly Throttle[]
+  /** Whether it requires If-Match, or honors one that is sent. */
+  ifMatch?: 'required' | 'accepted'
+  /** The header with the reason for the audit, and its maximum length in characters. */
+  reason?: (settings: Settings) => { header: string; maxLength: number }
+  /** Headers that decide what a request does, like the body: another value is another payload for a key. */
+  payloadHeaders?: (settings: Settings) => readonly string[]
+  /** The largest body in KB of 1,024 bytes: of the request if it has one, else of the reply. */
+  payloadKilobytes?: number
+  /** The largest request body in bytes, from a setting. */
+  bodyBytes?: (settings: Settings) => number
+  /** The largest reply body in bytes, from a setting. */
+  replyBytes?: (settings: Settings) => number
+  /** The latency budget in milliseconds. */
+  latency?: { p95: number; p99: number }
+  /** The percentage of requests that may fail, if it differs from that of other routes (lib/route-alarms.ts). */
+  errorBudgetPercent?: number
+  /** An example body as it is sent, shown in the API description. */
+  example?: (settings: Settings, type: BodyType) => unknown
+  /** The schema of its body, for each media type. */
+  body?: (settings: Settings, type: BodyType) => Body
+  /** The body fields in the audit record of a denial; no secrets and no free text. */
+  auditedFields?: readonly string[]
+  /** The media types of its body; JSON by default. */
+  bodyTypes?: (settings: Settings) => readonly BodyType[]
+  /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
+  query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
+  /** For lists: the fields, filters and sorts. */
+  listing?: Listing
+  reply: {
+    status: (settings: Settings) => number
+    /** The status of a replay, if the deployment sets another than that of the first response. */
+    replayStatus?: (settings: Settings) => number | undefined
+    /** Further success statuses, without a body. */
+    others?: readonly number[]
+    schema: (settings: Settings) => v.GenericSchema
+    /** JSON by default; a body that is not JSON is a string. */
+    mediaType?: (settings: Settings) => string
+    etag?: boolean
+    location?: boolean
+  }
+  /** The error codes beyond those of every route. */
+  errors: readonly ErrorCode[]
+  /** The settings that shape the request or the reply, shown as x-open-point. */
+  openPoints: readonly (keyof Settings)[]
+  uses: readonly Use[]
+  /** The impact of a failure on users, in a sentence: the text of its alarm. */
+  impact: string
+}
+
+export function defineRoute<const Body extends v.GenericSchema = never>(route: Route<Body>): Route<Body> {
+  return route
+}
+
+/** Returns its path in this deployment, as callers and the API description write it. */
+export function pathOf({ path }: Pick<Route, 'path'>, settings: Settings): string {
+  return typeof path === 'string' ? path : path(settings)
+}
+
+const verbAfterVariable = /(?<=\}):([A-Za-z]+)$/
+
+/** Returns its path at the gateway, where a variable takes a whole segment with its verb. */
+export function gatewayPathOf(route: Pick<Route, 'path'>, settings: Settings): string {
+  return pathOf(route, settings).replace(verbAfterVariable, '')
+}
+
+/** Returns the verb after the last variable of a path. */
+export function verbOf(path: string): string | undefined {
+  return verbAfterVariable.exec(path)?.[1]
+}
+
+/** Returns the names of the variables in a path. */
+export function pathVariables(path: string): string[] {
+  return Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] as string)
+}
+
+export function hasBody(route: Pick<Route, 'method'>): boolean {
+  return route.method === 'POST' || route.method === 'PATCH'
+}
+
+export function bodyTypesOf(
+  { bodyTypes }: Pick<Route, 'bodyTypes'>,
+  settings: Settings,
+): readonly BodyType[] {
+  return bodyTypes?.(settings) ?? ['application/json']
+}
+
+/** Returns the largest request body of this route, in bytes. */
+export function bodyLimitOf(route: Route, settings: Settings): number {
+  if (route.bodyBytes) return route.bodyBytes(settings)
+  const named = hasBody(route) ? route.payloadKilobytes : undefined
+  return (named ?? settings['limits.defaultBodyKilobytes']) * 1024
+}
+
+/** Returns whether it accepts a session cookie as a credential (setting auth.sessionOperations). */
+export function takesSession(
+  { auth, operation }: Pick<Route, 'auth' | 'operation'>,
+  settings: Settings,
+): boolean {
+  return auth === 'bearer' && settings['auth.sessionOperations'].includes(operation)
+}
+
+/** Returns whether browsers of allowed origins may send and keep its cookies. */
+export function usesCookies(
+  route: Pick<Route, 'auth' | 'operation' | 'setsCookies'>,
+  settings: Settings,
+): boolean {
+  return route.setsCookies === true || takesSession(route, settings)
+}
