@@ -41,7 +41,7 @@ export async function verifyCode(
     const effects = {
       writes: [overwrite(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
       events: otpVerified({ id, tenant_id, ...person }, success),
-      refused: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
+      onConflict: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
     }
     return success ? ok({ session_id: id }, effects) : refusal(fail('CODE.invalid'), effects)
   }

@@ -60,8 +60,8 @@ async function settleFrom(
   // The provider had processed an earlier attempt whose response was lost; that outcome counts.
   if ('replayed' in outcome && outcome.replayed) report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
   // The refund was settled meanwhile, for example by an event of the provider: that outcome counts.
-  const refused = async () => settleFrom(await withCurrentRefund(pending, context), provider, context)
-  return { ...decided({ refund, actor }, outcome, settings, now()), onConflict: refused }
+  const onConflict = async () => settleFrom(await withCurrentRefund(pending, context), provider, context)
+  return { ...decided({ refund, actor }, outcome, settings, now()), onConflict }
 }
 
 async function withCurrentRefund(

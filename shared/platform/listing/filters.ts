@@ -49,8 +49,8 @@ function parseValue(
   if (kind === 'date-time') return parseDateTime(name, text)
   if (kind === 'integer') return parseInteger(name, text)
   if (kind === 'boolean') return parseBoolean(name, text)
-  const normalise = listing.normalize?.[field]
-  const stored = normalise ? normalise(text) : text
+  const normalize = listing.normalize?.[field]
+  const stored = normalize ? normalize(text) : text
   if (stored === undefined) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format' })
   const allowed = listing.allowed(settings)[field]
   if (allowed && !allowed.includes(stored)) {
