@@ -1,0 +1,38 @@
+import { build } from 'esbuild'
+import { commonOptions, type Replacement, replacements, smallSdk, throughBuiltinModule } from '#bin/bundle.ts'
+import { functionEntries } from '#lib/function-entries.ts'
+
+export interface Saving {
+  name: string
+  /** The function that was built. */
+  builtFor: string
+  /** Its bytes without the replacement, divided by those with it. */
+  ratio: number
+}
+
+/** Measures what each replacement saves by taking it out. The others build on the first, which is measured alone. */
+export async function savings(): Promise<Saving[]> {
+  const found: Saving[] = []
+  for (const replacement of replacements) {
+    const { name, savesIn } = replacement
+    const isFirst = replacement === replacements[0]
+    const less = isFirst ? [] : replacements.filter((other) => other !== replacement)
+    const more = isFirst ? [replacement] : replacements
+    found.push({
+      name,
+      builtFor: savesIn,
+      ratio: (await bytesOf(savesIn, less)) / (await bytesOf(savesIn, more)),
+    })
+  }
+  return found
+}
+
+async function bytesOf(name: string, list: readonly Replacement[]): Promise<number> {
+  const { outputFiles } = await build({
+    ...commonOptions,
+    entryPoints: [functionEntries()[name] as string],
+    write: false,
+    plugins: [smallSdk(list), throughBuiltinModule()],
+  })
+  return outputFiles[0]?.contents.byteLength ?? 0
+}
