@@ -1,8 +1,7 @@
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { run } from './command.ts'
-import { descriptionChanges, told } from './compatibility/description-changes.ts'
-import { openapiFile } from './openapi.ts'
+import { command } from './command.ts'
+import { type Comparison, type Schema, schemaChanges } from './schema-changes.ts'
 
 /**
  * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release. oasdiff, the best maintained
@@ -10,26 +9,134 @@ import { openapiFile } from './openapi.ts'
  * (credentials, scopes, parameter styles, unknown keywords), and reports each new error code as a break, which it is not.
  */
 
-/** The description of the last release. */
-export const releasedFile = join(import.meta.dirname, '../test/openapi/released.json')
-
 const usage = `usage: npm run -s compatibility
        npm run -s release-openapi
 Compares openapi.json with the description of the last release and fails if it breaks callers of that release. The
 second command first makes openapi.json the last release.`
 
-async function main(): Promise<void> {
-  if (process.argv.includes('--release')) await copyFile(openapiFile, releasedFile)
-  const [released, current] = await Promise.all([releasedFile, openapiFile].map(read))
-  const breaks = descriptionChanges(released, current).map(told)
-  if (breaks.length > 0) {
-    console.error(`openapi.json breaks callers of the last release:\n${breaks.join('\n')}`)
-    process.exitCode = 1
-  }
+export const openapiFile = join(import.meta.dirname, '../openapi.json')
+/** The description of the last release. */
+export const releasedFile = join(import.meta.dirname, '../test/openapi/released.json')
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document has any shape
+type Any = any
+
+/**
+ * Returns the changes in a newer description that break callers of the older one, one line each. New operations,
+ * optional parameters and fields, response fields and statuses, and error codes break nobody.
+ */
+export function descriptionChanges(released: Any, current: Any): string[] {
+  const [before, after] = [resolved(released, released), resolved(current, current)]
+  return Object.entries<Any>(before.paths).flatMap(([path, methods]) =>
+    Object.entries<Any>(methods).flatMap(([method, operation]) => {
+      const newer = after.paths[path]?.[method]
+      const changes = newer ? operationChanges(operation, newer) : ['callers: it is gone']
+      return changes.map((change) => `${method.toUpperCase()} ${path}: ${change}`)
+    }),
+  )
 }
 
-async function read(file: string): Promise<unknown> {
-  return JSON.parse(await readFile(file, 'utf8'))
+function operationChanges(before: Any, after: Any): string[] {
+  return [
+    ...securityChanges(before, after),
+    ...parameterChanges(before.parameters ?? [], after.parameters ?? []),
+    ...bodyChanges(before.requestBody, after.requestBody),
+    ...Object.entries<Any>(before.responses).flatMap(([status, response]) =>
+      responseChanges(status, response, after.responses[status]),
+    ),
+  ]
 }
 
-if (import.meta.main) await run(usage, main)
+/** Finds credentials that sufficed before and no longer do. */
+function securityChanges({ security: before = [] }: Any, { security: after = [] }: Any): string[] {
+  const suffices = (credentials: Any) =>
+    after.length === 0 ||
+    after.some((required: Record<string, string[]>) =>
+      Object.entries(required).every(
+        ([scheme, scopes]) =>
+          scheme in credentials && scopes.every((scope) => credentials[scheme].includes(scope)),
+      ),
+    )
+  const accepted = before.length === 0 ? [{}] : before
+  return accepted.every(suffices) ? [] : ['callers: other credentials are required']
+}
+
+function parameterChanges(before: Any[], after: Any[]): string[] {
+  const [old, current] = [before, after].map((list) => new Map(list.map((one) => [nameOf(one), one])))
+  return [
+    ...[...(current ?? [])].flatMap(([name, { required }]) =>
+      required && !old?.get(name)?.required ? [`callers without ${name}: it is required now`] : [],
+    ),
+    ...[...(old ?? [])].flatMap(([name, { style, explode, schema }]) => {
+      const newer = current?.get(name)
+      if (!newer) return [`senders of ${name}: it is no longer accepted`]
+      if (newer.style !== style || newer.explode !== explode)
+        return [`senders of ${name}: its format changed`]
+      return changesOf({ before: schema, after: newer.schema, as: 'sender' }, `senders of ${name}`)
+    }),
+  ]
+}
+
+/** Returns the name of a parameter. Header names are case-insensitive. */
+function nameOf({ in: where, name }: Any): string {
+  return where === 'header' ? `header ${name.toLowerCase()}` : `${where} ${name}`
+}
+
+function bodyChanges(before: Any, after: Any): string[] {
+  if (before && !after) return ['senders of a body: it is no longer accepted']
+  const required = after?.required && !before?.required ? ['callers without a body: it is required now'] : []
+  return [...required, ...contentChanges(before, after, { as: 'sender' }, 'senders of body')]
+}
+
+function responseChanges(status: string, before: Any, after: Any): string[] {
+  const readers = `readers of ${status}`
+  if (!after) return [`${readers}: it is no longer returned`]
+  const headers = Object.entries<Any>(before.headers ?? {}).flatMap(([name, { schema }]) => {
+    const newer = after.headers?.[name]
+    if (!newer) return [`${readers} header ${name}: it is gone`]
+    return changesOf({ before: schema, after: newer.schema, as: 'reader' }, `${readers} header ${name}`)
+  })
+  const role = { as: 'reader', growing: Number(status) >= 400 } as const
+  return [...headers, ...contentChanges(before, after, role, readers)]
+}
+
+type Role = Pick<Comparison, 'as' | 'growing'>
+
+function contentChanges(before: Any, after: Any, role: Role, callers: string): string[] {
+  return Object.entries<Any>(before?.content ?? {}).flatMap(([mediaType, { schema }]) => {
+    const newer = after.content?.[mediaType]
+    if (!newer) return [`${callers}: ${mediaType} is gone`]
+    return changesOf({ ...role, before: schema, after: newer.schema }, callers)
+  })
+}
+
+function changesOf(
+  { before = {}, after = {}, ...role }: { before?: Schema; after?: Schema } & Role,
+  callers: string,
+): string[] {
+  return schemaChanges({ ...role, before, after }).map(
+    ({ path, change }) => `${path ? `${callers} ${path}` : callers}: ${change}`,
+  )
+}
+
+/** Returns the description with its references resolved. It has no recursive references. */
+function resolved(node: Any, document: Any): Any {
+  if (typeof node !== 'object' || node === null) return node
+  if (Array.isArray(node)) return node.map((one) => resolved(one, document))
+  if (typeof node.$ref !== 'string')
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, resolved(value, document)]))
+  const [, ...keys] = node.$ref.split('/')
+  return resolved(
+    keys.reduce((found: Any, key: string) => found[key], document),
+    document,
+  )
+}
+
+if (import.meta.main)
+  await command(usage, { release: 'flag' }, async ({ release }) => {
+    if (release) await copyFile(openapiFile, releasedFile)
+    const read = async (file: string) => JSON.parse(await readFile(file, 'utf8'))
+    const changes = descriptionChanges(await read(releasedFile), await read(openapiFile))
+    if (changes.length > 0)
+      throw new Error(`openapi.json breaks callers of the last release:\n${changes.join('\n')}`)
+  })

@@ -31,19 +31,12 @@ export function deadLettersAt(QueueUrl: string, access: DeployedStack['access'])
   const sqs = new SQSClient(access)
   return {
     async receive() {
-      const { Messages = [] } = await sqs.send(
-        new ReceiveMessageCommand({
-          QueueUrl,
-          MaxNumberOfMessages: 10,
-          WaitTimeSeconds: 1,
-          VisibilityTimeout: hiddenSeconds,
-        }),
-      )
-      return Messages.map(({ MessageId: id = '', Body: body = '', ReceiptHandle: receipt = '' }) => ({
-        id,
-        body,
-        receipt,
-      }))
+      const limits = { MaxNumberOfMessages: 10, WaitTimeSeconds: 1, VisibilityTimeout: hiddenSeconds }
+      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, ...limits }))
+      return Messages.map((message) => {
+        const { MessageId: id = '', Body: body = '', ReceiptHandle: receipt = '' } = message
+        return { id, body, receipt }
+      })
     },
     async remove({ receipt: ReceiptHandle }) {
       await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))

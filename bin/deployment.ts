@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises'
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { SERVICE_FILE } from '#bin/local/service-file.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget } from '#shared/platform/base/budget.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { command, type Options, type Values } from './command.ts'
+import { runningService } from './local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
 export interface DeployedStack {
@@ -19,32 +19,35 @@ export interface DeployedStack {
   }
 }
 
-/** The part about `--stack` in the usage of each command. */
-export const stackUsage =
-  'Without --stack it works on the local run; with it, on that stack of the account and region of the environment.'
-
-/** Returns the stack named on the command line, or that of the local run. */
-export async function deployedStack(name: string | undefined): Promise<DeployedStack> {
-  return name === undefined ? localStack() : namedStack(name)
-}
-
-async function localStack(): Promise<DeployedStack> {
-  const text = await readFile(SERVICE_FILE, 'utf8').catch(() => {
-    throw new Error('the local service is not running: start it with npm start, or name a --stack')
+/** Runs a command on the stack that `--stack` names, or on the local run. */
+export function stackCommand<const Of extends Options>(
+  usage: string,
+  options: Of,
+  run: (values: Values<Of> & { stack: string | undefined }, stack: DeployedStack) => Promise<void>,
+): Promise<void> {
+  const about =
+    'Without --stack it works on the local run; with it, on that stack of the account and region of the environment.'
+  return command(`${usage}\n${about}`, { ...options, stack: 'optional' }, async (parsed) => {
+    const values = parsed as Values<Of> & { stack: string | undefined }
+    await run(values, values.stack === undefined ? localStack() : await namedStack(values.stack))
   })
-  const { aws_endpoint: endpoint, region, outputs } = JSON.parse(text)
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  return { outputs, access: { endpoint, region, credentials } }
 }
 
-async function namedStack(name: string): Promise<DeployedStack> {
-  const client = new CloudFormationClient({})
-  const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName: name }))
-  const outputs = (stack?.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [
-    OutputKey,
-    OutputValue,
-  ])
-  return { outputs: Object.fromEntries(outputs), access: {} }
+function localStack(): DeployedStack {
+  const { aws_endpoint: endpoint, region, outputs } = runningService('--stack')
+  return {
+    outputs,
+    access: { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } },
+  }
+}
+
+/** Returns a stack of the account and region of the environment. */
+export async function namedStack(StackName: string): Promise<DeployedStack> {
+  const { Stacks: [stack] = [] } = await new CloudFormationClient({}).send(
+    new DescribeStacksCommand({ StackName }),
+  )
+  const outputs = stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])
+  return { outputs: Object.fromEntries(outputs ?? []), access: {} }
 }
 
 /** @throws Error if the stack has no such output */

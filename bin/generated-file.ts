@@ -1,24 +1,26 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
+import { command } from './command.ts'
 
-const root = join(import.meta.dirname, '..')
-
-/** Returns the usage of a command that writes a generated file. */
-export function generatedUsage(command: string, file: string): string {
-  return `usage: npm run -s ${command} [-- --check]
-Writes ${file}. With --check it writes nothing, and fails if the file is not up to date.`
-}
-
-/** Writes a document generated from the code. With `--check` it rejects a file that differs from the generated one. */
-export async function writeOrCheck(file: string, document: unknown, command: string): Promise<void> {
-  await writeOrCheckText(file, `${JSON.stringify(document, null, 2)}\n`, command)
-}
-
-/** Writes or checks a text file. */
-export async function writeOrCheckText(file: string, text: string, command: string): Promise<void> {
-  if (!process.argv.includes('--check')) return writeFile(file, text)
-  const kept = await readFile(file, 'utf8').catch(() => '')
-  if (kept === text) return
-  console.error(`${relative(root, file)} is not what the code says: run ${command} and commit it`)
-  process.exitCode = 1
+/**
+ * Runs `npm run NAME`, which writes a generated file. With `--check` it writes nothing and fails if the file is out of
+ * date.
+ * @param file its path from the root of the repository
+ * @param generate returns the text of the file, or a JSON document
+ */
+export async function generatedFile(
+  name: string,
+  file: string,
+  generate: () => Promise<string | object>,
+): Promise<void> {
+  const usage = `usage: npm run -s ${name} [-- --check]
+Writes ${file}. With --check it writes nothing and fails if the file is out of date.`
+  await command(usage, { check: 'flag' }, async ({ check }) => {
+    const generated = await generate()
+    const text = typeof generated === 'string' ? generated : `${JSON.stringify(generated, null, 2)}\n`
+    const path = join(import.meta.dirname, '..', file)
+    if (!check) return writeFile(path, text)
+    if ((await readFile(path, 'utf8').catch(() => '')) !== text)
+      throw new Error(`${file} is out of date: run npm run ${name} and commit it`)
+  })
 }

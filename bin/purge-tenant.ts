@@ -1,15 +1,13 @@
-import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { needed, run } from './command.ts'
-import { deployedStack, openTable, stackUsage } from './deployment.ts'
-import { auditOfOperator } from './operator.ts'
+import { printLine } from './command.ts'
+import { openTable, stackCommand } from './deployment.ts'
+import { auditOfOperator } from './tenant-records.ts'
 
 const usage = `usage: npm run -s purge-tenant -- --tenant T --yes [--with-audit] [--stack NAME]
-Deletes everything that a tenant has in the table, for good. Its audit stays unless --with-audit says otherwise.
-Idempotency records, which name no tenant, expire by themselves, files too; users stay in the user pool.
-${stackUsage}`
+Deletes the data of a tenant in the table permanently. --with-audit also deletes its audit records. Idempotency records
+and files expire later. Users remain in the user pool.`
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25
@@ -26,9 +24,9 @@ export async function purgeTenant(
   tenant: string,
   { withAudit }: { withAudit: boolean },
 ): Promise<Partial<Record<Entity, number>>> {
-  const purged = (Object.keys(entities) as Entity[]).filter((one) => withAudit || one !== 'audit')
   const deleted: Partial<Record<Entity, number>> = {}
-  for (const entity of purged) {
+  for (const entity of Object.keys(entities) as Entity[]) {
+    if (entity === 'audit' && !withAudit) continue
     for (const partition of partitionsOf(tenant, entity))
       deleted[entity] = (deleted[entity] ?? 0) + (await purgePartition(table, partition))
   }
@@ -48,17 +46,10 @@ async function purgePartition(table: Table, partition: string): Promise<number> 
   }
 }
 
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  const { values } = parseArgs({ options: { tenant: text, yes: flag, 'with-audit': flag, stack: text } })
-  const tenant = needed(values.tenant, 'tenant')
-  if (!values.yes) throw new Error('nothing was deleted: --yes says that it is meant')
-  const table = openTable(await deployedStack(values.stack))
-  const withAudit = values['with-audit'] === true
-  console.log(
-    JSON.stringify({ tenant, deleted: await purgeTenant(table, systemClock, tenant, { withAudit }) }),
-  )
+if (import.meta.main) {
+  const options = { tenant: 'required', yes: 'flag', 'with-audit': 'flag' } as const
+  await stackCommand(usage, options, async ({ tenant, yes, 'with-audit': withAudit }, stack) => {
+    if (!yes) throw new Error('nothing was deleted: confirm with --yes')
+    printLine({ tenant, deleted: await purgeTenant(openTable(stack), systemClock, tenant, { withAudit }) })
+  })
 }
-
-if (import.meta.main) await run(usage, main)

@@ -10,7 +10,7 @@ import type { ItemFilter, TableChanges } from './table-changes.ts'
 export type StreamSource = Extract<Subscription['source'], { stream: string }>['stream']
 
 /** The dependencies of a redrive. */
-export interface Redriving {
+export interface Redrive {
   letters: DeadLetters
   changes: TableChanges
   /** Lets the function handle changes. @throws Error unless it handled all of them */
@@ -33,7 +33,7 @@ export interface Redriven {
 }
 
 /** The message that Lambda sends to the on-failure destination of a stream: a position without the changes. */
-const Message = v.object({
+const Body = v.object({
   DDBStreamBatchInfo: v.object({
     streamArn: v.string(),
     shardId: v.string(),
@@ -43,59 +43,62 @@ const Message = v.object({
     approximateArrivalOfLastRecord: v.pipe(v.string(), v.isoTimestamp()),
   }),
 })
-type Batch = v.InferOutput<typeof Message>['DDBStreamBatchInfo']
+type Batch = v.InferOutput<typeof Body>['DDBStreamBatchInfo']
+
+interface Message {
+  letter: DeadLetter
+  batch: Batch
+}
 
 /**
  * Lets a function handle its failed batches of the table's stream again, and removes each handled message. Changes that
  * are no longer in the stream are rebuilt from the table, where items keep the events of their latest commit, and
  * tasks. A repeated redrive is harmless: events keep their ids, and task handlers accept duplicates.
  */
-export async function redriveStream(source: StreamSource, redriving: Redriving): Promise<Redriven> {
-  const { letters, changes } = redriving
-  const told: Redriven = { messages: 0, from_stream: 0, from_table: 0, left: 0, faults: [] }
-  const forgotten: { letter: DeadLetter; batch: Batch }[] = []
-  const staying: DeadLetter[] = []
-  const stay = (those: DeadLetter[], fault: unknown) => {
-    staying.push(...those)
-    told.faults.push((fault as Error).message)
-  }
-  for await (const letter of each(letters)) {
-    try {
-      const { DDBStreamBatchInfo: batch } = v.parse(Message, JSON.parse(letter.body))
+export async function redriveStream(source: StreamSource, redrive: Redrive): Promise<Redriven> {
+  const { letters, changes } = redrive
+  const counts = { messages: 0, from_stream: 0, from_table: 0 }
+  const faults = new Set<string>()
+  const expired: Message[] = []
+  const failed: DeadLetter[] = []
+  for await (const letter of unique(letters))
+    await attempt([letter], async () => {
+      const { DDBStreamBatchInfo: batch } = v.parse(Body, JSON.parse(letter.body))
       const read = await changes.between(batch)
-      told.from_stream += await handleAll(read.records.filter(concerns[source]), redriving)
-      if (read.forgotten) forgotten.push({ letter, batch })
-      else await done([letter])
-    } catch (thrown) {
-      stay([letter], thrown)
-    }
-  }
-  if (forgotten.length > 0) {
-    const those = forgotten.map(({ letter }) => letter)
-    const filter = filters[source](
-      forgotten.map(({ batch }) => batch),
-      redriving.now(),
+      counts.from_stream += await handleAll(read.records.filter(isRelevant[source]), redrive)
+      if (!read.expired) return true
+      expired.push({ letter, batch })
+      return false
+    })
+  if (expired.length > 0)
+    await attempt(
+      expired.map(({ letter }) => letter),
+      async () => {
+        const batches = expired.map(({ batch }) => batch)
+        for await (const records of changes.asNew(filters[source](batches, redrive.now())))
+          counts.from_table += await handleAll(records, redrive)
+        return true
+      },
     )
-    try {
-      for await (const records of changes.asNew(filter))
-        told.from_table += await handleAll(records, redriving)
-      await done(those)
-    } catch (thrown) {
-      stay(those, thrown)
-    }
-  }
   // Released last, or this run would receive them again.
-  for (const letter of staying) await letters.release(letter)
-  return { ...told, left: staying.length, faults: [...new Set(told.faults)] }
+  for (const letter of failed) await letters.release(letter)
+  return { ...counts, left: failed.length, faults: [...faults] }
 
-  async function done(those: DeadLetter[]): Promise<void> {
-    for (const letter of those) await letters.remove(letter)
-    told.messages += those.length
+  /** Removes messages if their changes were handled, and keeps them after an error. */
+  async function attempt(messages: DeadLetter[], handled: () => Promise<boolean>): Promise<void> {
+    try {
+      if (!(await handled())) return
+      for (const letter of messages) await letters.remove(letter)
+      counts.messages += messages.length
+    } catch (thrown) {
+      failed.push(...messages)
+      faults.add((thrown as Error).message)
+    }
   }
 }
 
 /** Yields each message once, and ends when every received message was seen before. */
-async function* each(letters: DeadLetters): AsyncGenerator<DeadLetter> {
+async function* unique(letters: DeadLetters): AsyncGenerator<DeadLetter> {
   const seen = new Set<string>()
   for (;;) {
     const fresh = (await letters.receive()).filter(({ id }) => !seen.has(id))
@@ -107,19 +110,17 @@ async function* each(letters: DeadLetters): AsyncGenerator<DeadLetter> {
   }
 }
 
-/**
- * The most changes of one event, equal to the stream's mapping, and its most characters, well below the 6 MB of an
- * invocation.
- */
-const most = { records: 100, characters: 4_000_000 }
+/** The limits of one event: the batch size of the stream's mapping, and less than the 6 MB of an invocation. */
+const maxRecords = 100
+const maxCharacters = 4_000_000
 
 /** @returns how many changes were handled */
-async function handleAll(records: DynamoDBRecord[], { handle }: Redriving): Promise<number> {
+async function handleAll(records: DynamoDBRecord[], { handle }: Redrive): Promise<number> {
   let event: DynamoDBRecord[] = []
   let characters = 0
   for (const record of records) {
     const { length } = eventText([record])
-    if (event.length === most.records || characters + length > most.characters) {
+    if (event.length === maxRecords || characters + length > maxCharacters) {
       await handle(event)
       event = []
       characters = 0
@@ -132,7 +133,7 @@ async function handleAll(records: DynamoDBRecord[], { handle }: Redriving): Prom
 }
 
 /** Equal to the filters of the event source mappings. */
-const concerns: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
+const isRelevant: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
   outbox: ({ dynamodb }) => dynamodb?.NewImage?.outbox?.M?.occurred_at?.S !== undefined,
   tasks: ({ eventName, dynamodb }) =>
     eventName === 'INSERT' && dynamodb?.NewImage?.task?.M?.queue?.S !== undefined,
@@ -141,7 +142,7 @@ const concerns: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
 /** A commit is dated when it is decided, its change when it arrives. A minute covers both and the clock skew. */
 const marginMilliseconds = 60_000
 
-/** Filters for items that expired batches may have changed: rather too many than too few. */
+/** Filters for items that expired batches may have changed. They select more items rather than fewer. */
 const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => ItemFilter> = {
   outbox: (batches) => {
     const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
@@ -176,7 +177,7 @@ export function eventText(records: readonly DynamoDBRecord[]): string {
 }
 
 /** Invokes a function on AWS as the stream would, with its own permissions and in the current version. */
-export function invoking(FunctionName: string, access: DeployedStack['access']): Redriving['handle'] {
+export function invoking(FunctionName: string, access: DeployedStack['access']): Redrive['handle'] {
   const lambda = new LambdaClient(access)
   return async (records) => {
     const { FunctionError, Payload } = await lambda.send(

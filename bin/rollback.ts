@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import {
   CloudFormationClient,
   DescribeStacksCommand,
@@ -10,27 +9,13 @@ import {
   paginateListVersionsByFunction,
   UpdateAliasCommand,
 } from '@aws-sdk/client-lambda'
-import { needed, run } from './command.ts'
+import { command, printLine, timeOf } from './command.ts'
 
 const usage = `usage: npm run -s rollback -- --stack NAME [--before TIME] [--dry-run]
-Moves the alias of every function back to its newest version from before the last update of the stack, at once and
-without CodeDeploy. --before names another time, as ISO 8601. --dry-run only prints the moves, one JSON line each.`
+Moves the alias of every function to its newest version from before the last update of the stack, at once and without
+CodeDeploy. --before names another time, such as 2026-01-31T12:00:00Z. --dry-run only prints the moves, as JSON lines.`
 
-export interface Version {
-  version: string
-  /** Milliseconds since 1970. */
-  createdAt: number
-}
-
-/** An alias with the versions of its function. */
-export interface Alias {
-  /** The name of the function. */
-  functionName: string
-  name: string
-  version: string
-  versions: readonly Version[]
-}
-
+/** The move of an alias from one version of its function to another. */
 export interface Move {
   functionName: string
   alias: string
@@ -38,106 +23,63 @@ export interface Move {
   to: string
 }
 
-/** The operations of a rollback on a deployment. */
-export interface Deployment {
-  /** Returns the start of the last update of the stack, in milliseconds since 1970. */
-  updatedAt(): Promise<number>
-  aliases(): Promise<Alias[]>
-  /** Lets an alias send all calls to one version. */
-  move(move: Move): Promise<void>
+interface Rollback {
+  stack: string
+  cloudFormation: CloudFormationClient
+  lambda: LambdaClient
+  /** Restores the versions from before this time. By default, it is the start of the last update of the stack. */
+  before?: Date | undefined
+  dryRun: boolean
 }
 
-/**
- * Returns the moves that restore the versions deployed before a time. A function without an older version stays as it
- * is.
- */
-export function movesBefore(aliases: readonly Alias[], time: number): Move[] {
-  return aliases.flatMap(({ functionName, name, version: from, versions }) => {
-    const [newest] = versions
-      .filter(({ createdAt }) => createdAt < time)
-      .toSorted((a, b) => Number(b.version) - Number(a.version))
-    if (!newest || newest.version === from) return []
-    return [{ functionName, alias: name, from, to: newest.version }]
-  })
-}
-
-/** @param before milliseconds since 1970; the last update of the stack if undefined */
-export async function rollBack(
-  deployment: Deployment,
-  { before, dryRun }: { before?: number | undefined; dryRun: boolean },
-): Promise<Move[]> {
-  const moves = movesBefore(await deployment.aliases(), before ?? (await deployment.updatedAt()))
-  if (!dryRun) for (const move of moves) await deployment.move(move)
+/** Moves the aliases of a stack back. An alias whose function has no older version stays. */
+export async function rollBack({ stack, before, dryRun, cloudFormation, lambda }: Rollback): Promise<Move[]> {
+  const time = before ?? (await lastUpdate(stack, cloudFormation))
+  const arns = await aliasArns(stack, cloudFormation)
+  const moves = (await Promise.all(arns.map((arn) => moveOf(arn, time, lambda)))).filter((move) => !!move)
+  if (dryRun) return moves
+  for (const { functionName: FunctionName, alias: Name, to: FunctionVersion } of moves) {
+    const RoutingConfig = { AdditionalVersionWeights: {} }
+    await lambda.send(new UpdateAliasCommand({ FunctionName, Name, FunctionVersion, RoutingConfig }))
+  }
   return moves
 }
 
-/** Returns access to a stack of the account and region of the environment. */
-export function deploymentOf(
-  stack: string,
-  cloudFormation = new CloudFormationClient({}),
-  lambda = new LambdaClient({}),
-): Deployment {
-  return {
-    async updatedAt() {
-      const { Stacks: [found] = [] } = await cloudFormation.send(
-        new DescribeStacksCommand({ StackName: stack }),
-      )
-      if (!found?.LastUpdatedTime) throw new Error(`the stack ${stack} was never updated`)
-      return found.LastUpdatedTime.getTime()
-    },
-    async aliases() {
-      const arns = await aliasArns(stack, cloudFormation)
-      return Promise.all(arns.map((arn) => aliasAt(arn, lambda)))
-    },
-    async move({ functionName: FunctionName, alias: Name, to: FunctionVersion }) {
-      const RoutingConfig = { AdditionalVersionWeights: {} }
-      await lambda.send(new UpdateAliasCommand({ FunctionName, Name, FunctionVersion, RoutingConfig }))
-    },
-  }
+async function lastUpdate(StackName: string, client: CloudFormationClient): Promise<Date> {
+  const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }))
+  if (!stack?.LastUpdatedTime) throw new Error(`the stack ${StackName} was never updated`)
+  return stack.LastUpdatedTime
 }
 
 /** Returns the ARNs of the aliases of a stack and of its nested stacks. */
 async function aliasArns(StackName: string, client: CloudFormationClient): Promise<string[]> {
   const found: string[] = []
-  for await (const { StackResourceSummaries: page = [] } of paginateListStackResources(
-    { client },
-    { StackName },
-  )) {
-    for (const { ResourceType: type, PhysicalResourceId: id = '' } of page) {
+  for await (const page of paginateListStackResources({ client }, { StackName }))
+    for (const { ResourceType: type, PhysicalResourceId: id = '' } of page.StackResourceSummaries ?? []) {
       if (type === 'AWS::Lambda::Alias') found.push(id)
       if (type === 'AWS::CloudFormation::Stack') found.push(...(await aliasArns(id, client)))
     }
-  }
   return found
 }
 
-async function aliasAt(arn: string, client: LambdaClient): Promise<Alias> {
-  const [, functionName = '', name = ''] = /:function:([^:]+):([^:]+)$/.exec(arn) ?? []
-  const { FunctionVersion: version = '' } = await client.send(
-    new GetAliasCommand({ FunctionName: functionName, Name: name }),
-  )
-  const versions: Version[] = []
-  for await (const { Versions: page = [] } of paginateListVersionsByFunction(
-    { client },
-    { FunctionName: functionName },
-  )) {
-    for (const { Version: one = '', LastModified: time = '' } of page)
-      if (one !== '$LATEST') versions.push({ version: one, createdAt: Date.parse(time) })
-  }
-  return { functionName, name, version, versions }
+/** Returns the move of an alias to the newest version from before a time, if it is not there already. */
+async function moveOf(arn: string, before: Date, client: LambdaClient): Promise<Move | undefined> {
+  const [, functionName = '', alias = ''] = /:function:([^:]+):([^:]+)$/.exec(arn) ?? []
+  const names = { FunctionName: functionName, Name: alias }
+  const { FunctionVersion: from = '' } = await client.send(new GetAliasCommand(names))
+  let to = 0
+  for await (const { Versions = [] } of paginateListVersionsByFunction({ client }, names))
+    for (const { Version, LastModified = '' } of Versions)
+      if (Version !== '$LATEST' && new Date(LastModified) < before) to = Math.max(to, Number(Version))
+  return to === 0 || String(to) === from ? undefined : { functionName, alias, from, to: String(to) }
 }
 
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const { values } = parseArgs({
-    options: { stack: text, before: text, 'dry-run': { type: 'boolean', default: false } },
+if (import.meta.main) {
+  const options = { stack: 'required', before: 'optional', 'dry-run': 'flag' } as const
+  await command(usage, options, async ({ stack, before, 'dry-run': dryRun }) => {
+    const [cloudFormation, lambda] = [new CloudFormationClient({}), new LambdaClient({})]
+    const time = before === undefined ? undefined : timeOf('before', before)
+    const moves = await rollBack({ stack, before: time, dryRun, cloudFormation, lambda })
+    for (const move of moves) printLine(move)
   })
-  const before = values.before === undefined ? undefined : Date.parse(values.before)
-  if (Number.isNaN(before)) throw new Error(`'${values.before}' is no time`)
-  const deployment = deploymentOf(needed(values.stack, 'stack'))
-  for (const move of await rollBack(deployment, { before, dryRun: values['dry-run'] })) {
-    console.log(JSON.stringify(move))
-  }
 }
-
-if (import.meta.main) await run(usage, main)

@@ -1,12 +1,11 @@
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { alarmDefinitions, apiFailing } from '#lib/alarm-definitions.ts'
 import { type AlarmDefinition, type Measure, periodSeconds, type Threshold } from '#lib/alarm-types.ts'
 import { graphOf } from '#lib/graph-titles.ts'
-import { run } from './command.ts'
+import { command } from './command.ts'
 
 const usage = `usage: npm run -s runbook [-- --out FILE]
-Writes what to do about each alarm as Markdown, to a file or to the terminal.`
+Writes what to do about each alarm as Markdown, to a file or to standard output.`
 
 const opening = `# Runbook
 
@@ -104,10 +103,8 @@ function subjectOf(measure: Measure): string {
   }
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { out: { type: 'string' } } })
-  if (values.out === undefined) process.stdout.write(runbook())
-  else await writeFile(values.out, runbook())
-}
-
-if (import.meta.main) await run(usage, main)
+if (import.meta.main)
+  await command(usage, { out: 'optional' }, async ({ out }) => {
+    if (out === undefined) process.stdout.write(runbook())
+    else await writeFile(out, runbook())
+  })

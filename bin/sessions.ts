@@ -1,15 +1,12 @@
-import { parseArgs } from 'node:util'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { needed, run } from './command.ts'
-import { deployedStack, openTable, stackUsage } from './deployment.ts'
-import { itemsOf } from './entity-records.ts'
-import { auditOfOperator } from './operator.ts'
+import { printLine } from './command.ts'
+import { openTable, stackCommand } from './deployment.ts'
+import { auditOfOperator, itemsOf } from './tenant-records.ts'
 
 const usage = `usage: npm run -s sessions -- --tenant T [--revoke SESSION_ID] [--stack NAME]
-Prints the sessions of a tenant that are not over, one JSON line each; or ends one of them at once.
-${stackUsage}`
+Prints the active sessions of a tenant as JSON lines, or ends one of them at once.`
 
 /** The public fields of a session: everything but its secret. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>
@@ -25,18 +22,15 @@ export async function* list(table: Table, tenant: string, clock: Clock): AsyncGe
 /** Ends a session at once. @throws Error if no such session is active */
 export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
   const entry = { action: 'session.revoke', target: `session/${id}` }
-  const refusal = await table.transact([revokeSession(tenant, id), auditOfOperator(tenant, entry, clock)])
-  if (refusal) throw new Error('there is no such session, or it is not active')
+  const rejection = await table.transact([revokeSession(tenant, id), auditOfOperator(tenant, entry, clock)])
+  if (rejection) throw new Error('there is no such session, or it is not active')
 }
 
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const { values } = parseArgs({ options: { tenant: text, stack: text, revoke: text } })
-  const tenant = needed(values.tenant, 'tenant')
-  const id = values.revoke
-  const table = openTable(await deployedStack(values.stack))
-  if (id !== undefined) return revoke(table, systemClock, tenant, id)
-  for await (const line of list(table, tenant, systemClock)) console.log(JSON.stringify(line))
+if (import.meta.main) {
+  const options = { tenant: 'required', revoke: 'optional' } as const
+  await stackCommand(usage, options, async ({ tenant, revoke: id }, stack) => {
+    const table = openTable(stack)
+    if (id !== undefined) return revoke(table, systemClock, tenant, id)
+    for await (const line of list(table, tenant, systemClock)) printLine(line)
+  })
 }
-
-if (import.meta.main) await run(usage, main)

@@ -10,7 +10,7 @@ import type { DynamoDBRecord } from 'aws-lambda'
 import type { DeployedStack } from './deployment.ts'
 
 /** An inclusive range of one shard of the table's stream. */
-export interface Stretch {
+export interface StreamRange {
   streamArn: string
   shardId: string
   startSequenceNumber: string
@@ -27,59 +27,61 @@ export interface ItemFilter {
 /** The changes and the content of the table. */
 export interface TableChanges {
   /**
-   * Returns the changes of a range, oldest first, as functions receive them. `forgotten` if the stream no longer holds
-   * its start.
+   * Returns the changes of a range, oldest first, as functions receive them. `expired` is set if the stream no longer
+   * holds the start of the range.
    */
-  between(stretch: Stretch): Promise<{ records: DynamoDBRecord[]; forgotten: boolean }>
+  between(range: StreamRange): Promise<{ records: DynamoDBRecord[]; expired: boolean }>
   /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
   asNew(filter: ItemFilter): AsyncIterable<DynamoDBRecord[]>
 }
 
 /** An open shard may return empty reads before its next change. This limit ends the loop. */
-const mostEmptyReads = 20
+const maxEmptyReads = 20
 
 export function tableChanges(TableName: string, access: DeployedStack['access']): TableChanges {
   const streams = new DynamoDBStreamsClient(access)
   const client = new DynamoDBClient(access)
 
   async function read(
-    stretch: Stretch,
+    range: StreamRange,
     from: Pick<GetShardIteratorCommandInput, 'ShardIteratorType' | 'SequenceNumber'>,
   ): Promise<DynamoDBRecord[]> {
-    const { streamArn: StreamArn, shardId: ShardId } = stretch
-    const [first, last] = [BigInt(stretch.startSequenceNumber), BigInt(stretch.endSequenceNumber)]
+    const { streamArn: StreamArn, shardId: ShardId } = range
+    const [first, last] = [BigInt(range.startSequenceNumber), BigInt(range.endSequenceNumber)]
     const begun = await streams.send(new GetShardIteratorCommand({ StreamArn, ShardId, ...from }))
     const found: DynamoDBRecord[] = []
     let empty = 0
-    for (let iterator = begun.ShardIterator; iterator && empty < mostEmptyReads; ) {
+    for (let iterator = begun.ShardIterator; iterator && empty < maxEmptyReads; ) {
       const { Records = [], NextShardIterator } = await streams.send(
         new GetRecordsCommand({ ShardIterator: iterator }),
       )
-      const places = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
-      found.push(...Records.filter((_, at) => within(first, places[at], last)).map(asEvent))
-      if (places.some((place) => place >= last)) return found
+      const numbers = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
+      const inRange = (number = 0n) => first <= number && number <= last
+      found.push(...Records.filter((_, at) => inRange(numbers[at])).map(asEvent))
+      if (numbers.some((number) => number >= last)) return found
       empty = Records.length > 0 ? 0 : empty + 1
       iterator = NextShardIterator
     }
-    if (from.ShardIteratorType !== 'TRIM_HORIZON') throw new Error('the stream did not give a whole batch')
+    if (from.ShardIteratorType !== 'TRIM_HORIZON')
+      throw new Error('the stream did not return the whole batch')
     return found
   }
 
   return {
-    async between(stretch) {
-      const { startSequenceNumber: SequenceNumber } = stretch
+    async between(range) {
+      const { startSequenceNumber: SequenceNumber } = range
       try {
-        const records = await read(stretch, { ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber })
-        return { records, forgotten: false }
+        const records = await read(range, { ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber })
+        return { records, expired: false }
       } catch (thrown) {
-        if (!isForgotten(thrown)) throw thrown
+        if (!isExpired(thrown)) throw thrown
       }
       // The later part of the range may still be in the stream.
-      const records = await read(stretch, { ShardIteratorType: 'TRIM_HORIZON' }).catch((thrown) => {
-        if (!isForgotten(thrown)) throw thrown
+      const records = await read(range, { ShardIteratorType: 'TRIM_HORIZON' }).catch((thrown) => {
+        if (!isExpired(thrown)) throw thrown
         return []
       })
-      return { records, forgotten: true }
+      return { records, expired: true }
     },
 
     async *asNew(filter) {
@@ -93,10 +95,6 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
   }
 }
 
-function within(first: bigint, place: bigint | undefined, last: bigint): boolean {
-  return place !== undefined && first <= place && place <= last
-}
-
 /** Returns a record in the format of Lambda: the time is a number, in seconds. */
 function asEvent({ dynamodb, ...record }: StreamRecord): DynamoDBRecord {
   const { ApproximateCreationDateTime: at, ...change } = dynamodb ?? {}
@@ -105,7 +103,7 @@ function asEvent({ dynamodb, ...record }: StreamRecord): DynamoDBRecord {
 }
 
 /** Returns whether the changes or their whole shard are older than a day, or the stream was disabled since. */
-function isForgotten(thrown: unknown): boolean {
+function isExpired(thrown: unknown): boolean {
   const { name } = thrown as Error
   return name === 'TrimmedDataAccessException' || name === 'ResourceNotFoundException'
 }

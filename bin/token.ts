@@ -1,17 +1,18 @@
-import { parseArgs } from 'node:util'
 import { importJWK, SignJWT } from 'jose'
 import { roles } from '#shared/platform/identity/caller.ts'
-import type { Settings } from '#shared/settings/register.ts'
-import { run } from './command.ts'
-import { developmentKey } from './development-issuer.ts'
-import { loadSettings, localProfile } from './settings-file.ts'
+import { command } from './command.ts'
+import { developmentKey, loadSettings } from './settings-file.ts'
+
+const usage = `usage: npm run -s token -- --tenant T --role R --sub S
+  [--scope "codes:read codes:write"] [--expires-in SECONDS] [--claims JSON] [--settings FILE]
+Prints a token of the local issuer. A negative --expires-in and other --claims make tokens that the service rejects.`
 
 export interface TokenRequest {
   tenant: string
   role: string
   sub: string
   /** Separated by spaces. */
-  scope?: string
+  scope?: string | undefined
   /** Negative for an expired token. */
   expiresInSeconds?: number
   /** Overrides the standard claims; null removes one. */
@@ -19,12 +20,9 @@ export interface TokenRequest {
 }
 
 /** Signs a token of the local issuer. Invalid tokens are possible, to try out rejections. */
-export async function issueToken(request: TokenRequest, profile: string = localProfile): Promise<string> {
-  return signToken(request, await loadSettings(profile, 'local'))
-}
-
-async function signToken(request: TokenRequest, settings: Settings): Promise<string> {
+export async function issueToken(request: TokenRequest, profile?: string): Promise<string> {
   const { tenant, role, sub, scope, expiresInSeconds = 3600, claims = {} } = request
+  const settings = await loadSettings(profile)
   const key = await developmentKey()
   const issuer = settings['auth.issuers'].find(
     ({ keys }) => 'keys' in keys && keys.keys.some(({ kid }) => kid === key.kid),
@@ -49,43 +47,15 @@ async function signToken(request: TokenRequest, settings: Settings): Promise<str
     .sign(await importJWK(key, 'ES256'))
 }
 
-const usage = `usage: npm run -s token -- --tenant T --role R --sub S
-  [--scope "codes:read codes:write"] [--expires-in SECONDS] [--claims JSON] [--settings FILE]`
-
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const
-  const { values } = parseArgs({
-    args: joinNegativeNumbers(process.argv.slice(2)),
-    options: {
-      tenant: text,
-      role: text,
-      sub: text,
-      scope: text,
-      'expires-in': text,
-      claims: text,
-      settings: text,
-    },
+if (import.meta.main) {
+  const claim = { tenant: 'required', role: 'required', sub: 'required', scope: 'optional' } as const
+  const options = { ...claim, 'expires-in': 'optional', claims: 'optional', settings: 'optional' } as const
+  await command(usage, options, async ({ 'expires-in': seconds = '3600', claims, settings, ...request }) => {
+    if (!roles.some((role) => role === request.role))
+      console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
+    const expiresInSeconds = Number(seconds)
+    if (!Number.isInteger(expiresInSeconds)) throw new Error('--expires-in takes a whole number of seconds')
+    const token = { ...request, expiresInSeconds, claims: JSON.parse(claims ?? '{}') }
+    console.log(await issueToken(token, settings))
   })
-  const { tenant, role, sub, scope, claims, settings } = values
-  if (tenant === undefined || role === undefined || sub === undefined)
-    throw new Error('tenant, role and sub are needed')
-  if (!roles.some((known) => known === role))
-    console.error(`warning: there is no role '${role}'; the roles are ${roles.join(', ')}`)
-  const expiresInSeconds = Number(values['expires-in'] ?? '3600')
-  if (!Number.isInteger(expiresInSeconds)) throw new Error('--expires-in takes a whole number of seconds')
-  const request = { tenant, role, sub, expiresInSeconds, claims: JSON.parse(claims ?? '{}') }
-  console.log(await issueToken({ ...request, ...(scope !== undefined && { scope }) }, settings))
 }
-
-/** Writes `--option -60` as `--option=-60`, because parseArgs reads the number as another option. */
-function joinNegativeNumbers(args: readonly string[]): string[] {
-  const joined: string[] = []
-  for (const arg of args) {
-    const before = joined.at(-1) ?? ''
-    if (/^-\d+$/.test(arg) && /^--[^=]+$/.test(before)) joined[joined.length - 1] = `${before}=${arg}`
-    else joined.push(arg)
-  }
-  return joined
-}
-
-if (import.meta.main) await run(usage, main)

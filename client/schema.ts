@@ -1,4 +1,4 @@
-/** The types of openapi.json, made by `npm run client-types`: change the routes, and never this file. */
+/** The types of openapi.json, written by `npm run client-types`: change the routes, not this file. */
 
 export interface paths {
     "/v1/orders": {

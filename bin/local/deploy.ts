@@ -1,30 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ACCOUNT, cleanEnvironment, localAwsEnvironment, NODE_BIN, REGION } from '#bin/local/environment.ts'
-import { StartFailure } from '#bin/local/failure.ts'
-import { runStep } from '#bin/local/run-step.ts'
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { ACCOUNT, cleanEnvironment, localAwsEnvironment, NODE_BIN, REGION } from './environment.ts'
+import { runStep, StartFailure } from './process.ts'
 
-const CDK = join(NODE_BIN, 'cdk')
 const STACK = 'commerce-local'
 
-const QUIET = ['--no-notices', '--no-version-reporting', '--no-color', '--ci']
-
-/** By default the CDK command line checks the internet for notices and newer versions, and reports its use. */
-const SILENCE = { CDK_DISABLE_CLI_TELEMETRY: 'true', CDK_DISABLE_VERSION_CHECK: '1', NO_COLOR: '1' }
-
 /** The stack outputs that locate the running service. */
-export interface StackOutputs extends Readonly<Record<string, string>> {
-  readonly RestApiId: string
-  readonly StageName: string
-  readonly TableName: string
-  readonly EventBusName: string
-  readonly UserPoolId: string
-  readonly UserPoolClientId: string
-  readonly WebhooksSecretArn: string
-}
-
-const NEEDED: readonly (keyof StackOutputs)[] = [
+const NEEDED = [
   'RestApiId',
   'StageName',
   'TableName',
@@ -32,7 +17,21 @@ const NEEDED: readonly (keyof StackOutputs)[] = [
   'UserPoolId',
   'UserPoolClientId',
   'WebhooksSecretArn',
-]
+] as const
+
+export type StackOutputs = Readonly<Record<string, string> & Record<(typeof NEEDED)[number], string>>
+
+/** @throws StartFailure with the whole output of the CDK command line */
+function cdk(name: string, args: string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
+  return runStep({
+    name,
+    command: join(NODE_BIN, 'cdk'),
+    args: [...args, '--no-notices', '--no-version-reporting', '--no-color', '--ci'],
+    // By default it checks the internet for notices and newer versions, and reports its use.
+    env: { ...env, CDK_DISABLE_CLI_TELEMETRY: 'true', CDK_DISABLE_VERSION_CHECK: '1', NO_COLOR: '1' },
+    signal,
+  })
+}
 
 export interface SynthesisOptions {
   /** The command of the CDK app. Tests may use another than the service's own. */
@@ -48,44 +47,20 @@ export interface SynthesisOptions {
  * Synthesizes the local stage once, into a directory that `deploy` uses. Makes no AWS calls.
  * @throws StartFailure with the error of the app, such as a missing setting.
  */
-export async function synthesise({
-  app = 'node bin/app.ts',
-  settings,
-  assembly,
-  signal,
-}: SynthesisOptions): Promise<void> {
+export async function synthesize(options: SynthesisOptions): Promise<void> {
+  const { app = 'node bin/app.ts', settings, assembly, signal } = options
   await mkdir(dirname(assembly), { recursive: true })
-  await runStep({
-    name: 'Synthesising the stack',
-    command: CDK,
-    args: [
-      'synth',
-      '--quiet',
-      '--app',
-      app,
-      '--output',
-      assembly,
-      '-c',
-      'stage=local',
-      '-c',
-      `settings=${settings}`,
-      ...QUIET,
-    ],
-    env: { ...cleanEnvironment(), ...SILENCE, AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' },
-    signal,
-  })
+  const context = ['-c', 'stage=local', '-c', `settings=${settings}`]
+  const env = { ...cleanEnvironment(), AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' }
+  const args = ['synth', '--quiet', '--app', app, '--output', assembly, ...context]
+  await cdk('Synthesizing the stack', args, env, signal)
 }
 
 /** Creates the bucket and roles that deployments use. */
 export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<void> {
-  await runStep({
-    name: 'Bootstrapping the local AWS',
-    command: CDK,
-    // No app: bootstrapping concerns the account, and the app would require a stage.
-    args: ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--app', '', ...QUIET],
-    env: { ...localAwsEnvironment(endpoint), ...SILENCE },
-    signal,
-  })
+  // No app: bootstrapping concerns the account, and the app would require a stage.
+  const args = ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--app', '']
+  await cdk('Bootstrapping the local AWS', args, localAwsEnvironment(endpoint), signal)
 }
 
 /**
@@ -93,31 +68,25 @@ export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<
  * @throws StartFailure with the whole output of the CDK command line, or if an output is missing.
  */
 export async function deploy(endpoint: string, assembly: string, signal: AbortSignal): Promise<StackOutputs> {
-  const outputsFile = join(dirname(assembly), 'outputs.json')
-  const output = await runStep({
-    name: 'Deploying to the local AWS',
-    command: CDK,
-    args: [
-      'deploy',
-      '--all',
-      '--app',
-      assembly,
-      '--require-approval',
-      'never',
-      '--outputs-file',
-      outputsFile,
-      ...QUIET,
-    ],
-    env: { ...localAwsEnvironment(endpoint), ...SILENCE },
-    signal,
-  })
-  return readOutputs(outputsFile, output)
-}
-
-function readOutputs(file: string, deployment: string): StackOutputs {
+  const file = join(dirname(assembly), 'outputs.json')
+  const unattended = ['--require-approval', 'never', '--outputs-file', file]
+  const args = ['deploy', '--all', '--app', assembly, ...unattended]
+  const output = await cdk('Deploying to the local AWS', args, localAwsEnvironment(endpoint), signal)
   const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
   const missing = NEEDED.filter((name) => !outputs[name])
-  if (missing.length > 0)
-    throw new StartFailure(`The stack ${STACK} has no output ${missing.join(', ')}.`, deployment)
-  return outputs
+  if (missing.length === 0) return outputs
+  throw new StartFailure(`The stack ${STACK} has no output ${missing.join(', ')}.`, output)
+}
+
+/**
+ * Stores a new key that signs webhooks, and returns it. On AWS the stack generates one without punctuation, which is
+ * valid base64. The local engine also generates punctuation, which senders cannot decode.
+ */
+export async function storeWebhookKey(endpoint: string, outputs: StackOutputs): Promise<string> {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
+  const secrets = new SecretsManagerClient({ endpoint, region: REGION, credentials })
+  const SecretString = `whsec_${randomBytes(32).toString('base64')}`
+  await secrets.send(new PutSecretValueCommand({ SecretId: outputs.WebhooksSecretArn, SecretString }))
+  secrets.destroy()
+  return SecretString
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ROOT } from '#bin/local/environment.ts'
-import { runStep } from '#bin/local/run-step.ts'
+import { ROOT } from './environment.ts'
+import { runStep } from './process.ts'
 
 /** The local AWS and its library for signing tokens. Its limits were measured with exactly these versions. */
 const PACKAGES = ['ministack==1.5.33', 'cryptography==50.0.2']

@@ -1,18 +1,12 @@
 import { join } from 'node:path'
-import { bootstrap, deploy, type StackOutputs, synthesise } from '#bin/local/deploy.ts'
-import { assertPortFree, type Engine, startEngine } from '#bin/local/engine.ts'
-import { installEngine, isEngineInstalled } from '#bin/local/engine-install.ts'
-import { ROOT } from '#bin/local/environment.ts'
-import { StartFailure } from '#bin/local/failure.ts'
-import {
-  assertProviderPortFree,
-  type LocalPaymentProvider,
-  localProviderPort,
-  startPaymentProvider,
-} from '#bin/local/payment-provider.ts'
-import { checkPrerequisites } from '#bin/local/prerequisites.ts'
-import { timed } from '#bin/local/progress.ts'
-import { storeWebhookSecret } from '#bin/local/webhook-secret.ts'
+import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
+import { assertPortFree, startEngine } from './engine.ts'
+import { installEngine, isEngineInstalled } from './engine-install.ts'
+import { ROOT } from './environment.ts'
+import { assertProviderPortFree, localProviderPort, startPaymentProvider } from './payment-provider.ts'
+import { checkPrerequisites } from './prerequisites.ts'
+import { type Server, StartFailure } from './process.ts'
+import { describeService, type ServiceFile } from './service-file.ts'
 
 export interface LocalServiceOptions {
   readonly port: number
@@ -24,10 +18,8 @@ export interface LocalServiceOptions {
 }
 
 export interface LocalService {
-  readonly engine: Engine
-  /** Absent if the profile has its payment provider elsewhere. */
-  readonly paymentProvider: LocalPaymentProvider | undefined
-  readonly outputs: StackOutputs
+  readonly service: ServiceFile
+  readonly enginePid: number
   /** Resolves with one sentence when a part of the service ends without `stop`; never rejects. */
   readonly died: Promise<string>
   /** Ends all parts of the service. Can be called more than once. */
@@ -52,17 +44,17 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   // One failure ends the other steps: nothing is left to deploy, or to deploy to.
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])
-  const running: (Engine | LocalPaymentProvider)[] = []
-  const watch = <Part extends Engine | LocalPaymentProvider>(part: Part): Part => {
-    running.push(part)
-    void part.died.then((sentence) => failed.abort(new StartFailure(sentence)))
+  const running: Server[] = []
+  const watch = (server: Server): Server => {
+    running.push(server)
+    void server.died.then((sentence) => failed.abort(new StartFailure(sentence)))
     signal.throwIfAborted()
-    return part
+    return server
   }
   const stop = async (): Promise<void> => {
-    await Promise.all(running.map((part) => part.stop()))
+    await Promise.all(running.map((server) => server.stop()))
   }
-  const engineReady = async (): Promise<Engine> => {
+  const engineReady = async (): Promise<Server> => {
     if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
     signal.throwIfAborted()
     const logFile = join(directory, 'engine.log')
@@ -70,27 +62,37 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     await timed('local AWS bootstrapped', bootstrap(engine.endpoint, signal))
     return engine
   }
-  const providerReady = async (): Promise<LocalPaymentProvider | undefined> => {
+  const providerReady = async (): Promise<Server | undefined> => {
     if (providerPort === undefined) return undefined
     const logFile = join(directory, 'payment-provider.log')
     const starting = startPaymentProvider({ port: providerPort, logFile })
     return watch(await timed('payment provider started', starting))
   }
-  const steps = [
-    engineReady(),
-    providerReady(),
-    timed('stack synthesised', synthesise({ ...options, assembly, signal })),
-  ] as const
+  const synthesis = timed('stack synthesized', synthesize({ ...options, assembly, signal }))
+  const steps = [engineReady(), providerReady(), synthesis] as const
   try {
-    const [engine, paymentProvider] = await Promise.all(steps)
-    const outputs = await timed('stack deployed', deploy(engine.endpoint, assembly, signal))
-    await storeWebhookSecret(engine, outputs)
-    const died = Promise.race(running.map((part) => part.died))
-    return { engine, paymentProvider, outputs, died, stop }
+    const [{ endpoint, pid: enginePid }, provider] = await Promise.all(steps)
+    const outputs = await timed('stack deployed', deploy(endpoint, assembly, signal))
+    const webhookKey = await storeWebhookKey(endpoint, outputs)
+    const service = describeService({ endpoint, outputs, webhookKey, providerUrl: provider?.endpoint })
+    return { service, enginePid, died: Promise.race(running.map(({ died }) => died)), stop }
   } catch (error) {
     failed.abort(error)
     await Promise.allSettled(steps)
     await stop()
     throw error
   }
+}
+
+/** Runs one step and prints its duration when it ends. Steps may overlap. */
+async function timed<T>(label: string, work: Promise<T>): Promise<T> {
+  const started = performance.now()
+  const result = await work
+  console.log(`  ${label.padEnd(34)} ${secondsSince(started).padStart(5)} s`)
+  return result
+}
+
+/** Returns the seconds since a `performance.now()`, with one decimal. */
+export function secondsSince(started: number): string {
+  return ((performance.now() - started) / 1000).toFixed(1)
 }

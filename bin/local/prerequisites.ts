@@ -1,16 +1,8 @@
 import { execFile } from 'node:child_process'
-import { StartFailure } from '#bin/local/failure.ts'
+import { StartFailure } from './process.ts'
 
 const NODE_MAJOR = 20
-const PYTHON_NAMES = [
-  'python3',
-  'python3.14',
-  'python3.13',
-  'python3.12',
-  'python3.11',
-  'python3.10',
-  'python',
-]
+const PYTHON_NAMES = ['python3', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor}`), 'python']
 
 /** Prints the version, then whether a virtual environment with pip can be created (a separate package on Debian). */
 const PYTHON_PROBE = [
@@ -18,18 +10,14 @@ const PYTHON_PROBE = [
   'print(*sys.version_info[:2], bool(u.find_spec("venv") and u.find_spec("ensurepip")))',
 ].join('\n')
 
-export interface Prerequisites {
-  /** The Python that creates the virtual environment of the local AWS. */
-  readonly python: string
-}
-
-/** @throws StartFailure with one sentence for each missing prerequisite. */
-export async function checkPrerequisites(): Promise<Prerequisites> {
+/**
+ * Returns the Python that creates the virtual environment of the local AWS.
+ * @throws StartFailure with one sentence for each missing prerequisite
+ */
+export async function checkPrerequisites(): Promise<{ python: string }> {
   const python = await findPython()
-  const problems = [nodeProblem(), 'problem' in python ? python.problem : undefined].filter(
-    (p) => p !== undefined,
-  )
-  if (problems.length > 0 || !('command' in python)) throw new StartFailure(problems.join('\n'))
+  const problems = [nodeProblem(), python.problem].filter((problem) => problem !== undefined)
+  if (problems.length > 0) throw new StartFailure(problems.join('\n'))
   return { python: python.command }
 }
 
@@ -38,37 +26,27 @@ function nodeProblem(): string | undefined {
   const version =
     /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined
-  return `Node ${NODE_MAJOR} or newer is needed and this is ${version}: install it from https://nodejs.org.`
+  return `Node ${NODE_MAJOR} or newer is required, but npm runs on ${version}: install it from https://nodejs.org.`
 }
 
-async function findPython(): Promise<{ command: string } | { problem: string }> {
-  const wanted = 'Python 3.10 or newer is needed by the local AWS'
-  let problem = `${wanted} and none was found: install it from https://www.python.org or your package manager.`
+async function findPython(): Promise<{ command: string; problem?: string }> {
+  const required = 'The local AWS requires Python 3.10 or newer'
+  let problem = `${required}, but no Python was found: install it from https://www.python.org or your package manager.`
   for (const command of PYTHON_NAMES) {
-    const found = await probePython(command)
-    if (!found) continue
-    if (found.major !== 3 || found.minor < 10) {
-      problem = `${wanted} and ${command} is ${found.major}.${found.minor}: install a newer one beside it.`
-    } else if (!found.venv) {
-      problem = `${command} has no venv module, which the local AWS needs: install it (Debian and Ubuntu: apt install python3-venv).`
-    } else {
-      return { command }
-    }
+    const [major, minor, venv] = (await output(command, ['-c', PYTHON_PROBE])).trim().split(' ')
+    if (!major) continue
+    if (major !== '3' || Number(minor) < 10)
+      problem = `${required}, but ${command} is ${major}.${minor}: install a newer one.`
+    else if (venv !== 'True')
+      problem = `${command} lacks the module venv, which the local AWS requires: install it (Debian and Ubuntu: apt install python3-venv).`
+    else return { command }
   }
-  return { problem }
+  return { command: '', problem }
 }
 
-interface FoundPython {
-  readonly major: number
-  readonly minor: number
-  readonly venv: boolean
-}
-
-function probePython(command: string): Promise<FoundPython | undefined> {
+/** Returns the output of a command, or nothing if it fails. */
+function output(command: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
-    execFile(command, ['-c', PYTHON_PROBE], { timeout: 10_000 }, (error, stdout) => {
-      const [major, minor, venv] = stdout.trim().split(' ')
-      resolve(error ? undefined : { major: Number(major), minor: Number(minor), venv: venv === 'True' })
-    })
+    execFile(command, args, { timeout: 10_000 }, (error, stdout) => resolve(error ? '' : stdout))
   })
 }

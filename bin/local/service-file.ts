@@ -1,12 +1,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { StackOutputs } from '#bin/local/deploy.ts'
-import { isHealthy } from '#bin/local/engine.ts'
-import { REGION, ROOT } from '#bin/local/environment.ts'
-import { readWebhookSecret } from '#bin/webhook-secret.ts'
+import type { StackOutputs } from './deploy.ts'
+import { isHealthy } from './engine.ts'
+import { REGION, ROOT } from './environment.ts'
 
 /** The file in which tests and tools find the running service. It exists only while the service is ready. */
-export const SERVICE_FILE = join(ROOT, '.local/service.json')
+const SERVICE_FILE = join(ROOT, '.local/service.json')
 
 export interface ServiceFile {
   readonly base_url: string
@@ -22,14 +21,16 @@ export interface ServiceFile {
   readonly outputs: Readonly<Record<string, string>>
 }
 
-/** @param providerUrl the address of the local payment provider, if there is one */
-export async function describeService(
-  endpoint: string,
-  outputs: StackOutputs,
-  providerUrl: string | undefined,
-): Promise<ServiceFile> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  const access = { endpoint, region: REGION, credentials }
+/** The parts of a running service. */
+export interface ServiceParts {
+  endpoint: string
+  outputs: StackOutputs
+  webhookKey: string
+  /** The address of the local payment provider, if there is one. */
+  providerUrl: string | undefined
+}
+
+export function describeService({ endpoint, outputs, webhookKey, providerUrl }: ServiceParts): ServiceFile {
   const baseUrl = `${endpoint}/restapis/${outputs.RestApiId}/${outputs.StageName}/_user_request_`
   return {
     base_url: baseUrl,
@@ -38,7 +39,7 @@ export async function describeService(
     table: outputs.TableName,
     event_bus: outputs.EventBusName,
     ...(providerUrl !== undefined && { provider_url: providerUrl }),
-    webhook_secret: await readWebhookSecret(outputs.WebhooksSecretArn, access),
+    webhook_secret: webhookKey,
     // The engine serves the API at another address than the output of the stack.
     outputs: { ...outputs, BaseUrl: baseUrl },
   }
@@ -58,6 +59,13 @@ export function removeServiceFile(endpoint: string): void {
 export async function removeStaleServiceFile(): Promise<void> {
   const service = readServiceFile()
   if (service !== undefined && !(await isHealthy(service.aws_endpoint))) rmSync(SERVICE_FILE, { force: true })
+}
+
+/** Returns the running service. @param option names another service on the command line */
+export function runningService(option: string): ServiceFile {
+  const service = readServiceFile()
+  if (service) return service
+  throw new Error(`the local service is not running: start it with npm start, or use ${option}`)
 }
 
 function readServiceFile(): ServiceFile | undefined {

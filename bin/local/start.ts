@@ -1,115 +1,134 @@
 /** `npm start`: runs the service on this machine, deployed to a local AWS; see the README. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
-import { answerHelp } from '#bin/command.ts'
-import { StartFailure } from '#bin/local/failure.ts'
-import { type LocalService, startLocalService } from '#bin/local/local-service.ts'
-import { secondsSince } from '#bin/local/progress.ts'
-import { startReference } from '#bin/local/reference.ts'
+import { command } from '../command.ts'
+import { type ServedSite, serveSite } from '../reference/serve.ts'
+import { referenceSite } from '../reference/site.ts'
+import { loadSettings } from '../settings-file.ts'
+import { issueToken } from '../token.ts'
+import { type LocalService, secondsSince, startLocalService } from './local-service.ts'
+import { StartFailure } from './process.ts'
 import {
-  describeService,
   removeServiceFile,
   removeStaleServiceFile,
   type ServiceFile,
   writeServiceFile,
-} from '#bin/local/service-file.ts'
-import { printWelcome, tokenToTry } from '#bin/local/welcome.ts'
-import type { ServedSite } from '#bin/reference/serve.ts'
+} from './service-file.ts'
 
-const DEFAULT_PORT = '4566'
-const DEFAULT_SETTINGS = 'shared/settings/profiles/local.json'
-const USAGE = 'usage: npm start -- [--port N] [--settings FILE]'
+const usage = `usage: npm start -- [--port N] [--settings FILE]
+Runs the service on this machine, deployed to a local AWS, until Ctrl-C.`
 
-answerHelp(USAGE)
+/** Long enough to try the service; `npm run -s token` creates more tokens. */
+const TOKEN_SECONDS = 8 * 3600
 
-const stopped = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+await command(usage, { port: 'optional', settings: 'optional' }, async (values) => {
+  const port = Number(values.port ?? '4566')
+  if (!Number.isInteger(port) || port < 1024 || port > 65_535)
+    throw new Error('--port takes a number from 1024 to 65535.')
+  const settings = resolve(values.settings ?? 'shared/settings/profiles/local.json')
+  if (!existsSync(settings)) throw new Error(`There is no settings file ${values.settings}.`)
+  const stopped = stopSignal()
+  try {
+    await serve(port, settings, stopped)
+  } catch (error) {
+    if (stopped.aborted && error === stopped.reason) return
+    process.exitCode = 1
+    if (!(error instanceof StartFailure)) console.error(error)
+    else console.error([error.output, error.message].filter(Boolean).join('\n\n'))
+  }
+})
+
+/** Returns a signal that Ctrl-C aborts, and the end of npm. */
+function stopSignal(): AbortSignal {
+  const stopped = new AbortController()
   // A second Ctrl-C must not interrupt the cleanup, so the handler stays.
-  process.on(signal, () => stopped.abort(new Error(signal)))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => stopped.abort(new Error(signal)))
+  // A closed terminal or pipe must not interrupt the cleanup either.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+  // npm passes SIGTERM only to its shell, which ends alone, and a killed npm passes nothing on.
+  const parent = process.ppid
+  const watchParent = () => {
+    if (process.ppid !== parent) stopped.abort(new Error('npm ended'))
+  }
+  if (process.env.npm_lifecycle_event !== undefined) setInterval(watchParent, 500).unref()
+  return stopped.signal
 }
 
-// A closed terminal or pipe must not interrupt the cleanup either.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-
-const watching = watchParent()
-process.exitCode = await main().catch(report)
-clearInterval(watching)
-
-async function main(): Promise<number> {
+/** Stays in the foreground until it is stopped, which is success, or until a part of the service ends unexpectedly. */
+async function serve(port: number, settings: string, stopped: AbortSignal): Promise<void> {
   const started = performance.now()
-  const { port, settings } = readArguments()
   await removeStaleServiceFile()
   console.log(`Starting the service on port ${port} with ${relative('.', settings)}`)
-  const local = await startLocalService({ port, settings, signal: stopped.signal })
-  let service: ServiceFile | undefined
+  const local = await startLocalService({ port, settings, signal: stopped })
   let reference: ServedSite | undefined
   try {
-    service = await describeService(local.engine.endpoint, local.outputs, local.paymentProvider?.endpoint)
-    const token = await tokenToTry(settings)
-    reference = await startReference(service, settings, 'token' in token ? token.token : undefined)
-    printWelcome({
-      service,
-      seconds: secondsSince(started).trim(),
-      token,
-      paymentProvider: local.paymentProvider?.endpoint,
-      reference: reference?.url,
-    })
-    return await serve(local, service)
+    const token = await issueToken(
+      {
+        ...{ tenant: 'acme', role: 'Editor', sub: 'u1', scope: 'codes:read codes:write' },
+        expiresInSeconds: TOKEN_SECONDS,
+      },
+      settings,
+    ).catch((thrown: Error) => thrown)
+    reference = await startReference(local.service, settings, token)
+    printWelcome(local.service, { token, seconds: secondsSince(started), reference: reference?.url })
+    writeServiceFile(local.service)
+    await untilStopped(local, stopped)
+    console.log('\nStopping …')
   } finally {
-    removeServiceFile(local.engine.endpoint)
+    removeServiceFile(local.service.aws_endpoint)
     await reference?.stop()
     await local.stop()
   }
 }
 
-/** Stays in the foreground until Ctrl-C, which is success, or until a part of the service ends unexpectedly. */
-async function serve({ died }: LocalService, service: ServiceFile): Promise<number> {
-  writeServiceFile(service)
-  const interrupted = new Promise<undefined>((done) => {
-    if (stopped.signal.aborted) done(undefined)
-    stopped.signal.addEventListener('abort', () => done(undefined), { once: true })
+async function untilStopped({ died }: LocalService, stopped: AbortSignal): Promise<void> {
+  const interrupted = new Promise<undefined>((resolve) => {
+    if (stopped.aborted) resolve(undefined)
+    stopped.addEventListener('abort', () => resolve(undefined), { once: true })
   })
   const sentence = await Promise.race([interrupted, died])
   if (sentence !== undefined) throw new StartFailure(sentence)
-  console.log('\nStopping …')
-  return 0
 }
 
 /**
- * npm passes SIGTERM only to its shell, which ends alone, and a killed npm passes nothing on. In both cases this
- * process ends.
+ * Serves the pages for API consumers at the first origin on this machine from which the profile lets browsers call.
+ * @returns undefined, after printing why, if there is no such origin or its port is in use; the service runs anyway
  */
-function watchParent(): NodeJS.Timeout {
-  const parent = process.ppid
-  const ranByNpm = process.env.npm_lifecycle_event !== undefined
-  const check = (): void => {
-    if (ranByNpm && process.ppid !== parent) stopped.abort(new Error('npm ended'))
-  }
-  return setInterval(check, 500)
+async function startReference(
+  { base_url }: ServiceFile,
+  settingsFile: string,
+  token: string | Error,
+): Promise<ServedSite | undefined> {
+  const settings = await loadSettings(settingsFile)
+  const origin = settings['cors.allowedOrigins'].find((one) => /^http:\/\/localhost:\d+$/.test(one))
+  if (origin === undefined) return undefined
+  const site = await referenceSite(settings, { base_url, ...(typeof token === 'string' && { token }) })
+  return serveSite(site, origin, base_url).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'EADDRINUSE') throw thrown
+    console.log(`The API reference is not served: another program uses ${origin}.`)
+    return undefined
+  })
 }
 
-function readArguments(): { port: number; settings: string } {
-  const options = {
-    port: { type: 'string', default: DEFAULT_PORT },
-    settings: { type: 'string', default: DEFAULT_SETTINGS },
-  } as const
-  let values: { port: string; settings: string }
-  try {
-    values = parseArgs({ options }).values
-  } catch (error) {
-    throw new StartFailure(`${(error as Error).message}\n${USAGE}`)
-  }
-  const port = Number(values.port)
-  if (!Number.isInteger(port) || port < 1024 || port > 65_535)
-    throw new StartFailure('--port takes a number from 1024 to 65535.')
-  if (!existsSync(values.settings)) throw new StartFailure(`There is no settings file ${values.settings}.`)
-  return { port, settings: resolve(values.settings) }
-}
-
-function report(error: unknown): number {
-  if (stopped.signal.aborted && error === stopped.signal.reason) return 0
-  if (!(error instanceof StartFailure)) console.error(error)
-  else console.error([error.output, error.message].filter(Boolean).join('\n\n'))
-  return 1
+/** Prints addresses, the token and three requests at the end of the start, as one block to paste into a shell. */
+function printWelcome(
+  { base_url, provider_url }: ServiceFile,
+  { token, seconds, reference }: { token: string | Error; seconds: string; reference: string | undefined },
+): void {
+  const authorization = '-H "Authorization: Bearer $TOKEN"'
+  const order = '{"cart_id":"cart-1","amount_minor":1999,"currency":"EUR"}'
+  const file = '/tmp/order.json'
+  const lines = [
+    reference && `API reference with all operations, to try them: ${reference}`,
+    provider_url && `Refunds go to a fake payment provider: ${provider_url}/refunds lists them.`,
+    `Ready in ${seconds} s. Ctrl-C stops the service. To create, read and list orders, paste into another terminal:`,
+    '',
+    `BASE_URL=${base_url}`,
+    `TOKEN=${typeof token === 'string' ? token : `# none: ${token.message}`}`,
+    `curl -s "$BASE_URL/v1/orders" ${authorization} -H "Content-Type: application/json" -H "Idempotency-Key: first-order" -d '${order}' | tee ${file}`,
+    `curl -s "$BASE_URL/v1/orders/$(sed -E 's/.*"id":"([^"]+)".*/\\1/' ${file})" ${authorization}`,
+    `curl -s "$BASE_URL/v1/orders?page_size=10" ${authorization}`,
+  ]
+  console.log(`\n${lines.filter((line) => line !== undefined).join('\n')}\n`)
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { startLocalService } from '#bin/local/local-service.ts'
-import { describeService, type ServiceFile } from '#bin/local/service-file.ts'
+import type { ServiceFile } from '#bin/local/service-file.ts'
 import { issueToken, type TokenRequest } from '#bin/token.ts'
 import { freePort } from '#test/support/free-port.ts'
 
@@ -54,8 +54,7 @@ export async function deploy(): Promise<Deployment> {
     settings,
     signal: new AbortController().signal,
   })
-  const { engine, outputs } = local
-  const service = await describeService(engine.endpoint, outputs, local.paymentProvider?.endpoint)
+  const { service } = local
   const tokens = new Map<string, Promise<string>>()
   const token = (who: Partial<TokenRequest> = {}) => {
     const request = { tenant: 'acme', role: 'Editor', sub: 'u1', ...who }
@@ -84,8 +83,8 @@ export async function deploy(): Promise<Deployment> {
   }
   return {
     ...service,
-    enginePid: engine.pid,
-    paymentProvider: local.paymentProvider?.endpoint ?? '',
+    enginePid: local.enginePid,
+    paymentProvider: service.provider_url ?? '',
     settings,
     origin,
     token,

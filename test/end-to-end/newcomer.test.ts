@@ -122,7 +122,7 @@ describe('whoever follows the README', () => {
   test('imports a file of customers, and learns which row is wrong', async () => {
     const [, , , lines = ''] = blocksOf(readme, 'A first request')
     const { code, output: said } = await here.shell(lines)
-    expect(said).toMatch(/PARTIAL.*of 2 rows, 1 were imported and 1 refused/)
+    expect(said).toMatch(/PARTIAL: 2 rows, 1 imported, 1 rejected/)
     expect(said).toContain('row 2: VALIDATION.email (email)')
     expect(code).toBe(1)
   }, 60_000)

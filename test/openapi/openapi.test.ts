@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { openapiDocument } from '#bin/openapi/document.ts'
+import { openapiDocument } from '#bin/openapi.ts'
 import { loadSettings, localProfile } from '#bin/settings-file.ts'
 import { routes } from '#functions/routes.ts'
 import { pathOf } from '#shared/platform/request/route.ts'

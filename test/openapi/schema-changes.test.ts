@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import Ajv from 'ajv/dist/2020.js'
 import fc from 'fast-check'
-import { type Schema, schemaChanges } from '#bin/compatibility/schema-changes.ts'
+import { type Schema, schemaChanges } from '#bin/schema-changes.ts'
 
 const ajv = new Ajv.default({ strict: false })
 

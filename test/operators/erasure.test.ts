@@ -84,11 +84,11 @@ describe('a tenant that an operator purged', () => {
   })
 })
 
-test('a replay wants a stretch of time that is over', () => {
+test('a replay requires a period in the past', () => {
   const now = Date.parse('2026-03-01T12:00:00Z')
   const [from, to] = ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z']
   expect(windowOf(from, to, now)).toEqual({ start: new Date(from), end: new Date(to) })
-  expect(() => windowOf('yesterday', to, now)).toThrow('--from is no time')
-  expect(() => windowOf(to, from, now)).toThrow('--from must lie before --to')
-  expect(() => windowOf(from, '2026-03-01T13:00:00Z', now)).toThrow('must not lie in the future')
+  expect(() => windowOf('yesterday', to, now)).toThrow('--from takes a time in UTC')
+  expect(() => windowOf(to, from, now)).toThrow('--from must be before --to')
+  expect(() => windowOf(from, '2026-03-01T13:00:00Z', now)).toThrow('must not be in the future')
 })

@@ -8,7 +8,8 @@ import {
   UpdateContinuousBackupsCommand,
 } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type RestoredTable, restoreTable, timeOf } from '#bin/restore.ts'
+import { timeOf } from '#bin/command.ts'
+import { type RestoredTable, restoreTable } from '#bin/restore.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { createTable } from '#test/support/tables.ts'
@@ -60,7 +61,7 @@ beforeAll(async () => {
     source: before.tableName,
     target,
     at,
-    pauseMilliseconds: 50,
+    pauseSeconds: 0.05,
   }
   restored = await restoreTable(restoring)
 }, 120_000)
@@ -103,7 +104,7 @@ describe('npm run restore', () => {
   })
 
   test('can be run again', async () => {
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseMilliseconds: 50 }
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
     expect(await restoreTable(again)).toEqual(restored)
   })
 
@@ -112,7 +113,7 @@ describe('npm run restore', () => {
       dynamodb: testClient(),
       source: before.tableName,
       target: 'none',
-      pauseMilliseconds: 50,
+      pauseSeconds: 0.05,
     }
     await expect(restoreTable(missing)).rejects.toThrow('there is no table none')
   })
@@ -120,7 +121,7 @@ describe('npm run restore', () => {
   test.each(['yesterday', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00'])(
     'refuses %s as a time',
     (text) => {
-      expect(() => timeOf(text)).toThrow('--to takes a time in UTC')
+      expect(() => timeOf('to', text)).toThrow('--to takes a time in UTC')
     },
   )
 })

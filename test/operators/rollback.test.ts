@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { deploymentOf, rollBack } from '#bin/rollback.ts'
+import { rollBack } from '#bin/rollback.ts'
 
 /** Functions with the hour at which each of their versions was published, from version 1 on. */
 const published: Record<string, number[]> = {}
@@ -63,7 +63,9 @@ const access = {
   region: 'us-east-1',
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 }
-const deployment = deploymentOf('commerce-prod', new CloudFormationClient(access), new LambdaClient(access))
+const clients = { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) }
+const run = (options: { dryRun?: boolean; before?: Date } = {}) =>
+  rollBack({ stack: 'commerce-prod', dryRun: false, ...clients, ...options })
 
 beforeEach(() => {
   weights.clear()
@@ -73,30 +75,30 @@ beforeEach(() => {
 
 describe('a rollback', () => {
   test('moves what the last update changed to the version before it, and nothing else', async () => {
-    await rollBack(deployment, { dryRun: false })
+    await run()
     expect(Object.fromEntries(live)).toEqual({ orders: '2', codes: '2', refunds: '1' })
   })
 
   test('takes back functions to one common time, in nested stacks too', async () => {
     published.refunds = [2, 9]
     live.set('refunds', '2')
-    await rollBack(deployment, { dryRun: false, before: Date.parse('2026-01-01T03:00:00Z') })
+    await run({ before: new Date('2026-01-01T03:00:00Z') })
     expect(Object.fromEntries(live)).toEqual({ orders: '1', codes: '1', refunds: '1' })
   })
 
   test('sends no request to any other version', async () => {
-    await rollBack(deployment, { dryRun: false })
+    await run()
     expect(Object.fromEntries(weights)).toEqual({ orders: { AdditionalVersionWeights: {} } })
   })
 
   test('that is tried first prints its moves and makes none', async () => {
-    const moves = await rollBack(deployment, { dryRun: true })
+    const moves = await run({ dryRun: true })
     expect(moves).toEqual([{ functionName: 'orders', alias: 'live', from: '3', to: '2' }])
     expect(live.get('orders')).toBe('3')
   })
 
   test('that is repeated changes nothing more', async () => {
-    await rollBack(deployment, { dryRun: false })
-    expect(await rollBack(deployment, { dryRun: false })).toEqual([])
+    await run()
+    expect(await run()).toEqual([])
   })
 })

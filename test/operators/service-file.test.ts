@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { describeService } from '#bin/local/service-file.ts'
+import { signingKey } from '#bin/webhook.ts'
 import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
@@ -21,16 +22,23 @@ const outputs = {
   WebhooksSecretArn: 'arn:webhooks',
 }
 
-test('the service file holds the first key that signs webhooks, as the stack has it', async () => {
-  const { webhook_secret } = await describeService(aws.endpoint, outputs, undefined)
-  expect(webhook_secret).toBe('whsec_bmV3IGtleQ==')
+test('webhooks are signed with the first key of the secret', async () => {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  const access = { endpoint: aws.endpoint, region: 'us-east-1', credentials }
+  expect((await signingKey({ outputs, access })).toString()).toBe('new key')
 })
 
-test('the service file holds the address of the local payment provider', async () => {
-  const { provider_url } = await describeService(aws.endpoint, outputs, 'http://127.0.0.1:4577')
+const parts = { endpoint: 'http://127.0.0.1:4566', outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }
+
+test('the service file holds the key that signs webhooks', () => {
+  expect(describeService(parts).webhook_secret).toBe('whsec_a2V5')
+})
+
+test('the service file holds the address of the local payment provider', () => {
+  const { provider_url } = describeService({ ...parts, providerUrl: 'http://127.0.0.1:4577' })
   expect(provider_url).toBe('http://127.0.0.1:4577')
 })
 
-test('the service file names no payment provider if the profile has it elsewhere', async () => {
-  expect(await describeService(aws.endpoint, outputs, undefined)).not.toHaveProperty('provider_url')
+test('the service file names no payment provider if the profile has it elsewhere', () => {
+  expect(describeService(parts)).not.toHaveProperty('provider_url')
 })

@@ -29,15 +29,13 @@ function commandsIn(text: string): Command[] {
   }))
 }
 
-/** Returns the flags that a script of bin/ declares, itself or in a module next to it. */
+/** Returns the options that a script of bin/ declares, itself or in a module next to it. */
 function flagsOf(script: string): string[] {
   const file = /bin\/[\w/-]+\.ts/.exec(scripts[script] ?? '')?.[0]
   const own = file ? read(file) : ''
   const imported = [...own.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => read(`bin/${name}`))
   const source = [own, ...imported].join('\n')
-  return [...source.matchAll(/'?([\w-]+)'?: (?:text\b|string\b|flag\b|\{ type)/g)].map(
-    ([, flag = '']) => flag,
-  )
+  return [...source.matchAll(/'?([\w-]+)'?: '(?:required|optional|flag)'/g)].map(([, flag = '']) => flag)
 }
 
 const pages = ['docs/deployment.md', 'docs/operations.md', 'docs/examples/github-actions.yml']

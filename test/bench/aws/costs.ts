@@ -2,22 +2,20 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from '#bin/command.ts'
-import { generatedUsage, writeOrCheckText } from '#bin/generated-file.ts'
+import { generatedFile } from '#bin/generated-file.ts'
 import { synthesise } from '#test/infrastructure/synthesis.ts'
 import { costsPage } from './page.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-async function main(): Promise<void> {
+async function page(): Promise<string> {
   process.env.SYNTHESES = await mkdtemp(join(tmpdir(), 'commerce-costs-'))
   try {
     const { stacks } = await synthesise('prod')
-    const measured = await readFile(join(root, 'test/bench/README.md'), 'utf8')
-    await writeOrCheckText(join(root, 'docs/costs.md'), costsPage(stacks, measured), 'npm run costs')
+    return costsPage(stacks, await readFile(join(root, 'test/bench/README.md'), 'utf8'))
   } finally {
     await rm(process.env.SYNTHESES, { recursive: true, force: true })
   }
 }
 
-if (import.meta.main) await run(generatedUsage('costs', 'docs/costs.md'), main)
+if (import.meta.main) await generatedFile('costs', 'docs/costs.md', page)

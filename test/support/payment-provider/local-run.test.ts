@@ -71,20 +71,22 @@ describe('in the local run', () => {
     await assertProviderPortFree(port)
     const local = await startLocalProvider({ port, logFile: join(folder, 'provider.log') })
     expect((await fetch(`${local.endpoint}/v1/refunds`)).status).toBe(200)
-    await expect(assertProviderPortFree(port)).rejects.toThrow(`Port ${port} is taken`)
+    await expect(assertProviderPortFree(port)).rejects.toThrow(
+      `Port ${port} of the local payment provider is in use`,
+    )
     await local.stop()
     await local.stop()
     await assertProviderPortFree(port)
   })
 
-  test('that it ended by itself is told, with where its log is', async () => {
+  test('an unexpected end is reported with the path of its log', async () => {
     const logFile = join(folder, 'provider.log')
     const local = await startLocalProvider({ port: await freePort(), logFile })
     process.kill(local.pid, 'SIGKILL')
     expect(await local.died).toContain(logFile)
   })
 
-  test('a port that was taken meanwhile is told with the log', async () => {
+  test('a port that is in use by then is reported with the log', async () => {
     const double = await startPaymentProvider()
     const port = Number(new URL(double.endpoint).port)
     const starting = startLocalProvider({ port, logFile: join(folder, 'provider.log') })

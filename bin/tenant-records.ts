@@ -1,0 +1,37 @@
+import { type Clock, newId } from '#shared/platform/base/clock.ts'
+import { adjacentId, largestId, smallestId } from '#shared/platform/base/ids.ts'
+import { type AuditEntry, auditItem } from '#shared/platform/idempotency/audit-record.ts'
+import { readMerged } from '#shared/platform/listing/read-index.ts'
+import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
+import type { Put, Table } from '#shared/platform/table/table.ts'
+import { printLine } from './command.ts'
+import { openTable, stackCommand } from './deployment.ts'
+
+/** Yields all items of a tenant for an entity whose keys are ids, oldest first. */
+export async function* itemsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<Item> {
+  const partitions = partitionsOf(tenant, entity)
+  for (let low = smallestId; ; ) {
+    const range = { low, high: largestId, descending: false, limit: 500 }
+    const { items, exhausted } = await readMerged(table, partitions, range)
+    for (const item of items) {
+      yield item
+      low = adjacentId(item.sk, 1)
+    }
+    if (exhausted) return
+  }
+}
+
+/** Runs a command that prints the items of a tenant for an entity as JSON lines, oldest first. */
+export function recordsCommand(usage: string, entity: Entity): Promise<void> {
+  return stackCommand(usage, { tenant: 'required' }, async ({ tenant }, stack) => {
+    for await (const { pk: _pk, sk: _sk, ...record } of itemsOf(openTable(stack), tenant, entity))
+      printLine(record)
+  })
+}
+
+/** Returns the audit record of an operator's action, to be written with that action. */
+export function auditOfOperator(tenant: string, entry: AuditEntry, clock: Clock): Put {
+  const operator = { sub: 'operator', tenant, role: undefined, scopes: new Set<string>(), claims: {} }
+  const record = { reason: 'allowed', ...entry, result: 'allow' as const }
+  return { item: auditItem(operator, record, newId(clock), clock), condition: { absent: true } }
+}
