@@ -228,6 +228,6 @@ describe('the scopes of a new key', () => {
   )
 
   test.each([undefined, '', ' '])('are needed: %j', (text) =>
-    expect(() => scopesOf(text, known)).toThrow(/^--scope is needed/),
+    expect(() => scopesOf(text, known)).toThrow(/^--scope is required/),
   )
 })

@@ -29,13 +29,17 @@ function commandsIn(text: string): Command[] {
   }))
 }
 
-/** Returns the options that a script of bin/ declares, itself or in a module next to it. */
+/** Returns the options that a script of bin/ declares, itself or in a wrapper of commands that it imports. */
 function flagsOf(script: string): string[] {
   const file = /bin\/[\w/-]+\.ts/.exec(scripts[script] ?? '')?.[0]
-  const own = file ? read(file) : ''
-  const imported = [...own.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => read(`bin/${name}`))
-  const source = [own, ...imported].join('\n')
-  return [...source.matchAll(/'?([\w-]+)'?: '(?:required|optional|flag)'/g)].map(([, flag = '']) => flag)
+  return file ? optionsIn(read(file)) : []
+}
+
+function optionsIn(source: string): string[] {
+  const imported = [...source.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => read(`bin/${name}`))
+  const wrappers = imported.filter((text) => !text.includes('import.meta.main'))
+  const options = [...source.matchAll(/'?([\w-]+)'?: '(?:required|optional|flag)'/g)]
+  return [...options.map(([, name = '']) => name), ...wrappers.flatMap(optionsIn)]
 }
 
 const pages = ['docs/deployment.md', 'docs/operations.md', 'docs/examples/github-actions.yml']
