@@ -90,6 +90,6 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`
   throw new ProfileError(
-    `${source}: ${problems.length} setting(s) to put right:\n${problems.join('\n')}\n${advice}`,
+    `${source}: ${problems.length} setting(s) to fix:\n${problems.join('\n')}\n${advice}`,
   )
 }

@@ -17,25 +17,22 @@ export function readProfile(profile: unknown, source: string, known: readonly st
   if (typeof profile !== 'object' || profile === null || Array.isArray(profile)) {
     throw new ProfileError(`${source}: a profile is a JSON object with one value for each setting`)
   }
-  const given = profile as Record<string, unknown>
+  const given = new Map(Object.entries(profile))
   const settings: Record<string, unknown> = {}
-  const unknown = Object.keys(given).filter((key) => !Object.hasOwn(register, key))
+  const unknown = [...given.keys()].filter((key) => !Object.hasOwn(register, key))
   const problems = [...known, ...unknown.map((key) => `  ${key}: unknown setting`)]
   for (const key of Object.keys(register) as SettingKey[]) {
-    const { open, contract, schema } = register[key]
-    const about = `It decides ${open} (contract, '${contract}').`
-    if (!Object.hasOwn(given, key)) {
-      problems.push(`  ${key}: missing. ${about}`)
-      continue
-    }
-    const result = v.safeParse(schema, given[key])
-    if (result.success) settings[key] = result.output
-    else problems.push(...result.issues.map((issue) => `  ${key}${at(issue)}: ${issue.message}. ${about}`))
+    const { description, schema } = register[key]
+    const result = v.safeParse(schema, given.get(key))
+    if (!given.has(key)) problems.push(`  ${key}: missing. ${description}.`)
+    else if (result.success) settings[key] = result.output
+    else
+      problems.push(
+        ...result.issues.map((issue) => `  ${key}${at(issue)}: ${issue.message}. ${description}.`),
+      )
   }
-  if (problems.length > 0) {
-    throw new ProfileError(`${source}: ${problems.length} setting(s) to put right:\n${problems.join('\n')}`)
-  }
-  return settings as Settings
+  if (problems.length === 0) return settings as Settings
+  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${problems.join('\n')}`)
 }
 
 function at(issue: v.BaseIssue<unknown>): string {

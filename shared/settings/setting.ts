@@ -1,34 +1,41 @@
-import type * as v from 'valibot'
+import * as v from 'valibot'
 
-/** The part of the service that reads a setting. Nothing reads the settings of a part without routes. */
-export type Feature =
-  | 'platform'
-  | 'lists'
-  | 'orders'
-  | 'codes'
-  | 'discount'
-  | 'refunds'
-  | 'webhooks'
-  | 'events'
-  | 'otp'
-  | 'login'
-  | 'imports'
-  | 'operations'
-  | 'versioning'
-
-/** A decision that each deployment makes. */
+/** A decision of each deployment. `description` is shown if the value is missing or invalid. */
 export interface Setting<Schema extends v.GenericSchema> {
-  /** The decision in a phrase, shown when the value is missing or wrong. */
-  open: string
-  /** The section of the API contract that leaves the decision open. */
-  contract: string
-  feature: Feature
-  /** A published practice that a deployment may follow. */
-  precedent?: string
+  description: string
   schema: Schema
 }
 
-/** Declares a setting. There are no defaults on purpose: a deployment decides each value. */
-export function setting<const Schema extends v.GenericSchema>(entry: Setting<Schema>): Setting<Schema> {
-  return entry
+/**
+ * Declares a setting. There are no defaults on purpose: a deployment decides each value.
+ * @param description a phrase, with published practice in parentheses if there is one
+ */
+export function setting<const Schema extends v.GenericSchema>(
+  description: string,
+  schema: Schema,
+): Setting<Schema> {
+  return { description, schema }
 }
+
+export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
+  return v.pipe(v.number(), v.safeInteger(), v.minValue(min), v.maxValue(max))
+}
+
+/** @param expected the expected text, for the message of a value that does not match */
+export function text(pattern: RegExp, expected?: string) {
+  return v.pipe(v.string(), v.regex(pattern, expected))
+}
+
+/** A list that is not empty. */
+export function some<const Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(v.array(schema), v.minLength(1))
+}
+
+export const count = integer(1)
+export const nonEmpty = v.pipe(v.string(), v.minLength(1))
+export const headerName = text(/^[A-Za-z][A-Za-z0-9-]{1,63}$/, 'a header name')
+export const scope = text(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')
+export const identifier = text(/^[a-z][a-z0-9_]*$/)
+export const currency = text(/^[A-Z]{3}$/)
+/** Names of operations; synthesis checks that they exist. */
+export const operations = v.array(v.string())

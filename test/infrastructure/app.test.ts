@@ -26,7 +26,7 @@ describe('what has to be put right is told in one message, without a stack trace
     const settings = await profile({ ...rest, 'orders.color': 'red', 'auth.clockToleranceSeconds': -1 })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output).toContain(`${settings}: 3 setting(s) to put right:`)
+    expect(output).toContain(`${settings}: 3 setting(s) to fix:`)
     expect(output).toContain('orders.gone: missing.')
     expect(output).toContain('orders.color: unknown setting')
     expect(output).toContain('auth.clockToleranceSeconds:')
@@ -83,7 +83,7 @@ describe('what has to be put right is told in one message, without a stack trace
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
     expect(output.split('\n').slice(0, 14)).toEqual([
-      `${settings}: 13 setting(s) to put right:`,
+      `${settings}: 13 setting(s) to fix:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
       '  auth.operationScopes: there is no operation orders.place',

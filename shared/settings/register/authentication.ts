@@ -1,32 +1,19 @@
 import * as v from 'valibot'
-import { setting } from '../setting.ts'
+import { headerName, integer, nonEmpty, operations, scope, setting, some, text } from '../setting.ts'
 
 const algorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
+  ...(['ES256', 'ES384', 'ES512', 'EdDSA'] as const),
+  ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
 ] as const
-const headerName = v.pipe(v.string(), v.regex(/^[A-Za-z][A-Za-z0-9-]{1,63}$/, 'a header name'))
-const scope = v.pipe(v.string(), v.regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope'))
-const role = v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])
 
 const issuer = v.strictObject({
-  issuer: v.pipe(v.string(), v.minLength(1)),
-  audience: v.pipe(v.string(), v.minLength(1)),
-  algorithms: v.pipe(v.array(v.picklist(algorithms)), v.minLength(1)),
+  issuer: nonEmpty,
+  audience: nonEmpty,
+  algorithms: some(v.picklist(algorithms)),
   keys: v.union(
     [
       v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
-      v.strictObject({
-        keys: v.pipe(v.array(v.looseObject({ kty: v.string(), kid: v.string() })), v.minLength(1)),
-      }),
+      v.strictObject({ keys: some(v.looseObject({ kty: v.string(), kid: v.string() })) }),
     ],
     "a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
   ),
@@ -36,133 +23,73 @@ const issuer = v.strictObject({
 export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 export const authentication = {
-  'auth.issuers': setting({
-    open: 'issuer, audience, algorithms and key set of each accepted token issuer',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'RFC 7517, RFC 9068',
-    schema: v.pipe(v.array(issuer), v.minLength(1)),
-  }),
-  'auth.clockToleranceSeconds': setting({
-    open: 'how far the clock of an issuer may be off when exp, nbf and iat are checked, in seconds',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'RFC 7519 4.1.4: a small leeway',
-    schema: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(300)),
-  }),
-  'auth.roleClaim': setting({
-    open: "the claim that carries the caller's role",
-    contract: 'Authentication, Roles and tenancy',
-    feature: 'platform',
-    precedent: 'RFC 9068 2.2.3.1; cognito:groups on Cognito',
-    schema: v.pipe(v.string(), v.minLength(1)),
-  }),
-  'auth.scopeClaim': setting({
-    open: 'the claim that carries the scopes, separated by spaces',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'RFC 8693, RFC 9068',
-    schema: v.pipe(v.string(), v.minLength(1)),
-  }),
-  'auth.nonce': setting({
-    open: 'how the nonce of a token is checked, and the header that carries what the client chose',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'OpenID Connect Core 3.1.3.7',
-    schema: v.strictObject({ mode: v.picklist(['bound', 'required', 'off']), header: headerName }),
-  }),
-  'auth.crossTenantStatus': setting({
-    open: 'the status of cross-tenant access by a caller who is not an Admin',
-    contract: 'Authentication, Roles and tenancy',
-    feature: 'platform',
-    precedent: 'OWASP Multi-Tenant Security: 404',
-    schema: v.picklist([403, 404]),
-  }),
-  'auth.mfa': setting({
-    open: 'which operations need multi-factor authentication, and the claim and value that prove it',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'RFC 9470, RFC 8176, NIST SP 800-63B',
-    schema: v.strictObject({ operations: v.array(v.string()), claim: v.string(), value: v.string() }),
-  }),
-  'auth.apiKeyHeader': setting({
-    open: 'the header that carries an API key of the role Service',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'the OpenAPI apiKey scheme',
-    schema: headerName,
-  }),
-  'auth.sessionOperations': setting({
-    open: 'which operations a session cookie may authenticate',
-    contract: 'Authentication',
-    feature: 'platform',
-    schema: v.array(v.string()),
-  }),
-  'auth.csrf': setting({
-    open: 'the header of the CSRF token and the status of its failure',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'OWASP CSRF: HMAC-signed double submit',
-    schema: v.strictObject({ header: headerName, status: v.picklist([403, 419]) }),
-  }),
-  'secrets.maxAgeSeconds': setting({
-    open: 'how long a process trusts a secret that it has read, in seconds',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'the AWS extension for parameters and secrets: 300',
-    schema: v.pipe(v.number(), v.integer(), v.minValue(10), v.maxValue(86_400)),
-  }),
-  'auth.publicTenant': setting({
-    open: 'the tenant of callers that no token names',
-    contract: 'Authentication',
-    feature: 'platform',
-    schema: v.pipe(v.string(), v.regex(tenantPattern)),
-  }),
-  'auth.serviceRole': setting({
-    open: 'the role whose rights in its own tenant the role Service has',
-    contract: 'Roles and tenancy',
-    feature: 'platform',
-    schema: v.strictObject({ actsAs: v.picklist(['Viewer', 'Editor']) }),
-  }),
-  'auth.scopes': setting({
-    open: 'the scope that an operation outside the codes needs of a token, by operation',
-    contract: 'Authentication',
-    feature: 'platform',
-    schema: v.record(v.string(), scope),
-  }),
-  'auth.operationScopes': setting({
-    open: 'the scope that an API key needs for an operation, by operation; no key may use any other operation',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'restricted keys of Stripe',
-    schema: v.record(v.string(), scope),
-  }),
-  'auth.apiKeyPermissions': setting({
-    open: 'what an API key without scopes may do: nothing, or what its role and auth.scopes allow',
-    contract: 'Authentication',
-    feature: 'platform',
-    precedent: 'restricted keys of Stripe: nothing',
-    schema: v.picklist(['nothing', 'role']),
-  }),
-  'auth.adminTenantParameter': setting({
-    open: 'the query parameter by which an Admin addresses another tenant',
-    contract: 'Roles and tenancy',
-    feature: 'platform',
-    precedent: 'the export of codes in the contract',
-    schema: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,31}$/)),
-  }),
-  'cors.allowedOrigins': setting({
-    open: 'the origins that browsers may call from',
-    contract: 'Authentication',
-    feature: 'platform',
-    schema: v.array(
-      v.pipe(v.string(), v.regex(/^https?:\/\/[^/*]+$/, 'an origin without a path or wildcard')),
-    ),
-  }),
-  'lists.includeDeletedRoles': setting({
-    open: 'the roles that may see soft-deleted items',
-    contract: 'GET /v1/orders and GET /codes',
-    feature: 'lists',
-    schema: v.array(role),
-  }),
+  'auth.issuers': setting(
+    'Issuer, audience, algorithms and key set of each accepted token issuer (RFC 7517, RFC 9068)',
+    some(issuer),
+  ),
+  'auth.clockToleranceSeconds': setting(
+    'Accepted clock difference of an issuer for exp, nbf and iat, in seconds (RFC 7519 4.1.4)',
+    integer(0, 300),
+  ),
+  'auth.roleClaim': setting(
+    "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
+    nonEmpty,
+  ),
+  'auth.scopeClaim': setting('Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)', nonEmpty),
+  'auth.nonce': setting(
+    'Check of the nonce of a token, and the header with the value that the client chose (OpenID Connect Core 3.1.3.7)',
+    v.strictObject({ mode: v.picklist(['bound', 'required', 'off']), header: headerName }),
+  ),
+  'auth.crossTenantStatus': setting(
+    'Status of cross-tenant access by a caller who is not an Admin (OWASP Multi-Tenant Security: 404)',
+    v.picklist([403, 404]),
+  ),
+  'auth.mfa': setting(
+    'Operations that require multi-factor authentication, and the claim and value that prove it (RFC 9470, RFC 8176)',
+    v.strictObject({ operations, claim: v.string(), value: v.string() }),
+  ),
+  'auth.apiKeyHeader': setting('Header of an API key of the role Service', headerName),
+  'auth.sessionOperations': setting('Operations that accept a session cookie', operations),
+  'auth.csrf': setting(
+    'Header of the CSRF token, and the status if it is wrong (OWASP: HMAC-signed double submit)',
+    v.strictObject({ header: headerName, status: v.picklist([403, 419]) }),
+  ),
+  'secrets.maxAgeSeconds': setting(
+    'Maximum age of a cached secret, in seconds (AWS extension for parameters and secrets: 300)',
+    integer(10, 86_400),
+  ),
+  'auth.publicTenant': setting('Tenant of callers without a token', text(tenantPattern)),
+  'auth.serviceRole': setting(
+    'Role whose permissions in its own tenant the role Service has',
+    v.strictObject({ actsAs: v.picklist(['Viewer', 'Editor']) }),
+  ),
+  'auth.scopes': setting(
+    'Scope that a token needs for an operation, by operation; operations on codes have fixed scopes',
+    v.record(v.string(), scope),
+  ),
+  'auth.operationScopes': setting(
+    'Scope that an API key needs for an operation, by operation; API keys have no access to other operations (Stripe restricted keys)',
+    v.record(v.string(), scope),
+  ),
+  'auth.apiKeyPermissions': setting(
+    'Permissions of an API key without scopes: none, or those of its role and auth.scopes (Stripe restricted keys: nothing)',
+    v.picklist(['nothing', 'role']),
+  ),
+  'auth.adminTenantParameter': setting(
+    'Query parameter with which an Admin selects another tenant',
+    text(/^[a-z][a-z0-9_]{0,31}$/),
+  ),
+  'cors.allowedOrigins': setting(
+    'Origins whose pages may call the API from a browser',
+    v.array(text(/^https?:\/\/[^/*]+$/, 'an origin without a path or wildcard')),
+  ),
+  'lists.includeDeletedRoles': setting(
+    'Roles that may list soft-deleted items',
+    v.array(v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])),
+  ),
+  'requests.tenantName': setting(
+    'Punctuation allowed in a tenant name besides letters and digits, and its maximum length',
+    v.strictObject({ punctuation: text(/^[._-]{0,3}$/, 'some of . _ -'), maxLength: integer(1, 64) }),
+  ),
+  'audit.read': setting('Where audit records can be read', v.picklist(['operators'])),
 }

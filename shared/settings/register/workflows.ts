@@ -1,0 +1,77 @@
+import * as v from 'valibot'
+import { count, integer, setting, some, text } from '../setting.ts'
+
+/** Imports, operations, webhooks and events. */
+export const workflows = {
+  'imports.request': setting('Accepted kinds of upload', some(v.picklist(['text/csv', 'file_url']))),
+  'imports.maxBytes': setting(
+    'Maximum upload size in bytes, inline and by file_url',
+    v.strictObject({ inline: count, fileUrl: count }),
+  ),
+  'imports.fetch': setting(
+    'Time limit of a download by file_url, and its minimum average rate after the first seconds (minimum data rates of Kestrel and Apache mod_reqtimeout)',
+    v.strictObject({
+      deadlineSeconds: integer(1, 600),
+      graceSeconds: integer(1, 60),
+      minBytesPerSecond: count,
+    }),
+  ),
+  'imports.inProgressPerTenant': setting(
+    'Maximum number of operations of a tenant in progress; further ones get 429 (BigQuery and Salesforce: concurrent jobs per account)',
+    integer(1, 1000),
+  ),
+  'imports.result': setting(
+    'Number of rejects in the result of an operation, and the lifetime of the link to all of them in seconds',
+    v.strictObject({ rejectsShown: integer(1, 1000), linkSeconds: count }),
+  ),
+  'operations.cancel': setting(
+    'Verb and status of a cancellation (Azure, AIP-151)',
+    v.strictObject({ verb: text(/^[A-Za-z]+$/), status: v.picklist([200, 202]) }),
+  ),
+  'operations.retentionDays': setting('How long an operation is kept, in days (AIP-151)', count),
+  'operations.retryAfter': setting(
+    'Polling interval for an operation in progress, in seconds (Azure)',
+    count,
+  ),
+
+  'webhooks.scheme': setting(
+    'Header names, digest and signed text of a webhook signature (Standard Webhooks 1.0)',
+    v.strictObject({
+      idHeader: v.string(),
+      timestampHeader: v.string(),
+      signatureHeader: v.string(),
+      digest: v.picklist(['sha256']),
+      prefix: v.string(),
+    }),
+  ),
+  'webhooks.windowSeconds': setting(
+    'Maximum distance of the signed timestamp from the clock, in seconds (Standard Webhooks, Stripe)',
+    integer(1, 3600),
+  ),
+  'webhooks.futureSeconds': setting(
+    'How far occurred_at may be ahead of the clock, in seconds; a later one is rejected with 400',
+    integer(0, 3600),
+  ),
+  'webhooks.status': setting(
+    'Success status, also for a duplicate (CloudEvents webhook)',
+    v.picklist([200, 202, 204]),
+  ),
+  'webhooks.maxAttempts': setting(
+    'Attempts before the dead-letter queue (AWS guidance for SQS)',
+    integer(1, 20),
+  ),
+  'webhooks.maxBytes': setting('Maximum body size in bytes (SQS: 256 KB)', integer(1, 262_144)),
+  'webhooks.inboxDays': setting('How long an event id is stored to detect duplicates, in days', count),
+  'events.payloads': setting(
+    'Data of events without fields of their own: the id of the resource and its tenant',
+    v.picklist(['id_and_tenant']),
+  ),
+  'events.maxAttempts': setting(
+    'Attempts of the functions that read the table stream before the dead-letter queue (AWS guidance for streams)',
+    integer(1, 10_000),
+  ),
+  'events.replay': setting(
+    'How events are replayed, and how many days they are kept for it (EventBridge archive and SQS redrive)',
+    v.strictObject({ mode: v.picklist(['archive']), archiveDays: count }),
+  ),
+}
