@@ -2,7 +2,7 @@ import { type Clock, newId, systemClock, timestamp } from '#shared/platform/base
 import { type ApiKeyItem, makeApiKey } from '#shared/platform/identity/api-key.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
-import { tenantPattern } from '#shared/settings/register/authentication.ts'
+import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
 import { printLine } from './command.ts'
 import { openTable, outputOf, stackCommand } from './deployment.ts'
 import { auditOfOperator, itemsOf } from './tenant-records.ts'

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { headerName, integer, nonEmpty, operations, scope, setting, some, text } from '../setting.ts'
+import { tenantPattern } from '../tenant-pattern.ts'
 
 const algorithms = [
   ...(['ES256', 'ES384', 'ES512', 'EdDSA'] as const),
@@ -18,9 +19,6 @@ const issuer = v.strictObject({
     "a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
   ),
 })
-
-/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
-export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 export const authentication = {
   'auth.issuers': setting(
