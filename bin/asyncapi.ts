@@ -1,7 +1,6 @@
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
-import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
-import { publishedEventSchema } from '#shared/platform/events/event-definition.ts'
+import { type EventDefinition, publishedEventSchema } from '#shared/platform/events/event-definition.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
@@ -23,14 +22,15 @@ const ofTheService: DescribedEvents = {
 
 /** Returns the events of the service under this profile as AsyncAPI 3.0, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
-  const { published, received } = events
+  const published = messages(events.published, 'published', (event) => publishedPayload(event, settings))
+  const received = messages(events.received, 'received', (event) => receivedPayload(event, settings))
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'Commerce API events',
       version: '1.0.0',
       description:
-        'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides what carries x-open-point.',
+        'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides whatever carries x-open-point.',
     },
     defaultContentType: 'application/json',
     channels: {
@@ -38,62 +38,42 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
         title: 'The event bus',
         description:
           'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
-        messages: messagesOf(published, 'published'),
+        messages: published.references,
       },
       webhooks: {
         title: 'Received events',
         address: pathOf(receiveEvent, settings),
         description:
-          'Signed requests; types that are not named here are kept and acknowledged, and change nothing. An event without a version is of version 1; one of a named type in a version that is not named is acknowledged, too, but waits in the dead-letter queue until its version is known.',
-        messages: messagesOf(received, 'received'),
+          'Signed requests. Events of other types are stored and acknowledged, and have no effect. An event without a version has version 1. An event of a listed type in an unlisted version is acknowledged and waits in the dead-letter queue until the service knows that version.',
+        messages: received.references,
       },
     },
     operations: {
-      publish: operation('send', 'bus', 'Tells what happened, once it is committed.'),
-      handle: operation('receive', 'webhooks', 'Takes what other services tell.'),
+      publish: operation('send', 'bus', 'Publishes changes after they are committed.'),
+      handle: operation('receive', 'webhooks', 'Receives events of other services.'),
     },
     components: {
-      messages: {
-        ...components(published, 'published', (definition) => publishedPayload(definition, settings)),
-        ...components(received, 'received', (definition) => receivedPayload(definition, settings)),
-      },
+      messages: { ...published.components, ...received.components },
       schemas: { ReceivedEvent: jsonSchema(webhookEvent(settings)) },
     },
   }
 }
 
-type Direction = 'published' | 'received'
-
-/** Returns the name of a message: `order.paid` in version 2 is `order.paid.v2`. */
-function nameOf({ type, version }: EventDefinition): string {
-  return `${type}.v${version}`
-}
-
-function messagesOf(definitions: readonly EventDefinition[], direction: Direction): Json {
-  return Object.fromEntries(
-    definitions.map((definition) => [
-      nameOf(definition),
-      { $ref: `#/components/messages/${direction}.${nameOf(definition)}` },
-    ]),
-  )
-}
-
-function components(
+/** Returns the components of messages, and references to them. `order.paid` in version 2 is `order.paid.v2`. */
+function messages(
   definitions: readonly EventDefinition[],
-  direction: Direction,
-  payload: (definition: EventDefinition) => Json,
-): Json {
-  return Object.fromEntries(
-    definitions.map((definition) => [
-      `${direction}.${nameOf(definition)}`,
-      {
-        name: definition.type,
-        title: `${definition.type}, version ${definition.version}`,
-        summary: definition.summary,
-        payload: payload(definition),
-      },
-    ]),
-  )
+  direction: 'published' | 'received',
+  payload: (event: EventDefinition) => Json,
+): { references: Json; components: Json } {
+  const [references, components]: [Json, Json] = [{}, {}]
+  for (const event of definitions) {
+    const { type, version, summary } = event
+    const [name, component] = [`${type}.v${version}`, `${direction}.${type}.v${version}`]
+    references[name] = { $ref: `#/components/messages/${component}` }
+    const title = `${type}, version ${version}`
+    components[component] = { name: type, title, summary, payload: payload(event) }
+  }
+  return { references, components }
 }
 
 function publishedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
@@ -101,13 +81,9 @@ function publishedPayload({ type, version, data }: EventDefinition, settings: Se
 }
 
 function receivedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const narrowed = {
-    type: { const: type },
-    version: { const: version },
-    data: jsonSchema(data(settings)),
-  }
+  const properties = { type: { const: type }, version: { const: version }, data: jsonSchema(data(settings)) }
   const required = version === impliedVersion ? {} : { required: ['version'] }
-  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties: narrowed, ...required }] }
+  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties, ...required }] }
 }
 
 function operation(action: 'send' | 'receive', channel: string, summary: string): Json {

@@ -14,23 +14,17 @@ export interface DeadLetter {
   receipt: string
 }
 
-/** The operations of a command on a dead-letter queue. */
-export interface DeadLetters {
-  /** Receives some messages and hides them from others for 15 minutes. Returns none if no others are left. */
-  receive(): Promise<DeadLetter[]>
-  remove(letter: DeadLetter): Promise<void>
-  /** Makes a message visible again at once. */
-  release(letter: DeadLetter): Promise<void>
-}
+export type DeadLetters = ReturnType<typeof deadLettersAt>
 
 /** Longer than a run takes. An interrupted run can be repeated after this time. */
 const hiddenSeconds = 900
 
 /** Returns the SQS dead-letter queue at an address. */
-export function deadLettersAt(QueueUrl: string, access: DeployedStack['access']): DeadLetters {
+export function deadLettersAt(QueueUrl: string, access: DeployedStack['access']) {
   const sqs = new SQSClient(access)
   return {
-    async receive() {
+    /** Receives some messages and hides them from others for 15 minutes. Returns none if no others are left. */
+    async receive(): Promise<DeadLetter[]> {
       const limits = { MaxNumberOfMessages: 10, WaitTimeSeconds: 1, VisibilityTimeout: hiddenSeconds }
       const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, ...limits }))
       return Messages.map((message) => {
@@ -38,10 +32,11 @@ export function deadLettersAt(QueueUrl: string, access: DeployedStack['access'])
         return { id, body, receipt }
       })
     },
-    async remove({ receipt: ReceiptHandle }) {
+    async remove({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {
       await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
     },
-    async release({ receipt: ReceiptHandle }) {
+    /** Makes a message visible again at once. */
+    async release({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {
       await sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }))
     },
   }

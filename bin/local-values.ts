@@ -33,60 +33,40 @@ const encrypted = ['auth.issuers', 'refunds.provider']
  * @returns a line for each setting with such values
  */
 export function localValues(profile: unknown, { name, callableFromLocalhost }: Stage): string[] {
-  return [
-    ...localAddresses(profile, { name, callableFromLocalhost }),
-    ...localSizes(profile, name),
-    ...localAccounts(profile, name),
-  ]
-}
-
-function localSizes(profile: unknown, stage: string): string[] {
-  const values = profile as Record<string, Record<string, unknown> | undefined> | null
-  return fileLimits.flatMap(([key, member]) =>
-    Number(values?.[key]?.[member]) > largestFileInRequest
-      ? [`  ${key} at ${member}: stage ${stage} accepts at most ${largestFileInRequest} bytes in a request.`]
-      : [],
-  )
-}
-
-/**
- * Finds accounts of the local payment provider, which has one for each tenant. Other providers have no such accounts.
- */
-function localAccounts(profile: unknown, stage: string): string[] {
-  const values = profile as { 'refunds.account'?: { prefix?: unknown } } | null
-  return values?.['refunds.account']?.prefix === 'acct_'
-    ? [
-        `  refunds.account at prefix: acct_ is for the local run; stage ${stage} names the account of each tenant.`,
-      ]
-    : []
-}
-
-function localAddresses(
-  profile: unknown,
-  { name, callableFromLocalhost }: Pick<Stage, 'name' | 'callableFromLocalhost'>,
-): string[] {
-  return Object.entries(profile ?? {})
+  const settings = (profile ?? {}) as Record<string, unknown>
+  const member = (key: string, path: string) => (settings[key] as Record<string, unknown> | undefined)?.[path]
+  const problems = Object.entries(settings)
     .filter(([key]) => !(key === 'cors.allowedOrigins' && callableFromLocalhost))
-    .flatMap(([key, value]) => {
-      const texts = stringsIn(value)
-      const machine = texts.filter((text) => ofThisMachine.test(text))
-      if (value === null && key === 'mail.domain') {
-        return [`  ${key}: mails from a single address are for the local run; stage ${name} needs a domain.`]
-      }
-      const examples = texts.filter((text) => example.test(text))
-      const plain = texts.filter((text) => /^http:/i.test(text) && !machine.includes(text))
-      return [
-        ...(machine.length > 0
-          ? [`  ${key}: ${machine.join(', ')} is on this machine; stage ${name} is not.`]
-          : []),
-        ...(examples.length > 0
-          ? [`  ${key}: ${examples.join(', ')} is an example; stage ${name} needs an address of yours.`]
-          : []),
-        ...(plain.length > 0 && encrypted.includes(key)
-          ? [`  ${key}: ${plain.join(', ')} is not encrypted; stage ${name} needs https.`]
-          : []),
-      ]
-    })
+    .flatMap(([key, value]) => localAddresses(key, value, name))
+  for (const [key, path] of fileLimits)
+    if (Number(member(key, path)) > largestFileInRequest)
+      problems.push(
+        `${key} at ${path}: stage ${name} accepts at most ${largestFileInRequest} bytes in a request.`,
+      )
+  if (settings['mail.domain'] === null)
+    problems.push(
+      `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,
+    )
+  // The local payment provider has an account for each tenant. Other providers have no such accounts.
+  if (member('refunds.account', 'prefix') === 'acct_')
+    problems.push(
+      `refunds.account at prefix: acct_ is for the local run; stage ${name} names the account of each tenant.`,
+    )
+  return problems.map((problem) => `  ${problem}`)
+}
+
+function localAddresses(key: string, value: unknown, stage: string): string[] {
+  const texts = stringsIn(value)
+  const machine = texts.filter((text) => ofThisMachine.test(text))
+  const examples = texts.filter((text) => example.test(text))
+  const plain = texts.filter((text) => /^http:/i.test(text) && !machine.includes(text))
+  const problems: string[] = []
+  if (machine.length > 0) problems.push(`${machine.join(', ')} is on this machine; stage ${stage} is not.`)
+  if (examples.length > 0)
+    problems.push(`${examples.join(', ')} is an example; stage ${stage} needs an address of yours.`)
+  if (plain.length > 0 && encrypted.includes(key))
+    problems.push(`${plain.join(', ')} is not encrypted; stage ${stage} needs https.`)
+  return problems.map((problem) => `${key}: ${problem}`)
 }
 
 function stringsIn(value: unknown): string[] {

@@ -24,21 +24,13 @@ export interface ItemFilter {
   ExpressionAttributeValues: Record<string, AttributeValue>
 }
 
-/** The changes and the content of the table. */
-export interface TableChanges {
-  /**
-   * Returns the changes of a range, oldest first, as functions receive them. `expired` is set if the stream no longer
-   * holds the start of the range.
-   */
-  between(range: StreamRange): Promise<{ records: DynamoDBRecord[]; expired: boolean }>
-  /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
-  asNew(filter: ItemFilter): AsyncIterable<DynamoDBRecord[]>
-}
+export type TableChanges = ReturnType<typeof tableChanges>
 
 /** An open shard may return empty reads before its next change. This limit ends the loop. */
 const maxEmptyReads = 20
 
-export function tableChanges(TableName: string, access: DeployedStack['access']): TableChanges {
+/** Returns access to the changes and the content of the table. */
+export function tableChanges(TableName: string, access: DeployedStack['access']) {
   const streams = new DynamoDBStreamsClient(access)
   const client = new DynamoDBClient(access)
 
@@ -68,7 +60,11 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
   }
 
   return {
-    async between(range) {
+    /**
+     * Returns the changes of a range, oldest first, as functions receive them. `expired` is set if the stream no longer
+     * holds the start of the range.
+     */
+    async between(range: StreamRange): Promise<{ records: DynamoDBRecord[]; expired: boolean }> {
       const { startSequenceNumber: SequenceNumber } = range
       try {
         const records = await read(range, { ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber })
@@ -84,7 +80,8 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
       return { records, expired: true }
     },
 
-    async *asNew(filter) {
+    /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
+    async *asNew(filter: ItemFilter): AsyncGenerator<DynamoDBRecord[]> {
       let ExclusiveStartKey: Record<string, AttributeValue> | undefined
       do {
         const page = await client.send(new ScanCommand({ TableName, ...filter, ExclusiveStartKey }))

@@ -10,6 +10,7 @@ const PACKAGES = ['ministack==1.5.33', 'cryptography==50.0.2']
 const HOME = join(ROOT, 'node_modules/.cache/ministack')
 /** Written last, so an interrupted installation, or one with other versions, is replaced. */
 const MARKER = 'installed.txt'
+const MARKER_TEXT = `${PACKAGES.join('\n')}\n`
 
 /** Returns the Python of the virtual environment created by `installEngine`. */
 export function enginePython(): string {
@@ -23,32 +24,23 @@ export function enginePython(): string {
  */
 export async function installEngine(python: string, signal: AbortSignal): Promise<void> {
   // Created under another name and then renamed, so concurrent starts never see each other's incomplete installation.
-  const aside = `${HOME}-${process.pid}`
+  const draft = `${HOME}-${process.pid}`
   try {
-    await rm(aside, { recursive: true, force: true })
-    await mkdir(dirname(aside), { recursive: true })
+    await rm(draft, { recursive: true, force: true })
+    await mkdir(dirname(draft), { recursive: true })
     // The whole shell environment: pip may need its proxy, certificate or index settings.
-    const env = process.env
-    const step = { env, signal, name: 'Making the virtual environment of the local AWS' }
-    await runStep({ ...step, command: python, args: ['-m', 'venv', aside] })
-    const pip = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--no-compile',
-      '--disable-pip-version-check',
-      '--prefer-binary',
-    ]
+    const run = (name: string, command: string, args: string[]) =>
+      runStep({ name, command, args, env: process.env, signal })
+    await run('Creating the virtual environment of the local AWS', python, ['-m', 'venv', draft])
+    const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--prefer-binary']
     const name = 'Installing the local AWS from PyPI (this first start needs the internet)'
-    await runStep({ ...step, name, command: join(aside, 'bin/python'), args: [...pip, ...PACKAGES] })
-    writeFileSync(join(aside, MARKER), markerText())
-    if (!isEngineInstalled()) {
-      await rm(HOME, { recursive: true, force: true })
-      await rename(aside, HOME)
-    }
+    await run(name, join(draft, 'bin/python'), ['-m', 'pip', 'install', ...options, ...PACKAGES])
+    writeFileSync(join(draft, MARKER), MARKER_TEXT)
+    if (isEngineInstalled()) return
+    await rm(HOME, { recursive: true, force: true })
+    await rename(draft, HOME)
   } finally {
-    await rm(aside, { recursive: true, force: true })
+    await rm(draft, { recursive: true, force: true })
   }
 }
 
@@ -56,9 +48,5 @@ export async function installEngine(python: string, signal: AbortSignal): Promis
 export function isEngineInstalled(): boolean {
   // If Python was removed since the installation, a dangling link remains.
   if (!existsSync(enginePython()) || !existsSync(join(HOME, MARKER))) return false
-  return readFileSync(join(HOME, MARKER), 'utf8') === markerText()
-}
-
-function markerText(): string {
-  return `${PACKAGES.join('\n')}\n`
+  return readFileSync(join(HOME, MARKER), 'utf8') === MARKER_TEXT
 }

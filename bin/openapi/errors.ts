@@ -58,7 +58,13 @@ const ofLists: ErrorCode[] = [
 
 /** Returns every error code that an operation may return, derived from its route. */
 export function codesOf(route: Route, settings: Settings): ErrorCode[] {
-  const codes = [
+  const isPending = settings['idempotency.whilePending'].status === 409
+  const ofKeyed: ErrorCode[] = [
+    settings['idempotency.missingKey'] as ErrorCode,
+    ...ofKeys,
+    ...(isPending ? (['CONFLICT.idempotency.in_progress'] as const) : []),
+  ]
+  const codes: ErrorCode[] = [
     ...ofEvery,
     settings['limits.tooLarge'] as ErrorCode,
     ...(isDeprecated(route, settings) ? [settings['versioning.sunset'].code] : []),
@@ -66,20 +72,11 @@ export function codesOf(route: Route, settings: Settings): ErrorCode[] {
     ...(takesSession(route, settings) ? ofSessions : []),
     ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
     ...(hasBody(route) ? ofBodies : []),
-    ...(route.idempotency === 'none' ? [] : keyCodes(settings)),
-    ...(route.listing ? ofLists : ['VALIDATION.field.unknown' as const]),
+    ...(route.idempotency === 'none' ? [] : ofKeyed),
+    ...(route.listing ? ofLists : (['VALIDATION.field.unknown'] as const)),
     ...route.errors,
   ]
   return [...new Set(codes)]
-}
-
-function keyCodes(settings: Settings): ErrorCode[] {
-  const pending = settings['idempotency.whilePending'].status === 409
-  return [
-    settings['idempotency.missingKey'] as ErrorCode,
-    ...ofKeys,
-    ...(pending ? (['CONFLICT.idempotency.in_progress'] as const) : []),
-  ]
 }
 
 /** Returns whether the profile sets a sunset date for the operation. */
@@ -147,7 +144,7 @@ export const errorSchema: Json = {
           properties: {
             fields: {
               type: 'object',
-              description: 'Why each field was refused.',
+              description: 'The reason why each field was rejected.',
               additionalProperties: {
                 type: 'object',
                 required: ['reason'],

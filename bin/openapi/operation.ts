@@ -4,11 +4,13 @@ import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform
 import type { Settings } from '#shared/settings/register.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
 import { parametersOf } from './parameters.ts'
-import { type Json, jsonSchema, reference } from './schemas.ts'
+import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'
+
+type Operation = ReturnType<typeof operation>
 
 /** Returns the description of one operation of the route table. */
 export function operation(route: Route, settings: Settings) {
-  const { body, example, latency, payloadKilobytes } = route
+  const { body, latency, payloadKilobytes } = route
   return {
     operationId: route.operation,
     summary: route.summary,
@@ -18,20 +20,7 @@ export function operation(route: Route, settings: Settings) {
     security: securityOf(route, settings),
     ...(route.auth === 'bearer' && { 'x-api-key-scopes': apiKeyScopes(route, settings) ?? null }),
     parameters: parametersOf(route, settings),
-    ...(body && {
-      requestBody: {
-        required: bodyTypesOf(route, settings).every((type) => !acceptsNothing(body(settings, type))),
-        content: Object.fromEntries(
-          bodyTypesOf(route, settings).map((type) => [
-            type,
-            {
-              schema: jsonSchema(body(settings, type)),
-              ...(example && { example: example(settings, type) }),
-            },
-          ]),
-        ),
-      },
-    }),
+    ...(body && { requestBody: requestBody(route, body, settings) }),
     responses: { ...successes(route, settings), ...errorResponses(route, settings) },
     ...(latency && { 'x-latency-milliseconds': latency }),
     ...(payloadKilobytes !== undefined && { 'x-payload-kilobytes': payloadKilobytes }),
@@ -39,44 +28,51 @@ export function operation(route: Route, settings: Settings) {
   }
 }
 
-function successes(route: Route, settings: Settings): Json {
-  const { reply } = route
-  const status = reply.status(settings)
-  const common = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
-  const headers = {
-    ...common,
-    ...(reply.etag && { ETag: reference('headers', 'ETag') }),
-    ...(reply.location && { Location: reference('headers', 'Location') }),
-    ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
-    ...(route.idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
+function requestBody(route: Route, body: NonNullable<Route['body']>, settings: Settings): Json {
+  const { example } = route
+  const schemas = bodyTypesOf(route, settings).map((type) => [type, body(settings, type)] as const)
+  return {
+    required: schemas.every(([, schema]) => !v.safeParse(schema, {}).success),
+    content: Object.fromEntries(
+      schemas.map(([type, schema]) => [
+        type,
+        { schema: jsonSchema(schema), ...(example && { example: example(settings, type) }) },
+      ]),
+    ),
   }
-  const mediaType = reply.mediaType?.(settings) ?? 'application/json'
-  const schema = reply.schema(settings)
-  const decided = route.openPoints.find((key) => key.endsWith('Status') && settings[key] === status)
-  const success = {
-    description: 'Success.',
-    headers,
-    ...(schema.type !== 'undefined' && { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
-    ...(decided && { 'x-open-point': decided }),
-  }
-  const unchanged = {
-    description: 'What the caller has is current.',
-    headers: { ...common, ETag: reference('headers', 'ETag') },
-  }
-  const conditional = reply.etag && !hasBody(route)
-  const others = (reply.others ?? []).map((other) => [
-    other,
-    {
-      description: 'What was asked for lies elsewhere.',
-      headers: { ...common, Location: reference('headers', 'Location') },
-    },
-  ])
-  return { [status]: success, ...(conditional && { 304: unchanged }), ...Object.fromEntries(others) }
 }
 
-/** Returns whether a request without a body is valid. */
-function acceptsNothing(schema: v.GenericSchema): boolean {
-  return v.safeParse(schema, {}).success
+function successes(route: Route, settings: Settings): Json {
+  const { reply, idempotency, openPoints } = route
+  const status = reply.status(settings)
+  const common = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
+  const etag = { ETag: reference('headers', 'ETag') }
+  const location = { Location: reference('headers', 'Location') }
+  const mediaType = reply.mediaType?.(settings) ?? 'application/json'
+  const schema = reply.schema(settings)
+  const byProfile = openPoints.find((key) => key.endsWith('Status') && settings[key] === status)
+  const success = {
+    description: 'Success.',
+    headers: {
+      ...common,
+      ...(reply.etag && etag),
+      ...(reply.location && location),
+      ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
+      ...(idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
+    },
+    ...(schema.type !== 'undefined' && { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
+    ...(byProfile && openPoint(byProfile)),
+  }
+  const unchanged = { description: 'The known version is current.', headers: { ...common, ...etag } }
+  const elsewhere = {
+    description: 'The result is at the address in Location.',
+    headers: { ...common, ...location },
+  }
+  return {
+    [status]: success,
+    ...(reply.etag && !hasBody(route) && { 304: unchanged }),
+    ...Object.fromEntries((reply.others ?? []).map((other) => [other, elsewhere])),
+  }
 }
 
 function keyDescription(route: Route, settings: Settings): string {
@@ -89,8 +85,54 @@ function keyDescription(route: Route, settings: Settings): string {
 function securityOf(route: Route, settings: Settings): Json[] {
   if (route.auth === 'none') return []
   if (route.auth === 'signature') return [{ signature: [] }]
-  const bearer = tokenScopes(route, settings)
-  const apiKey = apiKeyScopes(route, settings) ? [{ apiKey: bearer }] : []
+  const scopes = tokenScopes(route, settings)
+  const apiKey = apiKeyScopes(route, settings) ? [{ apiKey: scopes }] : []
   const session = takesSession(route, settings) ? [{ session: [], csrf: [] }] : []
-  return [{ bearer }, ...apiKey, ...session]
+  return [{ bearer: scopes }, ...apiKey, ...session]
+}
+
+/** Merges two routes of one method and path, distinguished only by a parameter, into one operation. */
+export function withVariant(first: Operation, other: Operation): Operation {
+  const nameOf = ({ name, $ref }: Json) => name ?? $ref
+  const merged = first.parameters.map((one) => {
+    const same = other.parameters.find(({ name }) => name !== undefined && name === one.name)
+    if (!same) return one
+    const equal = JSON.stringify(one.schema) === JSON.stringify(same.schema)
+    const schema = equal ? one.schema : { anyOf: [one.schema, same.schema] }
+    return { ...one, required: Boolean(one.required && same.required), schema }
+  })
+  const names = first.parameters.map(nameOf)
+  const added = other.parameters
+    .filter((one) => !names.includes(nameOf(one)))
+    .map((one) => ('$ref' in one ? one : { ...one, required: false }))
+  const statuses = Object.keys({ ...first.responses, ...other.responses })
+  return {
+    ...first,
+    // The operation is deprecated only if both routes are.
+    deprecated: first.deprecated && other.deprecated,
+    summary: `${first.summary}; ${other.summary.toLowerCase()}`,
+    description: `${first.description} ${other.summary}: ${other.description}`,
+    parameters: [...merged, ...added],
+    responses: Object.fromEntries(
+      statuses.map((status) => [
+        status,
+        withExamples(first.responses[status] as Answer, other.responses[status] as Answer),
+      ]),
+    ),
+    'x-open-points': [...new Set([...first['x-open-points'], ...other['x-open-points']])],
+  }
+}
+
+interface Answer extends Json {
+  description: string
+  content?: { 'application/json': Json & { examples?: Json } }
+}
+
+/** Returns the response of both routes for a status, with the error codes and examples of both. */
+function withExamples(one: Answer | undefined, other: Answer | undefined): Answer | undefined {
+  if (!one?.content || !other?.content) return one ?? other
+  const [json, added] = [one.content['application/json'], other.content['application/json']]
+  const examples = { ...added.examples, ...json.examples }
+  const content = { 'application/json': { ...json, examples } }
+  return { ...one, description: Object.keys(examples).join(', '), content }
 }

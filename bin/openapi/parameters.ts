@@ -1,92 +1,87 @@
 import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
 import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
+import { type FieldKind, type Listing, operatorsOf } from '#shared/platform/listing/listing.ts'
+import { sortsOf } from '#shared/platform/listing/sort.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { listParameters } from './list-parameters.ts'
-import { header, query } from './parameter.ts'
-import { type Json, jsonSchema, reference } from './schemas.ts'
+import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'
 
 /** Returns every parameter of an operation. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
+  const { auth, reason, listing } = route
+  const shared = [
+    ...(auth === 'bearer' ? ['Nonce'] : []),
+    ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate', 'Baggage'],
+  ]
   return [
-    ...pathVariables(pathOf(route, settings)).map((name) => path(name)),
-    ...(route.auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
-    ...(route.listing ? listParameters(route, route.listing, settings) : queryParameters(route, settings)),
+    ...pathVariables(pathOf(route, settings)).map((name) => {
+      return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
+    }),
+    ...(auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
+    ...(listing ? listParameters(route, listing, settings) : queryParameters(route, settings)),
     ...(route.ifMatch === 'required' ? [reference('parameters', 'IfMatch')] : []),
     ...(route.ifMatch === 'accepted' ? [reference('parameters', 'IfMatchOptional')] : []),
-    ...(route.reason ? [reasonHeader(route.reason(settings))] : []),
+    ...(reason ? [reasonHeader(reason(settings))] : []),
     ...(route.idempotency === 'none' ? [] : [idempotencyKey(route, settings)]),
     ...(route.reply.etag && route.method === 'GET' ? [reference('parameters', 'IfNoneMatch')] : []),
-    ...(route.auth === 'bearer' ? [reference('parameters', 'Nonce')] : []),
-    ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate', 'Baggage'].map((name) =>
-      reference('parameters', name),
-    ),
+    ...shared.map((name) => reference('parameters', name)),
   ]
+}
+
+/** Returns a parameter of type string. */
+function query(name: string, description: string, more: Json = {}): Json {
+  return { name, in: 'query', description, schema: { type: 'string' }, ...more }
+}
+
+function header(name: string, description: string, more: Json = {}): Json {
+  return { ...query(name, description, more), in: 'header' }
 }
 
 /** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
   const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
+  const { header: nonce, mode } = settings['auth.nonce']
+  const pattern = tenantNamePattern(settings).source
   return {
-    Tenant: {
-      ...query(
-        settings['auth.adminTenantParameter'],
-        'The tenant to work in: an Admin may name any, others their own.',
-      ),
-      schema: {
-        type: 'string',
-        pattern: tenantNamePattern(settings).source,
-        'x-open-point': 'requests.tenantName',
+    Tenant: query(
+      settings['auth.adminTenantParameter'],
+      'The tenant of the request. An Admin may name any tenant, others only their own.',
+      {
+        schema: { type: 'string', pattern, ...openPoint('requests.tenantName') },
+        ...openPoint('auth.adminTenantParameter'),
       },
-      'x-open-point': 'auth.adminTenantParameter',
-    },
-    Nonce: {
-      ...header(
-        settings['auth.nonce'].header,
-        `What the client chose at login; mode ${settings['auth.nonce'].mode}.`,
-      ),
-      'x-open-point': 'auth.nonce',
-    },
-    IfNoneMatch: header(
-      'If-None-Match',
-      'An entity tag that the caller has: answered 304 while it is current.',
     ),
-    IfMatch: {
-      ...header(
-        'If-Match',
-        'The entity tag that the caller has seen: refused once the item has changed since.',
-      ),
-      required: true,
-      'x-open-point': 'codes.missingIfMatch',
-    },
+    Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, openPoint('auth.nonce')),
+    IfNoneMatch: header('If-None-Match', 'A known entity tag. The response is 304 while it is current.'),
+    IfMatch: header(
+      'If-Match',
+      'The entity tag that the caller has read. The request is rejected if the item has changed since.',
+      { required: true, ...openPoint('codes.missingIfMatch') },
+    ),
     IfMatchOptional: header(
       'If-Match',
-      'The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists.',
+      'The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists.',
     ),
-    CorrelationId: {
-      ...header(
-        'X-Correlation-Id',
-        `Kept if it matches ${correlationIdPattern(settings).source}; otherwise the service makes another one.`,
-      ),
-      'x-open-point': 'requests.correlationId',
-    },
-    RequestTimeout: {
-      ...header(
-        'X-Request-Timeout',
-        `The time that the caller gives the request, in ${unit}; ${maxMilliseconds} ms at most. Less than a second mostly ends in DEPENDENCY.timeout.`,
-      ),
-      schema: { type: 'integer', minimum: 1000, maximum: 999_999_999 },
-      'x-open-point': 'requests.timeoutHeader',
-    },
+    CorrelationId: header(
+      'X-Correlation-Id',
+      `Accepted if it matches ${correlationIdPattern(settings).source}; otherwise the service generates one.`,
+      openPoint('requests.correlationId'),
+    ),
+    RequestTimeout: header(
+      'X-Request-Timeout',
+      `The time limit of the request, in ${unit}; at most ${maxMilliseconds} ms. Less than a second mostly ends in DEPENDENCY.timeout.`,
+      {
+        schema: { type: 'integer', minimum: 1000, maximum: 999_999_999 },
+        ...openPoint('requests.timeoutHeader'),
+      },
+    ),
     Traceparent: header('traceparent', 'W3C Trace Context.'),
     Tracestate: header('tracestate', 'W3C Trace Context.'),
-    Baggage: {
-      ...header(
-        'baggage',
-        `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are not passed on. It reaches events and other services, so put no secrets into it.`,
-      ),
-      'x-open-point': 'requests.baggageMaxBytes',
-    },
+    Baggage: header(
+      'baggage',
+      `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
+      openPoint('requests.baggageMaxBytes'),
+    ),
   }
 }
 
@@ -102,34 +97,103 @@ function queryParameters(route: Route, settings: Settings): Json[] {
 }
 
 function reasonHeader({ header: name, maxLength }: { header: string; maxLength: number }): Json {
-  return {
-    ...header(name, 'Why, for the audit.'),
+  const schema = { type: 'string', minLength: 1, maxLength }
+  return header(name, 'The reason, for the audit.', {
     required: true,
-    schema: { type: 'string', minLength: 1, maxLength },
-    'x-open-point': 'codes.hardDeleteReason',
-  }
+    schema,
+    ...openPoint('codes.hardDeleteReason'),
+  })
 }
 
-function idempotencyKey(route: Route, settings: Settings): Json {
-  const decided = settings['idempotency.requiredOn'].includes(route.operation)
-  return {
-    ...header(
-      'Idempotency-Key',
-      'Makes the request safe to send again: one effect and one answer for each key.',
-    ),
-    required: route.idempotency === 'required' || decided,
-    example: `try-${route.operation}`,
-    schema: {
-      type: 'string',
-      minLength: 1,
-      maxLength: settings['idempotency.keyMaxLength'],
-      pattern: '^[\\x21-\\x7e]+$',
-      'x-open-point': 'idempotency.keyMaxLength',
+function idempotencyKey({ operation, idempotency }: Route, settings: Settings): Json {
+  const byProfile = settings['idempotency.requiredOn'].includes(operation)
+  const maxLength = settings['idempotency.keyMaxLength']
+  const length = { minLength: 1, maxLength, ...openPoint('idempotency.keyMaxLength') }
+  return header(
+    'Idempotency-Key',
+    'Makes retries safe: requests with the same key have one effect and the same response.',
+    {
+      required: idempotency === 'required' || byProfile,
+      example: `try-${operation}`,
+      schema: { type: 'string', pattern: '^[\\x21-\\x7e]+$', ...length },
+      ...(byProfile && openPoint('idempotency.requiredOn')),
     },
-    ...(decided && { 'x-open-point': 'idempotency.requiredOn' }),
-  }
+  )
 }
 
-function path(name: string): Json {
-  return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
+/** Returns the query parameters of a list: its order, its page and its filters. */
+function listParameters({ operation }: Route, listing: Listing, settings: Settings): Json[] {
+  const byOffset = settings['lists.offsetPaging'].some((one) => one === operation)
+  const roles = settings['lists.includeDeletedRoles'].join(', ')
+  const otherOrders = Object.keys(listing.orders ?? {}).map(
+    (field) => ` ${field} sorts by its characters, then by id.`,
+  )
+  const text = { type: 'string', minLength: 1 }
+  const size = { type: 'integer', minimum: 1, maximum: settings['lists.pageSizeAbsurd'], default: 25 }
+  const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
+  const legacy = { schema: { type: 'integer', minimum: 0 }, ...openPoint('lists.offsetPaging') }
+  const fields = Object.entries(listing.fields)
+  return [
+    query('sort', `The order. created_at is the time in the id, so both sort alike.${otherOrders.join('')}`, {
+      schema: {
+        type: 'string',
+        enum: sortsOf(listing),
+        default: settings['lists.defaultSort'],
+        ...openPoint('lists.defaultSort'),
+      },
+    }),
+    query('page_size', 'The number of items in a page; values above 100 count as 100.', {
+      schema: { ...size, ...openPoint('lists.pageSizeAbsurd') },
+    }),
+    query(
+      'cursor',
+      `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
+      { schema: { ...text, maxLength: 1024 }, ...openPoint('lists.readBudget') },
+    ),
+    query('q', `Searches ${listing.search(settings).join(', ')} for this text, case-insensitively.`, {
+      schema: { ...text, maxLength: settings['lists.maxSearchLength'] },
+      ...openPoint('lists.searchFields'),
+    }),
+    ...['include_deleted', 'deleted'].map((name) =>
+      query(name, `For the roles ${roles}. Rejected if both are sent and differ.`, deleted),
+    ),
+    ...(byOffset
+      ? [
+          query('limit', 'Legacy paging. Another name of page_size; rejected together with it.', legacy),
+          query('offset', 'Legacy paging. The number of items to skip; rejected with cursor.', legacy),
+        ]
+      : []),
+    ...fields.flatMap(([field, kind]) =>
+      filters(field, kind, schemaOfValue(field, kind, listing, settings), settings),
+    ),
+  ]
+}
+
+const comparisons = {
+  eq: 'equals',
+  gte: 'is at or above',
+  gt: 'is above',
+  lte: 'is at or below',
+  lt: 'is below',
+}
+
+function filters(field: string, kind: FieldKind, value: Json, settings: Settings): Json[] {
+  return operatorsOf(kind).map((operator) => {
+    const name = operator === 'eq' ? field : `${field}.${operator}`
+    if (operator !== 'in')
+      return query(name, `${field} ${comparisons[operator]} this value.`, { schema: value })
+    const schema = { type: 'array', items: value, minItems: 1, maxItems: settings['lists.maxFilterValues'] }
+    const commas = { style: 'form', explode: false }
+    return query(name, `${field} is one of these values, separated by commas.`, { schema, ...commas })
+  })
+}
+
+function schemaOfValue(field: string, kind: FieldKind, listing: Listing, settings: Settings): Json {
+  if (kind === 'boolean') return { type: 'boolean' }
+  if (kind === 'date-time') return { type: 'string', format: 'date-time' }
+  if (kind === 'integer')
+    return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+  const allowed = listing.allowed(settings)[field]
+  if (allowed) return { type: 'string', enum: allowed }
+  return { type: 'string', minLength: 1, maxLength: settings['lists.maxFilterLength'] }
 }

@@ -1,9 +1,10 @@
 import { toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
+import type { Settings } from '#shared/settings/register.ts'
 
 export type Json = Record<string, unknown>
 
-/** The integers that a JSON number holds exactly. */
+/** The integers that a JSON number represents exactly. */
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
 /** Returns a schema of the code as JSON Schema 2020-12. Parts decided by a profile carry `x-open-point`. */
@@ -12,13 +13,10 @@ export function jsonSchema(schema: v.GenericSchema): Json {
     errorMode: 'ignore',
     typeMode: 'input',
     overrideAction: ({ valibotAction, jsonSchema: soFar }) => {
-      const action = valibotAction as { type: string }
+      const action = valibotAction as unknown as { type: string; requirement: { min: number; max: number } }
       if (action.type === 'safe_integer') return { ...safe, ...soFar, type: 'integer' } as never
-      if (action.type === 'characters') {
-        const { min, max } = (valibotAction as unknown as { requirement: { min: number; max: number } })
-          .requirement
-        return { ...soFar, minLength: min, maxLength: max } as never
-      }
+      if (action.type === 'characters')
+        return { ...soFar, minLength: action.requirement.min, maxLength: action.requirement.max } as never
       // The pattern is internal to the library; callers need the format.
       if (action.type === 'iso_timestamp') return { ...soFar, format: 'date-time' } as never
       if (action.type === 'ends_with') return { ...soFar, pattern: 'Z$' } as never
@@ -30,4 +28,9 @@ export function jsonSchema(schema: v.GenericSchema): Json {
 
 export function reference(kind: 'schemas' | 'headers' | 'parameters' | 'responses', name: string): Json {
   return { $ref: `#/components/${kind}/${name}` }
+}
+
+/** Marks a part of a description that is decided by a setting. */
+export function openPoint(key: keyof Settings): Json {
+  return { 'x-open-point': key }
 }

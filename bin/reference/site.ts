@@ -1,13 +1,13 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { marked } from 'marked'
 import type { Settings } from '#shared/settings/register.ts'
 import { asyncapiDocument } from '../asyncapi.ts'
 import { openapiDocument } from '../openapi.ts'
-import { errorsPage } from './errors-page.ts'
-import { eventsPage } from './events-page.ts'
-import { asText, page } from './page.ts'
+import { errorsPage, eventsPage, page, textPage } from './pages.ts'
 
 /** The service where operations of the reference can be tried, and the token. */
 export interface TryAt {
@@ -25,20 +25,40 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   const openapi = openapiDocument(settings)
   const asyncapi = asyncapiDocument(settings)
   const servers = tryAt ? [{ url: tryAt.base_url }] : openapi.servers
-  const own = async (file: string) => readFile(join(import.meta.dirname, file), 'utf8')
+  const read = (file: string) => readFile(join(import.meta.dirname, file), 'utf8')
+  const guide = await marked.parse(withSettings(await read('guide.md'), settings))
   return new Map<string, string | Uint8Array>([
-    ['index.html', page('Reference', await own('reference.html'))],
-    ['guide.html', page('Guide', asText(await marked.parse(filledIn(await own('guide.md'), settings))))],
-    ['errors.html', page('Errors', asText(errorsPage()))],
-    ['events.html', page('Events', asText(eventsPage(asyncapi)))],
+    ['index.html', page('Reference', await read('reference.html'))],
+    ['guide.html', textPage('Guide', guide)],
+    ['errors.html', errorsPage()],
+    ['events.html', eventsPage(asyncapi)],
     ['openapi.json', JSON.stringify({ ...openapi, servers })],
     ['asyncapi.json', JSON.stringify(asyncapi)],
     ['service.json', JSON.stringify(tryAt ?? {})],
-    ['reference.js', await own('reference.js')],
-    ['style.css', await own('style.css')],
+    ['reference.js', await read('reference.js')],
+    ['style.css', await read('style.css')],
     ['swagger-ui.css', await readFile(join(swaggerUi, 'swagger-ui.css'))],
     ['swagger-ui-bundle.js', await readFile(join(swaggerUi, 'swagger-ui-bundle.js'))],
   ])
+}
+
+/**
+ * Replaces placeholders with values of settings: `{{webhooks.scheme.prefix}}` is the member prefix of the setting
+ * webhooks.scheme.
+ */
+function withSettings(text: string, settings: Settings): string {
+  return text.replace(/\{\{([^}]+)\}\}/g, (_, path: string) => {
+    const key = Object.keys(settings).find((one) => path === one || path.startsWith(`${one}.`))
+    if (key === undefined) throw new Error(`the guide names the setting ${path}, which does not exist`)
+    const value = settings[key as keyof Settings] as unknown
+    const member = path.slice(key.length + 1)
+    return String(member === '' ? value : (value as Record<string, unknown>)[member])
+  })
+}
+
+export interface ServedSite {
+  url: string
+  stop(): Promise<void>
 }
 
 const mediaTypes: Record<string, string> = {
@@ -48,20 +68,32 @@ const mediaTypes: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
 }
 
-export function mediaTypeOf(file: string): string {
-  return mediaTypes[extname(file)] ?? 'application/octet-stream'
-}
-
 /**
- * Replaces placeholders with values of settings: `{{webhooks.scheme.prefix}}` is the member prefix of the setting
- * webhooks.scheme.
+ * Serves the pages on this machine only.
+ * @param origin the address, such as http://localhost:5173; the service must allow browsers to call from it
+ * @param base the address of the service, the only other one that the pages may call
  */
-function filledIn(text: string, settings: Settings): string {
-  return text.replace(/\{\{([^}]+)\}\}/g, (_, path: string) => {
-    const key = Object.keys(settings).find((one) => path === one || path.startsWith(`${one}.`))
-    if (key === undefined) throw new Error(`the guide names ${path}, which is no setting`)
-    const value = settings[key as keyof Settings] as unknown
-    const member = path.slice(key.length + 1)
-    return String(member === '' ? value : (value as Record<string, unknown>)[member])
+export async function serveSite(site: Site, origin: string, base: string): Promise<ServedSite> {
+  const connect = `'self' ${new URL(base).origin}`
+  const policy = `default-src 'self'; connect-src ${connect}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'`
+  const server = createServer(({ url = '/' }, response) => {
+    const { pathname } = new URL(url, origin)
+    const file = pathname === '/' ? 'index.html' : pathname.slice(1)
+    const body = site.get(file)
+    const headers = { 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff' }
+    const mediaType = mediaTypes[extname(file)] ?? 'application/octet-stream'
+    if (body === undefined) response.writeHead(404, headers).end()
+    else response.writeHead(200, { ...headers, 'Content-Type': mediaType }).end(body)
   })
+  server.listen(Number(new URL(origin).port || 80), 'localhost')
+  await once(server, 'listening')
+  return {
+    url: `${origin}/`,
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
 }

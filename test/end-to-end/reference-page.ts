@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import { type ServedSite, serveSite } from '#bin/reference/serve.ts'
-import { referenceSite } from '#bin/reference/site.ts'
+import { referenceSite, type ServedSite, serveSite } from '#bin/reference/site.ts'
 import { loadSettings } from '#bin/settings-file.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Deployment } from './deployment.ts'
