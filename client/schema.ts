@@ -430,7 +430,7 @@ export interface components {
                 retryable: boolean;
                 correlation_id: string;
                 details: {
-                    /** @description Why each field was refused. */
+                    /** @description The reason why each field was rejected. */
                     fields?: {
                         [key: string]: {
                             reason: string;
@@ -444,40 +444,40 @@ export interface components {
     };
     responses: never;
     parameters: {
-        /** @description The tenant to work in: an Admin may name any, others their own. */
+        /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
         Tenant: string;
-        /** @description What the client chose at login; mode bound. */
+        /** @description The nonce that the client chose at login; mode bound. */
         Nonce: string;
-        /** @description An entity tag that the caller has: answered 304 while it is current. */
+        /** @description A known entity tag. The response is 304 while it is current. */
         IfNoneMatch: string;
-        /** @description The entity tag that the caller has seen: refused once the item has changed since. */
+        /** @description The entity tag that the caller has read. The request is rejected if the item has changed since. */
         IfMatch: string;
-        /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+        /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
         IfMatchOptional: string;
-        /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+        /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
         CorrelationId: string;
-        /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+        /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
         RequestTimeout: number;
         /** @description W3C Trace Context. */
         Traceparent: string;
         /** @description W3C Trace Context. */
         Tracestate: string;
-        /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+        /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
         Baggage: string;
     };
     requestBodies: never;
     headers: {
-        /** @description Ties the answer to its log lines, audit records and events. */
+        /** @description Identifies the log lines, audit records and events of the request. */
         CorrelationId: string;
-        /** @description stored by the first call with a key, replayed by the others. */
+        /** @description stored for the first request with a key, replayed for the others. */
         IdempotencyStatus: "stored" | "replayed";
         /** @description A strong entity tag. */
         ETag: string;
-        /** @description Two of them: the session, and its CSRF token, which scripts can read. */
+        /** @description Two cookies: the session, and its CSRF token, which scripts can read. */
         SetCookie: string;
-        /** @description The address of what was made. */
+        /** @description The address of the created resource. */
         Location: string;
-        /** @description Seconds to wait before another try. */
+        /** @description Seconds to wait before a retry. */
         RetryAfter: number;
         /** @description How to authenticate (RFC 6750). On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate. */
         Challenge: string;
@@ -489,39 +489,39 @@ export interface operations {
     "orders.list": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
-                /** @description The order; created_at is the time in the id, so both sort alike. */
+                /** @description The order. created_at is the time in the id, so both sort alike. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc";
-                /** @description Items a page; more than 100 are clamped to 100. */
+                /** @description The number of items in a page; values above 100 count as 100. */
                 page_size?: number;
-                /** @description Opaque, from an earlier answer. One request reads 1000 items at most, so a page may be short. */
+                /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: string;
-                /** @description Text search in cart_id, id, whatever the case. */
+                /** @description Searches cart_id, id for this text, case-insensitively. */
                 q?: string;
-                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
+                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
                 include_deleted?: boolean;
-                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
+                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
                 deleted?: boolean;
                 /** @description id equals this value. */
                 id?: string;
-                /** @description id is one of these, separated by commas. */
+                /** @description id is one of these values, separated by commas. */
                 "id.in"?: string[];
                 /** @description cart_id equals this value. */
                 cart_id?: string;
-                /** @description cart_id is one of these, separated by commas. */
+                /** @description cart_id is one of these values, separated by commas. */
                 "cart_id.in"?: string[];
                 /** @description currency equals this value. */
                 currency?: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
-                /** @description currency is one of these, separated by commas. */
+                /** @description currency is one of these values, separated by commas. */
                 "currency.in"?: ("AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG")[];
                 /** @description status equals this value. */
                 status?: "active" | "paid" | "cancelled";
-                /** @description status is one of these, separated by commas. */
+                /** @description status is one of these values, separated by commas. */
                 "status.in"?: ("active" | "paid" | "cancelled")[];
                 /** @description amount_minor equals this value. */
                 amount_minor?: number;
-                /** @description amount_minor is one of these, separated by commas. */
+                /** @description amount_minor is one of these values, separated by commas. */
                 "amount_minor.in"?: number[];
                 /** @description amount_minor is at or above this value. */
                 "amount_minor.gte"?: number;
@@ -533,7 +533,7 @@ export interface operations {
                 "amount_minor.lt"?: number;
                 /** @description created_at equals this value. */
                 created_at?: string;
-                /** @description created_at is one of these, separated by commas. */
+                /** @description created_at is one of these values, separated by commas. */
                 "created_at.in"?: string[];
                 /** @description created_at is at or above this value. */
                 "created_at.gte"?: string;
@@ -545,7 +545,7 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description updated_at equals this value. */
                 updated_at?: string;
-                /** @description updated_at is one of these, separated by commas. */
+                /** @description updated_at is one of these values, separated by commas. */
                 "updated_at.in"?: string[];
                 /** @description updated_at is at or above this value. */
                 "updated_at.gte"?: string;
@@ -557,19 +557,19 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -609,7 +609,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What the caller has is current. */
+            /** @description The known version is current. */
             304: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -736,26 +736,26 @@ export interface operations {
     "orders.create": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-orders.create
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -942,23 +942,23 @@ export interface operations {
     "orders.read": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -991,7 +991,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What the caller has is current. */
+            /** @description The known version is current. */
             304: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1128,26 +1128,26 @@ export interface operations {
     "refunds.create": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-refunds.create
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1326,15 +1326,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1490,57 +1490,57 @@ export interface operations {
     "codes.list": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
-                /** @description The order; created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
+                /** @description The order. created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc" | "code.desc" | "code.asc" | "code.desc,id.desc" | "code.asc,id.asc";
-                /** @description Items a page; more than 100 are clamped to 100. */
+                /** @description The number of items in a page; values above 100 count as 100. */
                 page_size?: number;
-                /** @description Opaque, from an earlier answer. One request reads 1000 items at most, so a page may be short. */
+                /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: string;
-                /** @description Text search in code, name, whatever the case. */
+                /** @description Searches code, name for this text, case-insensitively. */
                 q?: string;
-                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
+                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
                 include_deleted?: boolean;
-                /** @description For the roles Admin, Service. Refused where both are sent and differ. */
+                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
                 deleted?: boolean;
-                /** @description Legacy paging. Another name of page_size; not beside it. */
+                /** @description Legacy paging. Another name of page_size; rejected together with it. */
                 limit?: number;
-                /** @description Legacy paging. Items to pass over; not beside cursor. */
+                /** @description Legacy paging. The number of items to skip; rejected with cursor. */
                 offset?: number;
                 /** @description id equals this value. */
                 id?: string;
-                /** @description id is one of these, separated by commas. */
+                /** @description id is one of these values, separated by commas. */
                 "id.in"?: string[];
                 /** @description code equals this value. */
                 code?: string;
-                /** @description code is one of these, separated by commas. */
+                /** @description code is one of these values, separated by commas. */
                 "code.in"?: string[];
                 /** @description type equals this value. */
                 type?: "percent-10" | "percent-25" | "fixed-500";
-                /** @description type is one of these, separated by commas. */
+                /** @description type is one of these values, separated by commas. */
                 "type.in"?: ("percent-10" | "percent-25" | "fixed-500")[];
                 /** @description name equals this value. */
                 name?: string;
-                /** @description name is one of these, separated by commas. */
+                /** @description name is one of these values, separated by commas. */
                 "name.in"?: string[];
                 /** @description state equals this value. */
                 state?: "draft" | "active" | "archived" | "soft_deleted";
-                /** @description state is one of these, separated by commas. */
+                /** @description state is one of these values, separated by commas. */
                 "state.in"?: ("draft" | "active" | "archived" | "soft_deleted")[];
                 /** @description created_by equals this value. */
                 created_by?: string;
-                /** @description created_by is one of these, separated by commas. */
+                /** @description created_by is one of these values, separated by commas. */
                 "created_by.in"?: string[];
                 /** @description tenant_id equals this value. */
                 tenant_id?: string;
-                /** @description tenant_id is one of these, separated by commas. */
+                /** @description tenant_id is one of these values, separated by commas. */
                 "tenant_id.in"?: string[];
                 /** @description soft_deleted equals this value. */
                 soft_deleted?: boolean;
                 /** @description expiry_at equals this value. */
                 expiry_at?: string;
-                /** @description expiry_at is one of these, separated by commas. */
+                /** @description expiry_at is one of these values, separated by commas. */
                 "expiry_at.in"?: string[];
                 /** @description expiry_at is at or above this value. */
                 "expiry_at.gte"?: string;
@@ -1552,7 +1552,7 @@ export interface operations {
                 "expiry_at.lt"?: string;
                 /** @description created_at equals this value. */
                 created_at?: string;
-                /** @description created_at is one of these, separated by commas. */
+                /** @description created_at is one of these values, separated by commas. */
                 "created_at.in"?: string[];
                 /** @description created_at is at or above this value. */
                 "created_at.gte"?: string;
@@ -1564,7 +1564,7 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description updated_at equals this value. */
                 updated_at?: string;
-                /** @description updated_at is one of these, separated by commas. */
+                /** @description updated_at is one of these values, separated by commas. */
                 "updated_at.in"?: string[];
                 /** @description updated_at is at or above this value. */
                 "updated_at.gte"?: string;
@@ -1576,19 +1576,19 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1632,7 +1632,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What the caller has is current. */
+            /** @description The known version is current. */
             304: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1759,26 +1759,26 @@ export interface operations {
     "codes.create": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.create
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1972,23 +1972,23 @@ export interface operations {
     "codes.read": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -2025,7 +2025,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What the caller has is current. */
+            /** @description The known version is current. */
             304: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2152,31 +2152,31 @@ export interface operations {
     "codes.delete": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
                 force?: "false" | "true";
             };
             header?: {
-                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
                 "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.delete
                  */
                 "Idempotency-Key"?: string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
-                /** @description Why, for the audit. */
+                /** @description The reason, for the audit. */
                 "X-Audit-Log-Reason"?: string;
             };
             path: {
@@ -2333,28 +2333,28 @@ export interface operations {
     "codes.update": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has seen: refused once the item has changed since. */
+                /** @description The entity tag that the caller has read. The request is rejected if the item has changed since. */
                 "If-Match": components["parameters"]["IfMatch"];
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.update
                  */
                 "Idempotency-Key"?: string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -2572,28 +2572,28 @@ export interface operations {
     "codes.restore": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
                 "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.restore
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -2783,28 +2783,28 @@ export interface operations {
     "codes.share": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
                 "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.share
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -3000,22 +3000,22 @@ export interface operations {
     "codes.export": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
                 include_deleted?: "true" | "false";
             };
             header?: {
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -3033,7 +3033,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description What was asked for lies elsewhere. */
+            /** @description The result is at the address in Location. */
             303: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3170,26 +3170,26 @@ export interface operations {
     "codes.import": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.import
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -3374,26 +3374,26 @@ export interface operations {
     "codes.bulk-update": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-codes.bulk-update
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -3588,26 +3588,26 @@ export interface operations {
     "discount.verify": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-discount.verify
                  */
                 "Idempotency-Key": string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -3780,19 +3780,19 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-otp.request
                  */
                 "Idempotency-Key"?: string;
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -3934,19 +3934,19 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-otp.verify
                  */
                 "Idempotency-Key"?: string;
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -4090,15 +4090,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -4255,19 +4255,19 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-login.reset-password
                  */
                 "Idempotency-Key"?: string;
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -4407,26 +4407,26 @@ export interface operations {
     "imports.create": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-imports.create
                  */
                 "Idempotency-Key"?: string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -4606,23 +4606,23 @@ export interface operations {
     "operations.read": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description An entity tag that the caller has: answered 304 while it is current. */
+                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -4675,7 +4675,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What the caller has is current. */
+            /** @description The known version is current. */
             304: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4802,28 +4802,28 @@ export interface operations {
     "operations.cancel": {
         parameters: {
             query?: {
-                /** @description The tenant to work in: an Admin may name any, others their own. */
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description The entity tag that the caller has seen: 412 once the item has changed since. * matches any item that exists. */
+                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
                 "If-Match"?: components["parameters"]["IfMatchOptional"];
                 /**
-                 * @description Makes the request safe to send again: one effect and one answer for each key.
+                 * @description Makes retries safe: requests with the same key have one effect and the same response.
                  * @example try-operations.cancel
                  */
                 "Idempotency-Key"?: string;
-                /** @description What the client chose at login; mode bound. */
+                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
@@ -5029,15 +5029,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Kept if it matches ^[\x21-\x7e]{1,128}$; otherwise the service makes another one. */
+                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time that the caller gives the request, in milliseconds; 10000 ms at most. Less than a second mostly ends in DEPENDENCY.timeout. */
+                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
                 /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are not passed on. It reaches events and other services, so put no secrets into it. */
+                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;

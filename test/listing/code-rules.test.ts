@@ -198,7 +198,7 @@ describe('the API description', () => {
     if (!orders) throw new Error('no list of orders')
     const [sort] = parametersOf(orders.route, localSettings).filter(({ name }) => name === 'sort')
     expect(sort).toMatchObject({
-      description: 'The order; created_at is the time in the id, so both sort alike.',
+      description: 'The order. created_at is the time in the id, so both sort alike.',
       schema: {
         enum: [
           'created_at.desc',
