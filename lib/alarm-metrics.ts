@@ -243,7 +243,7 @@ function unfinishedAge(work: Work, stage: Stage): Metric {
   return new Metric({
     namespace: metricsNamespace(stage),
     metricName: ageMetric.name,
-    dimensionsMap: { [ageMetric.dimension]: work },
+    dimensionsMap: { [ageMetric.dimensions[0]]: work },
     statistic: Stats.MAXIMUM,
     period,
   })

@@ -102,8 +102,8 @@ function graph(title: string, left: IMetric[]): GraphWidget {
 
 /** Returns one line for each logged error code. The expression names no code. */
 function errorsByCode({ stage }: Watched): IMetric {
-  const { name, dimension } = errorMetric
-  const search = `{"${metricsNamespace(stage)}",${dimension}} MetricName="${name}"`
+  const { name, dimensions } = errorMetric
+  const search = `{"${metricsNamespace(stage)}",${dimensions}} MetricName="${name}"`
   return new MathExpression({ expression: `SEARCH('${search}', 'Sum', 300)`, label: '', period })
 }
 

@@ -1,7 +1,7 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { adjacentId, largestId, smallestId } from '../platform/base/ids.ts'
-import { csvLine, csvLines } from '../platform/formats/csv-writer.ts'
+import { csvLines } from '../platform/formats/csv-writer.ts'
 import { readMerged } from '../platform/listing/read-index.ts'
 import type { Context } from '../platform/request/endpoint.ts'
 import { partitionsOf } from '../platform/table/keys.ts'
@@ -25,7 +25,7 @@ export async function* exportChunks(
   const { columns, maxRows } = settings['codes.export']
   const partitions = partitionsOf(tenant, 'code')
   let rows = 0
-  yield Buffer.from(csvLine(columns))
+  yield Buffer.from(csvLines([columns]))
   for (let low = smallestId; ; ) {
     const range = { low, high: largestId, descending: false, limit: settings['lists.readBudget'] }
     const { items, exhausted } = await readMerged(table, partitions, range)

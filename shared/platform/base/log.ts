@@ -2,9 +2,15 @@ import { Logger } from '@aws-lambda-powertools/logger'
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import { errorCount, failureCount, type MetricSource, unfinishedAge, type Work } from './embedded-metric.ts'
-import type { Failure } from './failure.ts'
-import { ConfigurationError } from './failure.ts'
+import {
+  ageMetric,
+  embedded,
+  errorMetric,
+  failureMetric,
+  type MetricValue,
+  type Work,
+} from './embedded-metric.ts'
+import { ConfigurationError, type Failure } from './failure.ts'
 
 /** The code of a log record, stable for searches and metrics. */
 export type LogCode =
@@ -42,7 +48,7 @@ export interface RequestLine {
 /** An event that the response of a request does not show. */
 export interface LogReport {
   code: LogCode
-  /** Its code in the catalogue, although no caller receives it. */
+  /** Its code in the catalog, although no caller receives it. */
   error: ErrorCode
   operation: string
   correlation: Correlation
@@ -66,14 +72,39 @@ export interface Log {
  * version, and the age of unfinished work.
  */
 export function powertoolsLog(service: string): Log {
-  const source = metricSource()
   const logger = new Logger({ serviceName: service })
+  // Lambda sets the function's name and version.
+  const {
+    METRICS_NAMESPACE: namespace,
+    AWS_LAMBDA_FUNCTION_NAME: function_name,
+    AWS_LAMBDA_FUNCTION_VERSION: function_version,
+  } = process.env
+  const metrics = (...values: MetricValue[]) =>
+    namespace ? embedded(namespace, systemClock.now(), values) : {}
+  const errors = (code?: ErrorCode): MetricValue[] =>
+    code ? [{ metric: errorMetric, members: { error_code: code, errors: 1 } }] : []
+  const failures = (count: number): MetricValue[] =>
+    count > 0 && function_name && function_version
+      ? [{ metric: failureMetric, members: { function_name, function_version, failures: count } }]
+      : []
+
+  function write(message: string, failed: boolean, record: Record<string, unknown>): void {
+    if (failed) logger.error(message, record)
+    else logger.info(message, record)
+  }
+
+  function batch(message: string, line: { failed: number; fault?: unknown }): void {
+    const { fault, ...record } = line
+    const described = fault !== undefined && { fault: describeFault(fault) }
+    write(message, line.failed > 0, { ...record, ...described, ...metrics(...failures(line.failed)) })
+  }
+
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
       const failed = status >= 500
       // Baggage and tracestate contain arbitrary data of callers, so they are not logged.
       const { traceparent } = correlation.trace
-      const record = {
+      write('request', failed, {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
         status,
@@ -81,56 +112,31 @@ export function powertoolsLog(service: string): Log {
         correlation_id: correlation.id,
         ...(traceparent !== undefined && { traceparent }),
         ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
-        ...(source && failed && failureCount(source(), 1, failure?.code)),
-        ...(source && failure && !failed && errorCount(source(), failure.code)),
+        ...metrics(...errors(failure?.code), ...failures(failed ? 1 : 0)),
         ...(failed && { fault: describeFault(failure?.cause) }),
-      }
-      if (failed) logger.error('request', record)
-      else logger.info('request', record)
+      })
     },
     report({ code, error, operation, correlation, fault }) {
-      const told = { error_code: error, message_id: messageId(error), correlation_id: correlation.id }
-      const record = { code, operation, ...told }
-      if (fault === undefined) logger.info('notice', record)
-      else {
-        logger.error('notice', {
-          ...record,
-          ...(source && errorCount(source(), error)),
-          fault: describeFault(fault),
-        })
-      }
+      write('notice', fault !== undefined, {
+        code,
+        operation,
+        error_code: error,
+        message_id: messageId(error),
+        correlation_id: correlation.id,
+        ...(fault !== undefined && { ...metrics(...errors(error)), fault: describeFault(fault) }),
+      })
     },
-    relay({ code, published, failed, fault }) {
-      const record = { code, published, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
-      if (failed > 0) logger.error('relay', { ...record, ...(source && failureCount(source(), failed)) })
-      else logger.info('relay', record)
-    },
-    job({ code, done, failed, fault }) {
-      const record = { code, done, failed, ...(fault !== undefined && { fault: describeFault(fault) }) }
-      if (failed > 0) logger.error('work', { ...record, ...(source && failureCount(source(), failed)) })
-      else logger.info('work', record)
-    },
+    relay: (line) => batch('relay', line),
+    job: (line) => batch('work', line),
     unfinished(work, seconds) {
-      logger.info('unfinished', {
+      const members = { work, oldest_unfinished_seconds: seconds }
+      write('unfinished', false, {
         code: 'WORK_UNFINISHED',
-        work,
-        oldest_unfinished_seconds: seconds,
-        ...(source && unfinishedAge(source(), work, seconds)),
+        ...members,
+        ...metrics({ metric: ageMetric, members }),
       })
     },
   }
-}
-
-/** Reads the function name and version from the environment that Lambda sets. */
-function metricSource(): (() => MetricSource) | undefined {
-  const { METRICS_NAMESPACE, AWS_LAMBDA_FUNCTION_NAME, AWS_LAMBDA_FUNCTION_VERSION } = process.env
-  if (!METRICS_NAMESPACE) return undefined
-  const version = AWS_LAMBDA_FUNCTION_NAME &&
-    AWS_LAMBDA_FUNCTION_VERSION && {
-      function_name: AWS_LAMBDA_FUNCTION_NAME,
-      function_version: AWS_LAMBDA_FUNCTION_VERSION,
-    }
-  return () => ({ namespace: METRICS_NAMESPACE, version: version || undefined, at: systemClock.now() })
 }
 
 /** Returns the name and stack of a fault. Only messages for operators are included: others may quote a caller. */

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { ErrorCode } from '../../error-catalog.ts'
-import { type Failure, fail, shownName } from '../base/failure.ts'
+import { fail, shownName } from '../base/failure.ts'
 import { bareCell } from './csv-writer.ts'
 
 /** The byte offsets of one row of a file: `from` is inclusive, `textTo` and `to` are exclusive. */
@@ -11,6 +11,8 @@ export interface RowPlace {
   /** The start of the next row. */
   to: number
 }
+
+type Field = 'begins' | 'plain' | 'quoted' | 'quote_in_quotes'
 
 const quote = 0x22
 const comma = 0x2c
@@ -24,7 +26,7 @@ const carriageReturn = 0x0d
 export function rowScanner() {
   let at = 0
   let from = 0
-  let field: 'begins' | 'plain' | 'quoted' | 'quote_in_quotes' = 'begins'
+  let field: Field = 'begins'
   let afterReturn = false
 
   function endRow(textTo: number, to: number): RowPlace {
@@ -39,20 +41,13 @@ export function rowScanner() {
     scan(bytes: Uint8Array): RowPlace[] {
       const rows: RowPlace[] = []
       for (const byte of bytes) {
-        if (afterReturn) {
-          afterReturn = false
-          const paired = byte === lineFeed
-          rows.push(endRow(at - 1, paired ? at + 1 : at))
-          if (paired) {
-            at += 1
-            continue
-          }
-        }
-        if (field === 'quoted') {
-          if (byte === quote) field = 'quote_in_quotes'
-        } else if (byte === lineFeed) rows.push(endRow(at, at + 1))
-        else if (byte === carriageReturn) afterReturn = true
-        else field = fieldAfter(field, byte)
+        const paired = afterReturn && byte === lineFeed
+        if (afterReturn) rows.push(endRow(at - 1, paired ? at + 1 : at))
+        const outsideQuotes = field !== 'quoted'
+        afterReturn = outsideQuotes && byte === carriageReturn
+        if (outsideQuotes && byte === lineFeed) {
+          if (!paired) rows.push(endRow(at, at + 1))
+        } else if (!afterReturn) field = fieldAfter(field, byte)
         at += 1
       }
       return rows
@@ -66,10 +61,10 @@ export function rowScanner() {
   }
 }
 
-function fieldAfter(field: 'begins' | 'plain' | 'quote_in_quotes', byte: number) {
+function fieldAfter(field: Field, byte: number): Field {
+  if (field === 'quoted') return byte === quote ? 'quote_in_quotes' : 'quoted'
   if (byte === comma) return 'begins'
-  if (byte === quote && field !== 'plain') return 'quoted'
-  return 'plain'
+  return byte === quote && field !== 'plain' ? 'quoted' : 'plain'
 }
 
 /** The required and allowed content of a file. Column names are in lower case, without surrounding spaces. */
@@ -82,8 +77,8 @@ export interface CsvShape {
   maxRows: number
 }
 
-/** The error of a rejected row, with a code of the catalogue. */
-export interface CsvRowProblem {
+/** The error of a rejected row, with a code of the catalog. */
+interface CsvRowProblem {
   code: ErrorCode
   details: { reason: 'too_few' | 'too_many'; expected: number; actual: number } | { reason: 'quotes' }
 }
@@ -102,70 +97,18 @@ const mostShownNames = 20
  */
 export function readCsv(text: string, shape: CsvShape): CsvRow[] {
   // The header is checked first: its error is clearer than the errors that follow from it in the rows.
-  const [header = []] = firstRecords(text, 1)
-  const columns = columnsOf(header, shape)
+  const columns = readHeader(text, shape)
   const [, ...rows] = firstRecords(text, shape.maxRows + 2)
-  if (rows.length > shape.maxRows) {
-    throw fail('VALIDATION.csv.too_many_rows', { details: { max: shape.maxRows } })
-  }
-  return rows.map((cells, index) => rowOf(cells, columns, index + 1))
+  if (rows.length <= shape.maxRows) return rows.map((cells, index) => rowOf(cells, columns, index + 1))
+  throw fail('VALIDATION.csv.too_many_rows', { details: { max: shape.maxRows } })
 }
 
 /**
- * Returns the columns of a header line.
+ * Returns the columns of a text that starts with a header.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
  */
-export function readHeader(line: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
-  const [header = []] = firstRecords(line, 1)
-  return columnsOf(header, shape)
-}
-
-/**
- * Returns the data rows of lines that were split at row ends, without blank ones. An error in one affects no other.
- * @param first the number of the first row
- */
-export function readLines(lines: readonly string[], columns: readonly string[], first: number): CsvRow[] {
-  const together = recordsOf(lines.join('\n'))
-  if (together?.length === lines.length)
-    return together.map((cells, index) => rowOf(cells, columns, first + index))
-  return lines.map((line, index) => {
-    const [cells, ...others] = recordsOf(line) ?? []
-    if (cells && others.length === 0) return rowOf(cells, columns, first + index)
-    return {
-      row: first + index,
-      problem: { code: 'VALIDATION.csv.malformed', details: { reason: 'quotes' } },
-    }
-  })
-}
-
-function recordsOf(text: string): string[][] | undefined {
-  try {
-    return parse(text, { ...parsing, bom: false })
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    return undefined
-  }
-}
-
-const parsing = {
-  bom: true,
-  record_delimiter: ['\r\n', '\n', '\r'],
-  relax_column_count: true,
-  skip_empty_lines: true,
-}
-
-/** Returns at most `count` records, including the header. Nothing after the last of them is parsed. */
-function firstRecords(text: string, count: number): string[][] {
-  try {
-    return parse(text, { ...parsing, to: count })
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    // The error is not the cause: its message quotes the cell. `records` counts the rows before it, with the header.
-    throw fail('VALIDATION.csv.malformed', { details: { row: Number(error.records) } })
-  }
-}
-
-function columnsOf(header: readonly string[], shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
+export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
+  const [header = []] = firstRecords(text, 1)
   const columns = header.map((name) => bareCell(name).trim().toLowerCase())
   const times = new Map<string, number>()
   for (const column of columns) times.set(column, (times.get(column) ?? 0) + 1)
@@ -173,18 +116,48 @@ function columnsOf(header: readonly string[], shape: Pick<CsvShape, 'required' |
   const missing = shape.required.filter((name) => !times.has(name))
   const unknown = [...times.keys()].filter((name) => !known.has(name))
   const repeated = [...times.keys()].filter((name) => times.get(name) !== 1)
-  if (missing.length + unknown.length + repeated.length > 0) throw wrongHeader(missing, unknown, repeated)
-  return columns
+  if (missing.length + unknown.length + repeated.length === 0) return columns
+  const shown = (names: string[]) => names.slice(0, mostShownNames).map(shownName)
+  const details = { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) }
+  throw fail('VALIDATION.csv.header', { details })
 }
 
-function wrongHeader(missing: string[], unknown: string[], repeated: string[]): Failure {
-  return fail('VALIDATION.csv.header', {
-    details: { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) },
+/**
+ * Returns the data rows of lines that were split at row ends, without blank ones. An error in one affects no other.
+ * @param first the number of the first row
+ */
+export function readLines(lines: readonly string[], columns: readonly string[], first: number): CsvRow[] {
+  const recordsOf = (text: string) => records(text, { bom: false }, () => [])
+  const together = recordsOf(lines.join('\n'))
+  return lines.map((line, index) => {
+    const [cells, ...others] =
+      together.length === lines.length ? together.slice(index, index + 1) : recordsOf(line)
+    if (cells && others.length === 0) return rowOf(cells, columns, first + index)
+    const problem = { code: 'VALIDATION.csv.malformed', details: { reason: 'quotes' } } as const
+    return { row: first + index, problem }
   })
 }
 
-function shown(names: string[]): string[] {
-  return names.slice(0, mostShownNames).map(shownName)
+/** Returns at most `to` records, including the header. Nothing after the last of them is parsed. */
+function firstRecords(text: string, to: number): string[][] {
+  return records(text, { bom: true, to }, (error) => {
+    // The error is not the cause: its message quotes the cell. `records` counts the rows before it, with the header.
+    throw fail('VALIDATION.csv.malformed', { details: { row: Number(error.records) } })
+  })
+}
+
+function records(
+  text: string,
+  options: { bom: boolean; to?: number },
+  malformed: (error: CsvError) => string[][],
+): string[][] {
+  const delimiters = { record_delimiter: ['\r\n', '\n', '\r'], skip_empty_lines: true }
+  try {
+    return parse(text, { ...delimiters, relax_column_count: true, ...options })
+  } catch (error) {
+    if (error instanceof CsvError) return malformed(error)
+    throw error
+  }
 }
 
 function rowOf(cells: readonly string[], columns: readonly string[], row: number): CsvRow {

@@ -21,12 +21,7 @@ export function bareCell(text: string): string {
   return text.replace(guard, '')
 }
 
-/** Returns one RFC 4180 line with a final CRLF. `readCsv` returns the same cells, and a spreadsheet executes none. */
-export function csvLine(cells: readonly string[]): string {
-  return csvLines([cells])
-}
-
-/** Returns such lines for a page of rows. */
+/** Returns RFC 4180 lines, each ending in CRLF. `readCsv` returns the same cells, and a spreadsheet executes none. */
 export function csvLines(rows: readonly (readonly string[])[]): string {
   return stringify([...rows], {
     cast: { string: guardCell },

@@ -60,20 +60,16 @@ export function normalizeEmail(text: string): string | undefined {
   const address = text.trim().normalize('NFC')
   const at = address.lastIndexOf('@')
   const local = address.slice(0, Math.max(at, 0)).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
-  const domain = asciiDomain(address.slice(at + 1))
+  const unicodeDomain = address.slice(at + 1)
+  // Other characters are rejected first: the conversion would remove them.
+  const convertible = unicodeDomain.length <= longest.address && /^[\p{L}\p{M}\p{N}.-]+$/u.test(unicodeDomain)
+  const domain = convertible ? domainToASCII(unicodeDomain) : ''
   const email = `${local}@${domain}`
   const fits = Buffer.byteLength(local) <= longest.local && Buffer.byteLength(email) <= longest.address
   return fits && localPart.test(local) && domainName.test(domain) ? email : undefined
 }
 
-/** Returns the domain in ASCII, or ''. Invalid characters are rejected first: the conversion would remove them. */
-function asciiDomain(domain: string): string {
-  return domain.length <= longest.address && /^[\p{L}\p{M}\p{N}.-]+$/u.test(domain)
-    ? domainToASCII(domain)
-    : ''
-}
-
-/** An e-mail address in its canonical form (see `normaliseEmail`). @throws VALIDATION.email */
+/** An e-mail address in its canonical form (see `normalizeEmail`). @throws VALIDATION.email */
 export const Email = v.pipe(
   v.string('VALIDATION.email' satisfies ErrorCode),
   v.metadata({ format: 'email' }),
@@ -96,21 +92,13 @@ const withoutZone = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3])(?::[0-5]\d(?:
  */
 export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
   const [, date, time, fraction = '', zone] = pattern.exec(text) ?? withoutZone.exec(text) ?? []
-  if (date === undefined || !isCalendarDate(date)) return 'malformed'
+  // Date.parse reads the 31st of February as the 3rd of March.
+  const day = new Date(`${date}T00:00:00Z`)
+  if (date === undefined || Number.isNaN(day.getTime()) || !timestamp(day.getTime()).startsWith(date))
+    return 'malformed'
   if (time === undefined || zone === undefined) return 'without_zone'
   const milliseconds = Date.parse(`${date}T${time}${zone.toUpperCase()}`) + Number(`0${fraction}`) * 1000
   return Number.isNaN(milliseconds) ? 'malformed' : milliseconds
-}
-
-/** Returns whether a date exists: Date.parse reads the 31st of February as the 3rd of March. */
-function isCalendarDate(date: string): boolean {
-  const parsed = new Date(`${date}T00:00:00Z`)
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(date)
-}
-
-/** Returns whether RFC 3339 can express a time in UTC. It cannot for the last hours of 9999 in a zone behind UTC. */
-function isWritable(milliseconds: number): boolean {
-  return /^\d{4}-/.test(timestamp(milliseconds))
 }
 
 const codes = {
@@ -134,7 +122,8 @@ function dateTime(read: (text: string) => number | keyof typeof codes) {
     v.metadata({ format: 'date-time' }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const result = read(dataset.value)
-      if (typeof result === 'number' && isWritable(result)) return timestamp(result)
+      // RFC 3339 has four digits for a year: too few for the last hours of 9999 in a zone behind UTC.
+      if (typeof result === 'number' && /^\d{4}-/.test(timestamp(result))) return timestamp(result)
       const problem = typeof result === 'number' ? 'malformed' : result
       addIssue({ message: codes[problem], expected: problem })
       return NEVER
