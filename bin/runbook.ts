@@ -9,13 +9,14 @@ Writes what to do about each alarm as Markdown, to a file or to standard output.
 
 const opening = `# Runbook
 
-Generated from the alarms by \`npm run runbook\`. The heading of a section is the name of its alarm without the name of
-the stack. A name contains the severity: \`page\` means now, \`ticket\` means the next working day. STACK stands for the
-name of the stack, T for a tenant. The queries are for CloudWatch Logs Insights. The name of a log group begins with STACK and
-contains the text that is shown; in between is the name of a nested stack, if the function is in one. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
+Generated from the alarms by \`npm run runbook\`. Each section is named like its alarm, without the name of the stack. The
+name contains the severity: \`page\` means now, \`ticket\` the next working day. STACK stands for the name of the stack, T
+for a tenant. The queries are for CloudWatch Logs Insights. The name of a log group begins with STACK and ends with the
+text that is shown; for functions of nested stacks, the name of the nested stack is in between. While
+\`${apiFailing.id}\` is in alarm, no other alarm pages.
 
-A correlation id leads from a line of the log to the audit record and the events of the same request. No log holds
-anything of a person, nor the id of what was worked on: the audit has the latter.
+A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
+no resource ids. The audit holds the ids.
 `
 
 /** Returns the runbook page: a section for each alarm that notifies people, in the order of their definitions. */
@@ -52,55 +53,44 @@ function fenced(language: string, text: string): string {
 }
 
 function conditionOf({ id, severity, threshold, windows }: AlarmDefinition): string {
-  if (threshold && (severity === 'ticket' || id === apiFailing.id)) return `${inWords(threshold)}.`
+  if (threshold && (severity === 'ticket' || id === apiFailing.id)) return `${textOf(threshold)}.`
   const parts = (windows ?? [{ ...threshold, id }]).map(
-    (window) => `${inWords(window)} (\`silent-${window.id}\`)`,
+    (window) => `${textOf(window)} (\`silent-${window.id}\`)`,
   )
   return `${parts.join(', and ')}.`
 }
 
-function inWords({ measure, above, below, periods }: Threshold): string {
+function textOf({ measure, above, below, periods }: Threshold): string {
   const minutes = (periods * periodSeconds(measure)) / 60
-  const often = periods === 1 ? '' : `, for ${minutes} minutes`
+  const duration = periods === 1 ? '' : `, for ${minutes} minutes`
   const limit = below === undefined ? `above ${above}` : `below ${below} or missing`
-  return `${subjectOf(measure)} ${limit}${often}`
+  const subject = subjects[measure.of] as (measure: Measure) => string
+  return `${subject(measure)} ${limit}${duration}`
 }
 
-function subjectOf(measure: Measure): string {
-  switch (measure.of) {
-    case 'failed requests':
-      return `failed requests of ${measure.route.operation} in five minutes`
-    case 'latency':
-      return `the p${measure.percentile} of ${measure.route.operation} in milliseconds`
-    case 'failures in a hundred requests':
-      return `failures of ${measure.route.operation} in a hundred requests of ${measure.minutes} minutes, from ${measure.fewest} on,`
-    case 'tail':
-      return `the p99 of ${measure.route.operation} divided by its p95`
-    case 'failures in a hundred requests of the API':
-      return `failures of all routes in a hundred requests of five minutes, from ${measure.fewest} on,`
-    case 'completed runs':
-      return `runs of ${measure.name} that ended without an error, in five minutes,`
-    case 'age of the oldest message':
-      return `the age of the oldest message in the queue ${measure.queue}, in seconds,`
-    case 'throttled requests of the table':
-    case 'throttled calls of functions':
-      return `${measure.of} in five minutes`
-    case 'completed backups':
-      return 'backups of the table that completed in an hour'
-    case 'rate of bounces':
-    case 'rate of complaints':
-      return `the ${measure.of} of the account’s mails, from 0 to 1,`
-    case 'errors of the function':
-      return `errors of the function ${measure.name} in five minutes`
-    case 'runs that ended badly':
-      return 'runs of the workflow of imports that ended badly in five minutes'
-    case 'age of the oldest unfinished':
-      return `the age of the oldest of the ${measure.work} that are not over, in seconds,`
-    case 'age of the oldest change':
-      return `the age of the oldest change that waits for ${measure.name}, in milliseconds,`
-    case 'messages in the dead-letter queue':
-      return `messages in the dead-letter queue of ${measure.name}`
-  }
+/** The subject of a condition, for each measure. */
+const subjects: { [One in Measure as One['of']]: (measure: One) => string } = {
+  'failed requests': ({ route }) => `failed requests of ${route.operation} in five minutes`,
+  latency: ({ route, percentile }) => `the p${percentile} of ${route.operation} in milliseconds`,
+  'failures in a hundred requests': ({ route, minutes, fewest }) =>
+    `failures of ${route.operation} in a hundred requests of ${minutes} minutes, from ${fewest} on,`,
+  tail: ({ route }) => `the p99 of ${route.operation} divided by its p95`,
+  'failures in a hundred requests of the API': ({ fewest }) =>
+    `failures of all routes in a hundred requests of five minutes, from ${fewest} on,`,
+  'completed runs': ({ name }) => `runs of ${name} that ended without an error, in five minutes,`,
+  'age of the oldest message': ({ queue }) =>
+    `the age of the oldest message in the queue ${queue}, in seconds,`,
+  'throttled requests of the table': ({ of }) => `${of} in five minutes`,
+  'throttled calls of functions': ({ of }) => `${of} in five minutes`,
+  'completed backups': () => 'backups of the table that completed in an hour',
+  'rate of bounces': ({ of }) => `the ${of} of the account’s mails, from 0 to 1,`,
+  'rate of complaints': ({ of }) => `the ${of} of the account’s mails, from 0 to 1,`,
+  'errors of the function': ({ name }) => `errors of the function ${name} in five minutes`,
+  'runs that ended badly': () => 'runs of the import workflow that failed in five minutes',
+  'age of the oldest unfinished': ({ work }) => `the age of the oldest unfinished ${work}, in seconds,`,
+  'age of the oldest change': ({ name }) =>
+    `the age of the oldest change that waits for ${name}, in milliseconds,`,
+  'messages in the dead-letter queue': ({ name }) => `messages in the dead-letter queue of ${name}`,
 }
 
 if (import.meta.main)

@@ -1,6 +1,6 @@
-import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
+import { marked } from 'marked'
+import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import type { Json } from '../openapi/schemas.ts'
-import { adviceOf, adviceOfFamily } from './error-advice.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
 
@@ -36,26 +36,24 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** Returns the page of error codes with their status, whether the same request may be sent again, and advice. */
-export function errorsPage(): string {
-  const codes = Object.keys(errorCatalog) as ErrorCode[]
-  const sections = [...Map.groupBy(codes, (code) => code.split('.')[0] ?? '')].map(
-    ([family, ofFamily]) => `<h2 id="${family}">${family}</h2>
-<p>${escaped(adviceOfFamily[family] ?? '')}</p>
-<table><thead><tr><th>Code</th><th>Status</th><th>Retryable</th><th>What to do</th></tr></thead>
-<tbody>${ofFamily.map(errorRow).join('')}</tbody></table>`,
-  )
-  return textPage(
-    'Errors',
-    `<h1>Errors</h1>
-<p>All errors share one envelope. <code>message_id</code> is <code>error.</code> and the code in lower case, for example <code>${messageId('CONFLICT.code.exists')}</code>.</p>
-${sections.join('\n')}`,
-  )
-}
-
-function errorRow(code: ErrorCode): string {
-  const { http, retryable } = errorCatalog[code]
-  return `<tr id="${code}"><td class="code"><code>${code}</code></td><td>${http}</td><td>${retryable ? 'yes' : 'no'}</td><td>${escaped(adviceOf[code])}</td></tr>`
+/**
+ * Returns the page of error codes: errors.md, with the status of each code and whether the same request may be retried.
+ * @throws Error unless the text has one row for each code
+ */
+export async function errorsPage(markdown: string): Promise<string> {
+  const missing = new Set(Object.keys(errorCatalog))
+  const table = markdown
+    .replaceAll(
+      '| Code | What to do |\n|---|---|',
+      '| Code | Status | Retryable | What to do |\n|---|---|---|---|',
+    )
+    .replace(/^\| `([\w.]+)` \|/gm, (_, code: ErrorCode) => {
+      if (!missing.delete(code)) throw new Error(`errors.md names ${code} twice, or it does not exist`)
+      const { http, retryable } = errorCatalog[code]
+      return `| <a id="${code}"></a>\`${code}\` | ${http} | ${retryable ? 'yes' : 'no'} |`
+    })
+  if (missing.size > 0) throw new Error(`errors.md lacks ${[...missing].join(', ')}`)
+  return textPage('Errors', await marked.parse(table))
 }
 
 interface Message {
@@ -87,7 +85,7 @@ ${sections('received.').join('\n')}`,
 function section({ title, summary, payload }: Message): string {
   const rows = fieldsOf(dataOf(payload)).map(
     ([name, type, required]) =>
-      `<tr><td class="code"><code>data.${escaped(name)}</code></td><td>${escaped(type)}</td><td>${required ? 'always' : 'optional'}</td></tr>`,
+      `<tr><td><code>data.${escaped(name)}</code></td><td>${escaped(type)}</td><td>${required ? 'always' : 'optional'}</td></tr>`,
   )
   return `<h3>${escaped(title)}</h3><p>${escaped(summary)}</p><table>${rows.join('')}</table>`
 }

@@ -30,7 +30,7 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   return new Map<string, string | Uint8Array>([
     ['index.html', page('Reference', await read('reference.html'))],
     ['guide.html', textPage('Guide', guide)],
-    ['errors.html', errorsPage()],
+    ['errors.html', await errorsPage(await read('errors.md'))],
     ['events.html', eventsPage(asyncapi)],
     ['openapi.json', JSON.stringify({ ...openapi, servers })],
     ['asyncapi.json', JSON.stringify(asyncapi)],
