@@ -50,10 +50,7 @@ export function bucketEndpoint(host: string, parameters: EndpointParameters) {
   const isPlain =
     Bucket === undefined || /^(?!.*--(x|xa|op)-s3$)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(Bucket)
   if (Accelerate || UseObjectLambdaEndpoint || !isPlain) {
-    throw new Error(
-      'This bundle reaches a bucket of its region by a name without dots only: no ARN, access point of ' +
-        'many regions, directory bucket, Outposts, Object Lambda or acceleration.',
-    )
+    throw new Error('A bundle reaches a bucket of its region by a name without dots only.')
   }
   const url = regionalUrl(host, parameters)
   if (Bucket !== undefined && !Endpoint && !ForcePathStyle) url.hostname = `${Bucket}.${url.hostname}`
@@ -65,9 +62,7 @@ export function bucketEndpoint(host: string, parameters: EndpointParameters) {
 function regionalUrl(host: string, parameters: EndpointParameters): URL {
   const { Region, Endpoint, UseFIPS, UseDualStack, UseGlobalEndpoint, EndpointId } = parameters
   if (UseFIPS || UseDualStack || UseGlobalEndpoint || EndpointId || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
-    throw new Error(
-      'This bundle reaches regional endpoints only: no FIPS, dual stack, global endpoint or isolated region.',
-    )
+    throw new Error('A bundle reaches regional endpoints only.')
   }
   const suffix = Region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
   return new URL(Endpoint ?? `https://${host}.${Region}.${suffix}`)

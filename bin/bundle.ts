@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { builtinModules, createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { parse, print, type StringLiteral } from '@swc/core'
+import { minify, parse, print, type StringLiteral } from '@swc/core'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
@@ -247,8 +247,8 @@ export function unwantedModules({ outputs }: Metafile): string[] {
 }
 
 /**
- * Writes constant keys of object literals as literals. A key in brackets could be anything to the bundler, which then
- * keeps the schemas of every operation.
+ * Writes constant keys of object literals as literals, and constants that are used once where they are used. To the
+ * bundler, a key in brackets could be anything: it then keeps the schemas of every operation.
  */
 async function withLiteralKeys(source: string): Promise<string> {
   const module = await parse(source, { syntax: 'ecmascript', target: 'es2022' })
@@ -263,7 +263,8 @@ async function withLiteralKeys(source: string): Promise<string> {
     const isComputed = node?.type === 'Computed' && node.expression.type === 'Identifier'
     return isComputed ? (constants.get(node.expression.value) ?? node) : node
   })
-  return (await print(withLiterals)).code
+  const { code } = await print(withLiterals)
+  return (await minify(code, { module: true, compress: true, mangle: false })).code
 }
 
 /** Returns the names that an ES module exports. */

@@ -151,8 +151,8 @@ const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => 
       FilterExpression: '#outbox.#at BETWEEN :from AND :to',
       ExpressionAttributeNames: { '#outbox': 'outbox', '#at': 'occurred_at' },
       ExpressionAttributeValues: {
-        ':from': { S: new Date(Math.min(...firsts) - marginMilliseconds).toISOString() },
-        ':to': { S: new Date(Math.max(...lasts) + marginMilliseconds).toISOString() },
+        ':from': new Date(Math.min(...firsts) - marginMilliseconds).toISOString(),
+        ':to': new Date(Math.max(...lasts) + marginMilliseconds).toISOString(),
       },
     }
   },
@@ -161,11 +161,7 @@ const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => 
     FilterExpression:
       'attribute_exists(#task) AND NOT #state IN (:handled, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
     ExpressionAttributeNames: { '#task': 'task', '#state': 'state', '#over': 'expires_at' },
-    ExpressionAttributeValues: {
-      ':handled': { S: 'handled' },
-      ':sent': { S: 'sent' },
-      ':now': { N: String(Math.floor(now / 1000)) },
-    },
+    ExpressionAttributeValues: { ':handled': 'handled', ':sent': 'sent', ':now': Math.floor(now / 1000) },
   }),
 }
 

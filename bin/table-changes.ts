@@ -1,4 +1,4 @@
-import { type AttributeValue, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
   DynamoDBStreamsClient,
   GetRecordsCommand,
@@ -6,6 +6,8 @@ import {
   type GetShardIteratorCommandInput,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import type { DeployedStack } from './deployment.ts'
 
@@ -21,7 +23,7 @@ export interface StreamRange {
 export interface ItemFilter {
   FilterExpression: string
   ExpressionAttributeNames: Record<string, string>
-  ExpressionAttributeValues: Record<string, AttributeValue>
+  ExpressionAttributeValues: Record<string, string | number>
 }
 
 export type TableChanges = ReturnType<typeof tableChanges>
@@ -32,7 +34,7 @@ const maxEmptyReads = 20
 /** Returns access to the changes and the content of the table. */
 export function tableChanges(TableName: string, access: DeployedStack['access']) {
   const streams = new DynamoDBStreamsClient(access)
-  const client = new DynamoDBClient(access)
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient(access))
 
   async function read(
     range: StreamRange,
@@ -82,12 +84,9 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
 
     /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
     async *asNew(filter: ItemFilter): AsyncGenerator<DynamoDBRecord[]> {
-      let ExclusiveStartKey: Record<string, AttributeValue> | undefined
-      do {
-        const page = await client.send(new ScanCommand({ TableName, ...filter, ExclusiveStartKey }))
-        yield (page.Items ?? []).map(asInsertion)
-        ExclusiveStartKey = page.LastEvaluatedKey
-      } while (ExclusiveStartKey)
+      for await (const { Items = [] } of paginateScan({ client }, { TableName, ...filter })) {
+        yield Items.map(asInsertion)
+      }
     },
   }
 }
@@ -105,8 +104,9 @@ function isExpired(thrown: unknown): boolean {
   return name === 'TrimmedDataAccessException' || name === 'ResourceNotFoundException'
 }
 
-function asInsertion(item: Record<string, AttributeValue>, index: number): DynamoDBRecord {
-  const { pk, sk } = item
-  const dynamodb = { Keys: { pk, sk }, NewImage: item, SequenceNumber: String(index + 1) }
+function asInsertion(item: Record<string, unknown>, index: number): DynamoDBRecord {
+  const NewImage = marshall(item)
+  const { pk, sk } = NewImage
+  const dynamodb = { Keys: { pk, sk }, NewImage, SequenceNumber: String(index + 1) }
   return { eventName: 'INSERT', eventSource: 'aws:dynamodb', dynamodb } as DynamoDBRecord
 }

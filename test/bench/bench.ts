@@ -19,6 +19,7 @@ import { asMarkdown, compare } from './measure.ts'
 import type { Cost } from './meter.ts'
 import { benchIssuer, orderEvent } from './order-event.ts'
 import { bundleReference } from './reference/bundle.ts'
+import { type Saving, savings } from './savings.ts'
 
 const page = join(import.meta.dirname, 'README.md')
 const localProfile = 'shared/settings/profiles/local.json'
@@ -44,7 +45,7 @@ try {
   const { comparison, sizes } = await compareWithReference()
   console.log('measuring latencies over HTTP on the local run …')
   const latencies = await httpLatencies()
-  await writeFile(page, asPage(costs, large, imports, comparison, sizes, latencies))
+  await writeFile(page, asPage(costs, large, imports, comparison, sizes, await savings(), latencies))
   console.log(`written to ${page}`)
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -95,6 +96,7 @@ function asPage(
   imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
   sizes: (readonly [string, number])[],
+  saved: Saving[],
   latencies: RouteLatency[],
 ): string {
   const referenceBytes = comparison.reference.bytes
@@ -135,6 +137,12 @@ ${asMarkdown(comparison)}
 | Function | Bytes | Of the reference |
 |---|---|---|
 ${sizes.map(([name, bytes]) => `| ${name} | ${bytes} | ${(bytes / referenceBytes).toFixed(2)} |`).join('\n')}
+
+Replaced parts of SDKs (see [architecture.md](../../docs/architecture.md#bundles)), each taken out in turn:
+
+| Replaced | Function | Bytes without the replacement |
+|---|---|---|
+${saved.map(({ name, builtFor, ratio }) => `| ${name} | ${builtFor} | +${((ratio - 1) * 100).toFixed(1)} % |`).join('\n')}
 
 ## Latency over HTTP on the local run
 

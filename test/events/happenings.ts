@@ -1,12 +1,9 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { exampleOf } from '#test/support/examples.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
@@ -52,7 +49,7 @@ export async function tellEverything(): Promise<PublishedEvent[]> {
   for (const code of ['KNOWN', 'UNKNOWN']) await post('/discount/verify', { code }, { 'X-Cart-Id': 'cart-1' })
   await post('/login', { email: 'nobody@example.com', password: 'wrong' })
   await deliverMail(service)
-  return (await itemsOf(service)).flatMap(publishedEvents)
+  return (await itemsOf(service.tableName)).flatMap(publishedEvents)
 }
 
 async function tell(service: Service, { type, data }: Told): Promise<void> {
@@ -71,13 +68,8 @@ async function deliverMail(service: Service): Promise<void> {
     derivedKey: runtime.derivedKey,
     send: async () => {},
   }
-  for (const { task } of await itemsOf(service)) {
+  for (const { task } of await itemsOf(service.tableName)) {
     const { queue, body = '' } = (task ?? {}) as { queue?: string; body?: string }
     if (queue === 'mail') await sendCode(body, sending)
   }
-}
-
-async function itemsOf({ tableName }: Service): Promise<Item[]> {
-  const { Items = [] } = await testClient().send(new ScanCommand({ TableName: tableName }))
-  return Items.map((item) => unmarshall(item) as Item)
 }

@@ -1,10 +1,8 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { expect } from '@jest/globals'
 import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
-import type { IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { asRecord, type IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { type DynamodbProxy, type Fault, type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
 
@@ -32,7 +30,6 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
     AWS_SECRET_ACCESS_KEY: 'local',
   })
   const client = dynamodbClient()
-  const direct = testClient()
   const service = await startService({ client, ...options })
   return {
     ...service,
@@ -42,15 +39,11 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
       return proxy.inject({ when: ({ index }) => index >= from, times, fault })
     },
     async records() {
-      const { Items: items = [] } = await direct.send(
-        new ScanCommand({ TableName: service.tableName, ConsistentRead: true }),
-      )
-      const all = items.map((item) => unmarshall(item) as IdempotencyRecord)
-      return all.filter(({ pk }) => pk.startsWith('idempotency#'))
+      const items = await itemsOf(service.tableName)
+      return items.filter(({ pk }) => pk.startsWith('idempotency#')).map(asRecord)
     },
     async stop() {
       client.destroy()
-      direct.destroy()
       await proxy.stop()
     },
   }

@@ -1,4 +1,3 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
@@ -9,7 +8,7 @@ import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint
 import { ok } from '#shared/platform/request/reply.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { orderEvent } from '#test/bench/order-event.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 
 const windowSeconds = 60
@@ -43,10 +42,7 @@ beforeAll(async () => {
 let callers = 0
 const call = (email: string, from = '192.0.2.1', headers = {}, text?: string): Promise<Answer> =>
   service.call({ method: 'POST', path: '/tests/throttled', from, headers, body: { email, text } })
-const everything = async () => {
-  const { Items } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
-  return JSON.stringify(Items)
-}
+const everything = async () => JSON.stringify(await itemsOf(service.tableName))
 const newEmail = () => `caller-${callers++}@example.com`
 
 test('the sixth request of a minute is refused until the first is a minute old', async () => {

@@ -1,14 +1,13 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startService } from '#test/support/service.ts'
-import { everything } from './fill-window.ts'
 
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
@@ -57,7 +56,7 @@ test('neither e-mail, password, token nor address stands in a record, event, que
   expect(happy?.body).toMatch(/canary-signature/)
   for (const { body, headers } of others) expect(JSON.stringify({ body, headers })).not.toMatch(secrets)
 
-  const items = (await everything(service.tableName)) as Item[]
+  const items = await itemsOf(service.tableName)
   expect(items.map(({ pk }) => pk.split('#')[0])).toEqual(
     expect.arrayContaining(['login', 'password_reset', 'rate', 'idempotency']),
   )

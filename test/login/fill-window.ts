@@ -1,6 +1,5 @@
-import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb'
-import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 
 /**
  * Lets everybody who was counted in a table have made so many requests at these times: what they would have made one
@@ -8,15 +7,9 @@ import { testClient } from '#test/support/dynamodb-client.ts'
  * @param times milliseconds since 1970, oldest first
  */
 export async function fillWindows(tableName: string, times: readonly number[]): Promise<void> {
-  for (const item of await everything(tableName)) {
+  for (const item of await itemsOf(tableName)) {
     if (!String(item.pk).startsWith('rate#')) continue
-    const Item = marshall({ ...item, times, version: Number(item.version) + 1 })
-    await testClient().send(new PutItemCommand({ TableName: tableName, Item }))
+    const Item = { ...item, times, version: Number(item.version) + 1 }
+    await documentClient().send(new PutCommand({ TableName: tableName, Item }))
   }
-}
-
-/** All items of a table. */
-export async function everything(tableName: string): Promise<Record<string, unknown>[]> {
-  const { Items = [] } = await testClient().send(new ScanCommand({ TableName: tableName }))
-  return Items.map((item) => unmarshall(item))
 }

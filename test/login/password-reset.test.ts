@@ -3,13 +3,13 @@ import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { type Sending, sealing, sendReset } from '#shared/login/password-reset.ts'
 import { startBudget } from '#shared/platform/base/budget.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startService } from '#test/support/service.ts'
-import { everything } from './fill-window.ts'
 
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
@@ -100,7 +100,7 @@ describe('a password reset', () => {
     if (!itemOf) throw new Error('the request is gone')
     await service.table.put({ item: { ...itemOf, sealed_email: sealedOf(other) }, condition: 'none' })
     await expect(send(one.json.message_id)).rejects.toThrow()
-    expect(JSON.stringify(await everything(service.tableName))).not.toMatch(/seal\.example/)
+    expect(JSON.stringify(await itemsOf(service.tableName))).not.toMatch(/seal\.example/)
   })
 
   test('with a key is asked for once', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
@@ -7,7 +8,7 @@ import {
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { everything, fillWindows } from './fill-window.ts'
+import { fillWindows } from './fill-window.ts'
 
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
@@ -23,7 +24,7 @@ const settings = profile('shared/settings/profiles/local.json', {
 
 /** How many requests each window of a table holds: that of the source and e-mail, and that of the source. */
 async function counted(tableName: string): Promise<number[]> {
-  const windows = (await everything(tableName)).filter(({ pk }) => String(pk).startsWith('rate#'))
+  const windows = (await itemsOf(tableName)).filter(({ pk }) => String(pk).startsWith('rate#'))
   return windows.map(({ times }) => (times as number[]).length)
 }
 

@@ -1,11 +1,10 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eraseOrder } from '#bin/erase-order.ts'
 import { purgeTenant } from '#bin/purge-tenant.ts'
 import { windowOf } from '#bin/replay.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service
@@ -24,8 +23,8 @@ const place = (tenant: string, key: string, cart_id: string) =>
 
 /** Everything in the table but idempotency records, which expire by themselves. */
 async function keptText(): Promise<string> {
-  const { Items = [] } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
-  return JSON.stringify(Items.filter(({ pk }) => !pk?.S?.startsWith('idempotency#')))
+  const items = await itemsOf(service.tableName)
+  return JSON.stringify(items.filter(({ pk }) => !pk.startsWith('idempotency#')))
 }
 
 describe('an order that an operator erased', () => {

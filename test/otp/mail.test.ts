@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ScanCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb'
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { bundle } from '#bin/bundle.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -202,29 +202,21 @@ test('neither the logs of the sender nor its records hold an address or a code',
   await requestedCode(service, 'canary-of-mails@example.com')
   expect(printed.join('')).toContain('MAIL_NOT_SENT')
   expect(printed.join('')).not.toMatch(/@example|Your code|canary|"code":"\d/)
-  const { Items } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
-  expect(JSON.stringify(Items)).not.toMatch(/@example|canary|Your code/)
+  expect(JSON.stringify(await itemsOf(service.tableName))).not.toMatch(/@example|canary|Your code/)
 })
 
 /** Half a minute later: whoever held a lease has died. */
 async function endLeases(): Promise<void> {
-  const client = testClient()
-  const { Items: items = [] } = await client.send(
-    new ScanCommand({
-      TableName: service.tableName,
-      FilterExpression: 'pk = :pk AND #status = :status',
-      ExpressionAttributeNames: { '#status': 'status' },
-      ExpressionAttributeValues: { ':pk': { S: 'once#mail' }, ':status': { S: 'INPROGRESS' } },
-    }),
-  )
-  expect(items).toHaveLength(1)
-  for (const { pk, sk } of items) {
-    await client.send(
-      new UpdateItemCommand({
+  const items = await itemsOf(service.tableName)
+  const leased = items.filter(({ pk, status }) => pk === 'once#mail' && status === 'INPROGRESS')
+  expect(leased).toHaveLength(1)
+  for (const { pk, sk } of leased) {
+    await documentClient().send(
+      new UpdateCommand({
         TableName: service.tableName,
-        Key: { pk, sk } as never,
+        Key: { pk, sk },
         UpdateExpression: 'SET in_progress_expiration = :past',
-        ExpressionAttributeValues: { ':past': { N: String(Date.now() - 1) } },
+        ExpressionAttributeValues: { ':past': Date.now() - 1 },
       }),
     )
   }

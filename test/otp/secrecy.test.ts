@@ -1,10 +1,9 @@
-import { ScanCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { type FaultyService, startFaultyService } from '#test/faults/faulty-service.ts'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import {
   cookiesOf,
   newEmail,
@@ -145,10 +144,9 @@ test('no secret is found in what is stored, queued, told or logged', async () =>
   const log = powertoolsLog('test')
   for (const line of service.lines) log.request(line)
   write.mockRestore()
-  const { Items } = await testClient().send(new ScanCommand({ TableName: service.tableName }))
   const everything = {
     // Entities, outboxes with their events, tasks with what is queued, audit and idempotency records.
-    table: JSON.stringify(Items),
+    table: JSON.stringify(await itemsOf(service.tableName)),
     logs: written.join(''),
     answers: JSON.stringify([wrong, used, listed, { ...verified, cookies: [] }]),
   }

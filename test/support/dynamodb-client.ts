@@ -1,4 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
+import type { Item } from '#shared/platform/table/keys.ts'
 
 /**
  * Creates a client of DynamoDB Local without retries, so a test sees every failure. Throws without an endpoint, because
@@ -12,4 +14,21 @@ export function testClient(endpoint = process.env.DYNAMODB_ENDPOINT): DynamoDBCl
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     maxAttempts: 1,
   })
+}
+
+/** Creates such a client that reads and writes items instead of attribute values. */
+export function documentClient(endpoint?: string): DynamoDBDocumentClient {
+  return DynamoDBDocumentClient.from(testClient(endpoint))
+}
+
+/** Returns all items of a table. */
+export async function itemsOf(TableName: string): Promise<Item[]> {
+  const found: Item[] = []
+  for await (const { Items = [] } of paginateScan(
+    { client: documentClient() },
+    { TableName, ConsistentRead: true },
+  )) {
+    found.push(...(Items as Item[]))
+  }
+  return found
 }
