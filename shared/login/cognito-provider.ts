@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-cognito-identity-provider'
 import type { Budget } from '../platform/base/budget.ts'
 import { fail } from '../platform/base/failure.ts'
+import { lazy } from '../platform/base/lazy.ts'
 import type { Settings } from '../settings/register.ts'
 import { hasNobodyToMail, outOfReach, refusalOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
@@ -14,7 +15,10 @@ import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
 /** Far above Cognito's usual latency, and within the time that callers wait. */
 const attemptMilliseconds = 5000
 
-let client: CognitoIdentityProviderClient | undefined
+// No retries: a second attempt counts as another wrong password, or sends another mail.
+const client = lazy(
+  () => new CognitoIdentityProviderClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 1000 } }),
+)
 
 /** The user pool of a deployment, from the environment of its functions. */
 export interface PoolClient {
@@ -28,12 +32,7 @@ export interface PoolClient {
  * nobody can bypass the throttle. The app client has no secret: users refresh their tokens at the pool themselves.
  */
 export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: Settings): IdentityProvider {
-  // No retries: a second attempt counts as another wrong password, or sends another mail.
-  client ??= new CognitoIdentityProviderClient({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: 1000 },
-  })
-  const cognito = client
+  const cognito = client()
   return {
     async signIn({ email, password }, budget) {
       const command = new AdminInitiateAuthCommand({

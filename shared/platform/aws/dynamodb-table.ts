@@ -13,21 +13,16 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import type { Budget } from '../base/budget.ts'
 import { type Clock, newId } from '../base/clock.ts'
+import { lazy } from '../base/lazy.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Put, Refusal, Table } from '../table/table.ts'
 import { type ConditionInput, expressionOf, updateOf } from './dynamodb-expressions.ts'
 import { pause, retry } from './retry.ts'
 
-let client: DynamoDBClient | undefined
-
-/** Returns the client of this process, created on first use. The table retries, within each request's budget. */
-export function dynamodbClient(): DynamoDBClient {
-  client ??= new DynamoDBClient({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: 1000 },
-  })
-  return client
-}
+/** Returns the client of this process. The table retries, within each request's budget. */
+export const dynamodbClient = lazy(
+  () => new DynamoDBClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 1000 } }),
+)
 
 type Attributes = Record<string, AttributeValue>
 

@@ -1,15 +1,13 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
+import { lazy } from '../base/lazy.ts'
 import type { Publish } from '../events/relay.ts'
 
-let client: EventBridgeClient | undefined
+const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
+const client = lazy(() => new EventBridgeClient({ maxAttempts: 3, requestHandler }))
 
 /** Returns a publisher to an EventBridge bus. */
 export function eventBridge(busName: string): Publish {
   return async (events) => {
-    client ??= new EventBridgeClient({
-      maxAttempts: 3,
-      requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
-    })
     const entries = events.map((event) => ({
       EventBusName: busName,
       Source: event.source,
@@ -17,7 +15,7 @@ export function eventBridge(busName: string): Publish {
       Time: new Date(event.occurred_at),
       Detail: JSON.stringify(event),
     }))
-    const { Entries: results = [] } = await client.send(new PutEventsCommand({ Entries: entries }))
+    const { Entries: results = [] } = await client().send(new PutEventsCommand({ Entries: entries }))
     return events.map((_, index) => results[index]?.EventId === undefined)
   }
 }

@@ -4,6 +4,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import type { Budget } from '../base/budget.ts'
 import { Failure, fail } from '../base/failure.ts'
+import { lazy } from '../base/lazy.ts'
 import type { FileStore } from '../formats/file-store.ts'
 
 /** The smallest part that S3 accepts, in bytes, and the number of concurrent parts: the memory that a file needs. */
@@ -11,8 +12,6 @@ const partBytes = 5 * 1024 * 1024
 const partsAtOnce = 2
 /** A request without budget has little more than a second left before the function is stopped. */
 const cleanUpMilliseconds = 1000
-
-let client: S3Client | undefined
 
 /** Opens a bucket for one request. No call outlasts the request's budget. */
 export function s3Files(bucket: string, budget: Budget): FileStore {
@@ -78,19 +77,18 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
   }
 }
 
-/** Returns the client of this process, created on first use. */
-function s3Client(): S3Client {
-  client ??= new S3Client({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
-    // The signature of each part already covers its SHA-256.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    // Waiting for 100 Continue costs each part a round trip and, in this SDK, a separate connection.
-    expectContinueHeader: false,
-  })
-  return client
-}
+const s3Client = lazy(
+  () =>
+    new S3Client({
+      maxAttempts: 3,
+      requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
+      // The signature of each part already covers its SHA-256.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      // Waiting for 100 Continue costs each part a round trip and, in this SDK, a separate connection.
+      expectContinueHeader: false,
+    }),
+)
 
 /** Returns the client with the budget's signal on each call, as Upload cannot pass it on. */
 function clientWithin({ signal }: Budget): S3Client {

@@ -1,4 +1,5 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2'
+import { lazy } from '../base/lazy.ts'
 
 /** A plain-text mail. */
 export interface Mail {
@@ -14,19 +15,16 @@ export interface MailTracking {
   messageId: string
 }
 
-let client: SESv2Client | undefined
+const requestHandler = { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true }
+const client = lazy(() => new SESv2Client({ maxAttempts: 1, requestHandler }))
 
 /**
  * Sends a mail through SES, in UTF-8. It does not retry; the caller does. SES has no idempotency key, so a mail may
  * have been sent even if the response is lost.
  */
 export async function sendMail({ from, to, subject, text }: Mail, tracking?: MailTracking): Promise<void> {
-  client ??= new SESv2Client({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
-  })
   const Charset = 'UTF-8'
-  await client.send(
+  await client().send(
     new SendEmailCommand({
       FromEmailAddress: from,
       ...(tracking && {

@@ -1,14 +1,8 @@
 import { ChangeMessageVisibilityCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { lazy } from '../base/lazy.ts'
 
-let client: SQSClient | undefined
-
-function sqs(): SQSClient {
-  client ??= new SQSClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
-  })
-  return client
-}
+const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
+const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler }))
 
 /** Sends at most ten messages to a queue. @returns for each message whether it failed */
 export async function sendAll(queueUrl: string, texts: readonly string[]): Promise<boolean[]> {

@@ -1,15 +1,9 @@
 import { DescribeExecutionCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
+import { lazy } from '../base/lazy.ts'
 import type { Workflow } from '../jobs/workflow.ts'
 
-let client: SFNClient | undefined
-
-function sfn(): SFNClient {
-  client ??= new SFNClient({
-    maxAttempts: 3,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true },
-  })
-  return client
-}
+const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
+const sfn = lazy(() => new SFNClient({ maxAttempts: 3, requestHandler }))
 
 /** Returns a workflow that runs on a state machine of Step Functions. */
 export function stepFunctions(machineArn: string): Workflow {
