@@ -35,7 +35,7 @@ function section(definition: AlarmDefinition): string {
   ]
   return [
     `## ${severity}-${id}\n`,
-    `**What breaks:** ${breaks}\n`,
+    `**Impact:** ${breaks}\n`,
     `**When:** ${conditionOf(definition)}\n`,
     `**How to look:** ${graphsOf(definition)} of the dashboard, and:\n\n${look.join('\n')}`,
     `**What to do:** ${act}\n`,

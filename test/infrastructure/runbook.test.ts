@@ -60,10 +60,10 @@ describe('the runbook', () => {
     expect(silent.length).toBeGreaterThan(0)
   })
 
-  test('says what breaks, how to look and what to do, as the alarm itself does', () => {
+  test('says the impact, how to look and what to do, as the alarm itself does', () => {
     for (const alarm of telling) {
       const text = sections.get(alarmNameOf(alarm)) ?? ''
-      const [, breaks = '?'] = /\*\*What breaks:\*\* (.*)\n/.exec(text) ?? []
+      const [, breaks = '?'] = /\*\*Impact:\*\* (.*)\n/.exec(text) ?? []
       const [, act = '?'] = /\*\*What to do:\*\* (.*)\n/.exec(text) ?? []
       expect(alarm[1].Properties.AlarmDescription).toBe(`${breaks} ${act}`)
       expect(text).toMatch(/\*\*How to look:\*\*[^*]*```\n?/)
