@@ -28,6 +28,8 @@ export interface SplitFile {
 /**
  * Splits a file into chunks while its bytes arrive. Memory holds one header and one chunk's offsets, whatever the
  * size.
+ * @throws VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.malformed and VALIDATION.csv.row_too_long of
+ * the header
  */
 export async function* splitFile(
   file: AsyncIterable<Uint8Array>,
@@ -36,91 +38,58 @@ export async function* splitFile(
 ): AsyncGenerator<Chunk, SplitFile> {
   const scanner = rowScanner()
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  const header = headerReader(shape, size)
-  const cutter = chunkCutter(size)
+  let columns: string[] | undefined
+  /** The bytes up to the end of the header, which is the first row that is not blank. */
+  let beginning: Buffer = Buffer.alloc(0)
+  let open: Chunk | undefined
+  let chunks = 0
+  let rows = 0
+
+  function* add({ from, textTo, to }: RowPlace): Generator<Chunk> {
+    if (from === textTo) {
+      if (open) open.to = to
+      return
+    }
+    if (!columns) {
+      columns = readHeader(beginning.toString('utf8', from, textTo), shape)
+      beginning = Buffer.alloc(0)
+      return
+    }
+    rows += 1
+    const tooLong = textTo - from > size.rowBytes
+    if (open && tooLong) yield* close(open)
+    if (open) {
+      open.to = to
+      open.rows += 1
+    } else {
+      open = { index: chunks, from, to, row: rows, rows: 1, ...(tooLong && { too_long: true }) }
+      chunks += 1
+    }
+    if (tooLong || open.rows >= size.rows || open.to - open.from >= size.bytes) yield* close(open)
+  }
+
+  function* close(chunk: Chunk): Generator<Chunk> {
+    yield chunk
+    open = undefined
+  }
+
   for await (const bytes of file) {
     checkUtf8(() => utf8.decode(bytes, { stream: true }))
-    header.take(bytes)
-    for (const row of scanner.scan(bytes)) if (!header.isHeader(row)) yield* cutter.add(row)
-    header.checkLength()
+    if (!columns) beginning = Buffer.concat([beginning, bytes])
+    for (const row of scanner.scan(bytes)) yield* add(row)
+    if (beginning.length > size.rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
   }
   checkUtf8(() => utf8.decode())
-  for (const row of scanner.end()) if (!header.isHeader(row)) yield* cutter.add(row)
-  yield* cutter.end()
-  return { columns: header.columns(), ...cutter.counts() }
+  for (const row of scanner.end()) yield* add(row)
+  if (open) yield* close(open)
+  // The error for an empty file names the missing columns.
+  return { columns: columns ?? readHeader('', shape), chunks, rows }
 }
 
-/** @throws VALIDATION.body.encoding */
 function checkUtf8(decode: () => string): void {
   try {
     decode()
   } catch {
     throw fail('VALIDATION.body.encoding')
-  }
-}
-
-/** Buffers the start of a file until the header (its first row that is not blank) is complete. */
-function headerReader(shape: Columns, size: ChunkSize) {
-  let beginning: Buffer = Buffer.alloc(0)
-  let columns: string[] | undefined
-
-  return {
-    take(bytes: Uint8Array): void {
-      if (!columns) beginning = Buffer.concat([beginning, bytes])
-    },
-    /** @throws VALIDATION.csv.header, VALIDATION.csv.malformed */
-    isHeader({ from, textTo }: RowPlace): boolean {
-      if (columns) return false
-      if (from < textTo) {
-        columns = readHeader(beginning.subarray(from, textTo).toString('utf8'), shape)
-        beginning = Buffer.alloc(0)
-      }
-      return true
-    },
-    checkLength(): void {
-      if (beginning.length > size.rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
-    },
-    /** For an empty file, throws the error that names the missing columns. */
-    columns: () => columns ?? readHeader('', shape),
-  }
-}
-
-function chunkCutter(size: ChunkSize) {
-  let chunks = 0
-  let rows = 0
-  let open: Chunk | undefined
-
-  function* close(): Generator<Chunk> {
-    if (!open) return
-    yield open
-    open = undefined
-  }
-
-  function place({ from, to }: RowPlace): Chunk {
-    const chunk = { index: chunks, from, to, row: rows, rows: 1 }
-    chunks += 1
-    return chunk
-  }
-
-  return {
-    *add(row: RowPlace): Generator<Chunk> {
-      if (row.from === row.textTo) {
-        if (open) open.to = row.to
-        return
-      }
-      rows += 1
-      if (row.textTo - row.from > size.rowBytes) {
-        yield* close()
-        yield { ...place(row), too_long: true }
-        return
-      }
-      if (open) {
-        open.to = row.to
-        open.rows += 1
-      } else open = place(row)
-      if (open.rows >= size.rows || open.to - open.from >= size.bytes) yield* close()
-    },
-    end: close,
-    counts: () => ({ chunks, rows }),
   }
 }

@@ -20,14 +20,6 @@ export const internet: Network = {
   request: httpsRequest,
 }
 
-/** The minimum speed of the host of a file. */
-export interface FetchLimits {
-  /** The minimum average rate at which the host sends the file. */
-  minBytesPerSecond: number
-  /** How long the host may be slower than the minimum. */
-  graceSeconds: number
-}
-
 export interface FetchRequest {
   url: string
   /** The request field that contains the URL, for error details. */
@@ -35,7 +27,8 @@ export interface FetchRequest {
   maxBytes: number
   /** The error code of a larger file, with status 413. */
   tooLarge: ErrorCode
-  limits: FetchLimits
+  /** The minimum average rate at which the host sends the file, and how long it may be slower. */
+  limits: { minBytesPerSecond: number; graceSeconds: number }
   /** Aborts when the host's time is up. */
   deadline: AbortSignal
   /** Aborts when the service's own time is up. */
@@ -69,7 +62,7 @@ export async function* fetchFile(request: FetchRequest, network: Network): Async
 }
 
 async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenerator<Uint8Array> {
-  const { field, maxBytes: max, tooLarge: code } = request
+  const { field, maxBytes: max, tooLarge: code, limits } = request
   const answer = await follow(request, network)
   const tooLarge = (actual: number) =>
     fail(code, { http: 413, details: { fields: { [field]: { reason: 'too_large', max, actual } } } })
@@ -82,11 +75,8 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
     for (;;) {
       // Only time spent waiting for the host counts.
       const asked = performance.now()
-      const { done, value: chunk } = await within(
-        patience(bytes, request.limits) - waited,
-        'rate',
-        chunks.next(),
-      )
+      const allowed = 1000 * Math.max(limits.graceSeconds, bytes / limits.minBytesPerSecond)
+      const { done, value: chunk } = await within(allowed - waited, 'rate', chunks.next())
       if (done) break
       waited += performance.now() - asked
       bytes += chunk.length
@@ -97,11 +87,6 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
   } finally {
     answer.destroy()
   }
-}
-
-/** Returns the milliseconds that a host may take for the bytes so far. */
-function patience(bytes: number, { minBytesPerSecond, graceSeconds }: FetchLimits): number {
-  return 1000 * Math.max(graceSeconds, bytes / minBytesPerSecond)
 }
 
 /** @throws HostFailure if the work takes longer */
@@ -151,12 +136,10 @@ async function headOf(
 /** @throws VALIDATION.url.private_range if any of a name's addresses is not public */
 async function checkedAddress(url: URL, field: string, network: Network): Promise<string> {
   const literal = literalAddress(url)
-  const addresses =
-    literal === undefined
-      ? await network.resolve(url.hostname).catch((cause) => {
-          throw unreachable('name', cause)
-        })
-      : [literal]
+  const resolved = literal === undefined ? network.resolve(url.hostname) : [literal]
+  const addresses = await Promise.resolve(resolved).catch((cause) => {
+    throw unreachable('name', cause)
+  })
   const [address] = addresses
   if (address === undefined) throw unreachable('name')
   if (!addresses.every(network.mayReach)) throw privateRange(field)

@@ -30,16 +30,14 @@ export interface FileStore {
   link(key: string, as: { fileName: string; mediaType: string; seconds: number }): Promise<string>
 }
 
-/** The beginning of a file, which may be all of it. */
-export interface Head {
-  /** The whole file, if it is no larger than the limit. */
-  whole: Buffer | undefined
-  /** All of the file, from its beginning. */
-  chunks: AsyncIterable<Uint8Array>
-}
-
-/** Reads a file until it ends or exceeds `maxBytes`, whichever comes first. */
-export async function headOf(file: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Head> {
+/**
+ * Reads a file until it ends or exceeds `maxBytes`, whichever comes first.
+ * @returns `whole` only if the file is no larger, and all of its bytes as `chunks`
+ */
+export async function headOf(
+  file: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ whole: Buffer | undefined; chunks: AsyncIterable<Uint8Array> }> {
   const read: Uint8Array[] = []
   const rest = file[Symbol.asyncIterator]()
   let bytes = 0
@@ -52,10 +50,7 @@ export async function headOf(file: AsyncIterable<Uint8Array>, maxBytes: number):
   return { whole: undefined, chunks: chain(read, rest) }
 }
 
-async function* chain(
-  head: Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
+async function* chain(head: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let chunk = head.shift(); chunk; chunk = head.shift()) yield chunk
   yield* { [Symbol.asyncIterator]: () => rest }
 }
