@@ -1,7 +1,7 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
-import { deadLettersOutput, queueOutput } from '#lib/work-queues.ts'
+import { streamFunctionOutput } from '#lib/consumers.ts'
+import { deadLettersOutput, queueOutput } from '#lib/queues.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/tasks.ts'
 import { printLine } from './command.ts'
 import { deadLettersAt } from './dead-letters.ts'
@@ -43,7 +43,7 @@ async function redriveQueue(stack: DeployedStack, queue: TaskQueue): Promise<num
 
 function redriveFunction(stack: DeployedStack, name: string, source: StreamSource): Promise<Redriven> {
   return redriveStream(source, {
-    letters: deadLettersAt(outputOf(stack, streamDeadLettersOutput(name)), stack.access),
+    letters: deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access),
     changes: tableChanges(outputOf(stack, 'TableName'), stack.access),
     handle: invoking(outputOf(stack, streamFunctionOutput(name)), stack.access),
     now: Date.now,

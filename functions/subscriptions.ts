@@ -22,26 +22,26 @@ export interface Subscription {
   source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute' | 'pool.token'
   uses: readonly (Use | ConsumerUse)[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
-  breaks: string
+  impact: string
 }
 
 export const subscriptions: readonly Subscription[] = [
   {
     name: 'events.relay',
     folder: 'platform/relay-events',
-    description: 'Publish what the table’s stream carries',
+    description: 'Publish the events in the stream of the table',
     source: { stream: 'outbox' },
     uses: ['bus.publish'],
-    breaks: 'Nothing that happens in the service reaches its subscribers.',
+    impact: 'Subscribers receive no events of the service.',
   },
   {
     name: 'tasks.enqueue',
     folder: 'platform/enqueue-tasks',
-    description: 'Queue the work that goes on after a commit',
+    description: 'Queue the work that follows a commit',
     source: { stream: 'tasks' },
     uses: ['queues.send'],
-    breaks:
-      'What goes on after a request stands still: received events are kept, but not handled, no mail is sent, and imports begin late.',
+    impact:
+      'The work after a commit waits: webhooks are stored but not handled, no mail is sent, and imports start late.',
   },
   {
     name: 'webhooks.handle',
@@ -49,7 +49,7 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Handle received events',
     source: { queue: 'webhooks' },
     uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'queue.webhooks'],
-    breaks: 'Orders, refunds and carts do not follow what other services tell.',
+    impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },
   {
     name: 'otp.send',
@@ -65,7 +65,7 @@ export const subscriptions: readonly Subscription[] = [
       'queue.mail',
       'mail.send',
     ],
-    breaks: 'Nobody gets the one-time code that they asked for, so nobody can log in with one.',
+    impact: 'Users receive no one-time codes and cannot log in with them.',
   },
   {
     name: 'otp.note-delivery',
@@ -73,7 +73,7 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Record delivered mails and log bounces',
     source: { queue: 'mail_events' },
     uses: ['table.read', 'table.write', 'queue.mail_events'],
-    breaks: 'otp.delivered is published late, or not at all if the dead-letter queue is not redriven.',
+    impact: 'otp.delivered is published late, or not at all if the dead-letter queue is not redriven.',
   },
   {
     name: 'imports.start',
@@ -81,31 +81,31 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Start the workflow of an import',
     source: { queue: 'imports' },
     uses: ['imports.start', 'queue.imports'],
-    breaks: 'Imports are taken, but begin late.',
+    impact: 'Imports are accepted but start late.',
   },
   {
     name: 'operations.end-abandoned',
     folder: 'operations/end-abandoned',
-    description: 'End operations whose workflow is gone',
+    description: 'Fail imports whose workflow stopped',
     source: 'every.minute',
     uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.look'],
-    breaks: 'Imports whose workflow was stopped are told as running.',
+    impact: 'Imports whose workflow stopped are reported as running.',
   },
   {
     name: 'intents.finish',
     folder: 'platform/finish-intents',
-    description: 'Finish refunds that were left pending',
+    description: 'Finish pending refunds',
     source: 'every.minute',
     uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
-    breaks: 'Refunds that were interrupted stay pending until their callers try again.',
+    impact: 'Interrupted refunds stay pending until their callers retry.',
   },
   {
     name: 'login.send-reset',
     folder: 'login/send-reset',
-    description: 'Send the mails of password resets',
+    description: 'Send mails for password resets',
     source: { queue: 'password_resets' },
     uses: ['table.read', 'table.delete', 'secret.read', 'pool.client', 'queue.password_resets'],
-    breaks: 'Nobody gets the mail by which to set a new password.',
+    impact: 'Users receive no mail for a password reset.',
   },
   {
     name: 'login.add-claims',
@@ -113,6 +113,6 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Add tenant, role and scopes to access tokens',
     source: 'pool.token',
     uses: ['table.write'],
-    breaks: 'Nobody can log in with a password, nor stay logged in.',
+    impact: 'Users can neither log in with a password nor renew a login.',
   },
 ]

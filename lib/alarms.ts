@@ -1,124 +1,147 @@
-import { Duration, type Stack } from 'aws-cdk-lib'
-import {
-  Alarm,
-  AlarmRule,
-  AlarmState,
-  ComparisonOperator,
-  CompositeAlarm,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch'
+import { Duration, NestedStack, Stack } from 'aws-cdk-lib'
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { functionOf, routes } from '#functions/routes.ts'
-import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
-import { isMeasured, metricOf, type Watched } from './alarm-metrics.ts'
-import { type AlarmTopics, type AlarmTopicsProps, alarmTopics } from './alarm-topics.ts'
-import { type AlarmDefinition, alarmName, type Severity, type Threshold, type Window } from './alarm-types.ts'
-import { stackOfFunction } from './area-stacks.ts'
+import {
+  alarmDefinitions,
+  alarmName,
+  apiFailing,
+  type Severity,
+  type Threshold,
+} from './alarm-definitions.ts'
+import { dashboard } from './dashboard.ts'
+import { stackOfFunction } from './endpoint-functions.ts'
+import type { AnyMetric, Watched } from './measures.ts'
+import { alarmsOf } from './own-key.ts'
 
-export type AlarmsProps = Watched & AlarmTopicsProps
+export interface WatchProps extends Watched {
+  key: Key | undefined
+}
 
 /**
- * Creates alarms that describe the impact on users. Each severity has a topic for the start and the end of an alarm. A
- * page is a composite alarm that is suppressed while the whole API fails: one outage raises one page.
+ * The alarms, their topics and the dashboard, in a nested stack because CloudFormation accepts 500 resources in one
+ * stack. It refers to the gateway, functions, queues and the table; no other stack refers to its alarms.
  */
-export function alarms(watch: Stack, { key, ...watched }: AlarmsProps): AlarmTopics {
-  const topics = alarmTopics(watch, { key, stage: watched.stage })
-  const notify = (severity: Severity, alarm: Alarm | CompositeAlarm) => {
-    const action = new SnsAction(topics[severity])
-    alarm.addAlarmAction(action)
-    alarm.addOkAction(action)
+export class Watch extends NestedStack {
+  /** One topic for each severity, to which the operators of the stage subscribe. */
+  readonly topics: Readonly<Record<Severity, Topic>>
+
+  constructor(scope: Construct, props: WatchProps) {
+    super(scope, 'Watch', { description: `Alarms and dashboard of commerce-${props.stage.name}.` })
+    this.topics = { page: this.#topic('Pages', props), ticket: this.#topic('Tickets', props) }
+    this.#addAlarms(props)
+    dashboard(this, props)
   }
-  const metricAlarm = (window: Window, audience: Severity | 'silent', alarmDescription: string) => {
-    const name = alarmName(watched.stage.name, audience, window.id)
-    return alarm(
-      stackOfAlarm(watch, window),
-      { id: `${window.id}Alarm`, alarmName: name, alarmDescription },
-      window,
-      watched,
-    )
-  }
-  const outage = metricAlarm(
-    { ...apiFailing.threshold, id: apiFailing.id },
-    'page',
-    descriptionOf(apiFailing),
-  )
-  notify('page', outage)
-  for (const definition of raisedOn(watched).filter(({ id }) => id !== apiFailing.id)) {
-    const { id, severity, threshold, windows } = definition
-    const alarmDescription = descriptionOf(definition)
-    if (severity === 'ticket' && threshold) {
-      notify('ticket', metricAlarm({ ...threshold, id }, 'ticket', alarmDescription))
-      continue
-    }
-    const parts = windows ?? [{ ...threshold, id }]
-    const silent = parts.map((part) => {
-      const made = metricAlarm(part, 'silent', `Part of ${id}, which notifies people.`)
-      return AlarmRule.fromAlarm(made, AlarmState.ALARM)
+
+  #topic(id: string, { stage, key }: WatchProps): Topic {
+    const topic = new Topic(this, id, {
+      displayName: `commerce-${stage.name} ${id.toLowerCase()}`,
+      enforceSSL: true,
+      ...(key && { masterKey: key }),
     })
-    const composite = new CompositeAlarm(
-      stackOfAlarm(watch, parts[0]),
-      windows ? `${id}Alarm` : `${id}Page`,
-      {
-        compositeAlarmName: alarmName(watched.stage.name, severity, id),
-        alarmDescription,
-        alarmRule: AlarmRule.allOf(...silent),
-        ...(severity === 'page' && {
-          actionsSuppressor: outage,
-          actionsSuppressorWaitPeriod: Duration.minutes(2),
-          actionsSuppressorExtensionPeriod: Duration.minutes(5),
-        }),
-      },
+    // The policy of a topic replaces the default one, which lets the account publish.
+    // https://docs.aws.amazon.com/sns/latest/dg/sns-access-policy-use-cases.html
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'PublishAlarms',
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: alarmsOf(Stack.of(topic), stage),
+      }),
     )
-    notify(severity, composite)
+    return topic
   }
-  return topics
+
+  /**
+   * Creates alarms that describe the impact on users. Each severity has a topic for the start and the end of an alarm.
+   * A page is a composite alarm that is suppressed while the whole API fails: one outage raises one page.
+   */
+  #addAlarms(watched: WatchProps): void {
+    const { name: stage } = watched.stage
+    const notify = (severity: Severity, alarm: cloudwatch.Alarm | cloudwatch.CompositeAlarm) => {
+      const action = new SnsAction(this.topics[severity])
+      alarm.addAlarmAction(action)
+      alarm.addOkAction(action)
+    }
+    let outage: cloudwatch.Alarm | undefined
+    for (const definition of alarmDefinitions) {
+      const { id, severity, thresholds, impact, act } = definition
+      const parts = thresholds.flatMap((threshold) => {
+        const metric = threshold.measure.metric(watched)
+        return metric ? [{ threshold, metric, id: id + (threshold.window ?? '') }] : []
+      })
+      // A stage without backups or without a key has no alarms for them.
+      const [first] = parts
+      if (!first) continue
+      // The impact on users and the action.
+      const alarmDescription = `${impact} ${act}`
+      const scope = this.#stackOf(first.threshold)
+      if (thresholds.length === 1 && (severity === 'ticket' || definition === apiFailing)) {
+        const name = { alarmName: alarmName(stage, severity, id), alarmDescription }
+        const alarm = metricAlarm(scope, first, name)
+        if (definition === apiFailing) outage = alarm
+        notify(severity, alarm)
+        continue
+      }
+      const silent = parts.map((part) => {
+        const alarm = metricAlarm(scope, part, {
+          alarmName: alarmName(stage, 'silent', part.id),
+          alarmDescription: `Part of ${id}, which notifies people.`,
+        })
+        return cloudwatch.AlarmRule.fromAlarm(alarm, cloudwatch.AlarmState.ALARM)
+      })
+      const composite = new cloudwatch.CompositeAlarm(
+        scope,
+        thresholds.length > 1 ? `${id}Alarm` : `${id}Page`,
+        {
+          compositeAlarmName: alarmName(stage, severity, id),
+          alarmDescription,
+          alarmRule: cloudwatch.AlarmRule.allOf(...silent),
+          ...(severity === 'page' &&
+            outage && {
+              actionsSuppressor: outage,
+              actionsSuppressorWaitPeriod: Duration.minutes(2),
+              actionsSuppressorExtensionPeriod: Duration.minutes(5),
+            }),
+        },
+      )
+      notify(severity, composite)
+    }
+  }
+
+  /** Returns the stack of an alarm. The alarms of a route are in a nested stack if its function is in one. */
+  #stackOf({ measure }: Threshold): Stack {
+    const entry = routes.find(({ route }) => route === measure.route)
+    return entry ? stackOfFunction(this, functionOf(entry).name) : this
+  }
 }
 
-/** Returns the stack of an alarm. The alarms of a route are in a nested stack if its function is in one. */
-function stackOfAlarm(watch: Stack, part: Threshold | undefined): Stack {
-  const measure = part?.measure
-  const entry = measure && 'route' in measure && routes.find(({ route }) => route === measure.route)
-  return entry ? stackOfFunction(watch, functionOf(entry).name) : watch
-}
-
-/** Returns the description of an alarm: the impact on users and the action. */
-export function descriptionOf({ breaks, act }: AlarmDefinition): string {
-  return `${breaks} ${act}`
-}
-
-/** Returns the alarms of a stage. A stage without backups or without a key has no alarms for them. */
-function raisedOn(watched: Watched): AlarmDefinition[] {
-  return alarmDefinitions.filter(({ threshold }) => !threshold || isMeasured(threshold.measure, watched))
-}
-
-interface NamedAlarm {
-  id: string
-  alarmName: string
-  alarmDescription: string
-}
-
-function alarm(
+function metricAlarm(
   scope: Construct,
-  { id, ...named }: NamedAlarm,
-  { measure, above, below, periods }: Threshold,
-  watched: Watched,
-): Alarm {
-  return new Alarm(scope, id, {
+  { id, threshold, metric }: { id: string; threshold: Threshold; metric: AnyMetric },
+  named: { alarmName: string; alarmDescription: string },
+): cloudwatch.Alarm {
+  const { above, below, periods: evaluationPeriods = 1 } = threshold
+  return new cloudwatch.Alarm(scope, `${id}Alarm`, {
     ...named,
-    metric: metricOf(measure, watched),
-    evaluationPeriods: periods,
+    metric,
+    evaluationPeriods,
     ...(below === undefined
       ? {
           threshold: above,
-          comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+          comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
           // A function without invocations is not in alarm.
-          treatMissingData: TreatMissingData.NOT_BREACHING,
+          treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
         }
       : {
           threshold: below,
-          comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-          treatMissingData: TreatMissingData.BREACHING,
+          comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+          treatMissingData: cloudwatch.TreatMissingData.BREACHING,
         }),
   })
 }

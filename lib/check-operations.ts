@@ -2,12 +2,10 @@ import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { leastLoginMilliseconds } from '#shared/login/sign-in.ts'
 import { tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { hastySunsets } from '#shared/platform/request/respond.ts'
-import { takesSession } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
-import { missingAddress } from './custom-domain.ts'
-import { strayMailDomains } from './mail.ts'
-import { ratesBelowThrottles } from './web-acl-rates.ts'
+import { rateRules } from './web-acl.ts'
 
 /** Returns the operations that a profile names, by setting. */
 function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {
@@ -64,6 +62,49 @@ function hastyLogins(settings: Settings): string[] {
   return maxMilliseconds > least
     ? []
     : [`a login takes ${least} ms, but requests.timeoutHeader allows ${maxMilliseconds} ms`]
+}
+
+/** Returns the problem with settings that leave the API without an address. */
+function missingAddress(settings: Settings): string[] {
+  return settings['api.gatewayAddress'] === 'closed' && settings['api.domain'] === null
+    ? ['closed needs a domain in api.domain, as the API has no other address']
+    : []
+}
+
+/** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
+export function strayMailDomains(settings: Settings): string[] {
+  const domain = settings['mail.domain']
+  if (!domain) return []
+  const within = (host: string) => host === domain.identity || host.endsWith(`.${domain.identity}`)
+  const sender = settings['otp.mail'].from.split('@').at(-1) ?? ''
+  return [
+    ...(within(sender) ? [] : [`otp.mail sends from ${sender}, which is not in ${domain.identity}`]),
+    ...(within(domain.mailFrom) && domain.mailFrom !== domain.identity
+      ? []
+      : [`mailFrom has to be a subdomain of ${domain.identity}`]),
+  ]
+}
+
+/**
+ * Finds rates of the web ACL that are not above the service's own throttles of the same route. The service must reject
+ * first: it knows the caller, and its 429 says when to retry.
+ * @returns a sentence for each
+ */
+export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return rateRules.flatMap(({ path, limit }) =>
+    routes.flatMap(({ route }) => {
+      const throttles = route.throttle?.(settings)
+      if (!throttles || !gatewayPathOf(route, settings).startsWith(path)) return []
+      const { requests, windowSeconds } = settings['limits.webAcl'][limit]
+      const rates = throttles.map((throttle) => throttle.limit / throttle.windowSeconds)
+      const allowed = Math.max(...rates) * windowSeconds
+      return requests > allowed
+        ? []
+        : [
+            `${limit} allows ${requests} requests in ${windowSeconds} s, but ${route.operation} itself allows ${allowed}: choose more`,
+          ]
+    }),
+  )
 }
 
 /**

@@ -1,35 +1,30 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import { EVENTS_TARGET_QUEUE_SAME_ACCOUNT } from 'aws-cdk-lib/cx-api'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { busName } from './alarm-types.ts'
+import { busName } from './alarm-definitions.ts'
+import { Watch } from './alarms.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
-import { deploymentSecret } from './deployment-secret.ts'
 import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import { preflight as entryOfPreflight, type FunctionCodes } from './function-entries.ts'
-import { gradualDeployments } from './gradual-deployment.ts'
-import { importMachine } from './import-machine.ts'
-import { bypassRollout, invokedBy } from './live-alias.ts'
-import { mailing } from './mail.ts'
-import { mailEvents } from './mail-events.ts'
+import { bypassRollout, gradualDeployments, invokedBy } from './gradual-deployment.ts'
+import { importMachine, stepFunctions } from './import-machine.ts'
+import { mailEvents, mailing } from './mail.ts'
 import { ownKey } from './own-key.ts'
-import { partnerSecrets } from './partner-secrets.ts'
+import { workQueues } from './queues.ts'
 import { restApi } from './rest-api.ts'
+import { secrets } from './secrets.ts'
 import type { Stage } from './stage.ts'
-import { stepFunctions } from './step-functions.ts'
 import { userPool } from './user-pool.ts'
-import { Watch } from './watch.ts'
 import { userPoolWebAcl, webAcl } from './web-acl.ts'
-import { workQueues } from './work-queues.ts'
 
 export interface CommerceStackProps {
   stage: Stage
@@ -54,25 +49,24 @@ export class CommerceStack extends Stack {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.deletionProtection,
+      tags: { service: 'commerce' },
     })
-    // Without this setting, CDK lets EventBridge of every account send to a queue that is encrypted with a key.
-    this.node.setContext(EVENTS_TARGET_QUEUE_SAME_ACCOUNT, true)
     const key = ownKey(this, stage)
     const dataKey = preparesKey ? undefined : key
     const table = dataTable(this, { stage, settings, key: dataKey })
     const backupVault = stage.keepsData ? backups(this, table, { settings, key }) : undefined
-    const secret = deploymentSecret(this, stage, dataKey)
-    const partners = partnerSecrets(this, stage, dataKey)
+    const secretsOfStage = secrets(this, stage, dataKey)
     const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, dataKey)
     const files = filesBucket(this, stage, settings, dataKey)
     const queues = workQueues(this, settings, dataKey)
     const mail = mailing(this, settings)
     mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
     const users = userPool(this, { stage, settings, mail })
-    const resources = { key, dataKey, table, secret, partners, bus, files, queues, mail, users }
+    const resources = { key, dataKey, table, secrets: secretsOfStage, bus, files, queues, mail, users }
+    const deployment = { stage, settings, codes, resources }
 
-    const endpoints = endpointFunctions(this, { stage, settings, codes, resources, routes })
-    const preflightHandler = preflightFunction(this, { stage, key, settings, codes, routes })
+    const endpoints = endpointFunctions(this, deployment, routes)
+    const preflightHandler = preflightFunction(this, deployment, routes)
     const preflight = invokedBy(preflightHandler, stage)
     const api = restApi(this, { stage, settings, endpoints, preflight, key })
 
@@ -81,22 +75,19 @@ export class CommerceStack extends Stack {
       userPoolWebAcl(this, users.pool, { stage, settings, key })
     }
 
-    const working = stepFunctions(this, { stage, codes, resources, steps })
-    const machine = importMachine(this, { stage, key, dataKey, files, steps: working })
-    const withMachine = { ...resources, importMachine: machine }
-    const consuming = consumers(this, { stage, settings, codes, resources: withMachine, subscriptions })
+    const working = stepFunctions(this, deployment, steps)
+    const machine = importMachine(this, deployment, working)
+    const withMachine = { ...deployment, resources: { ...resources, importMachine: machine } }
+    const consuming = consumers(this, withMachine, subscriptions)
 
     const functions = new Map<string, IFunction>([
       ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
-      ...consuming.map(({ subscription, handler }) => [subscription.name, handler] as const),
-      ...working.map(({ entry, handler }) => [entry.name, handler] as const),
+      ...[...consuming, ...working].map(({ name, handler }) => [name, handler] as const),
       [entryOfPreflight.name, preflightHandler],
     ])
     const deadLetters = new Map([
       ...(undelivered ? [[busName, undelivered] as const] : []),
-      ...consuming.flatMap(({ subscription, deadLetters }) =>
-        deadLetters ? [[subscription.name, deadLetters] as const] : [],
-      ),
+      ...consuming.flatMap(({ name, deadLetters }) => (deadLetters ? [[name, deadLetters] as const] : [])),
     ])
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
     const watch = stage.raisesAlarms
@@ -105,24 +96,28 @@ export class CommerceStack extends Stack {
     const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight]
     gradualDeployments(this, stage, invoked)
     if (bypassesRollout) for (const one of invoked) bypassRollout(one)
+    // The tag of the stack itself is among its properties.
     Tags.of(this).add('service', 'commerce')
 
     const domain = settings['api.domain']
-    new CfnOutput(this, 'BaseUrl', { value: domain ? `https://${domain.host}/` : api.url })
-    new CfnOutput(this, 'RestApiId', { value: api.restApiId })
-    new CfnOutput(this, 'StageName', { value: api.deploymentStage.stageName })
-    new CfnOutput(this, 'TableName', { value: table.tableName })
-    new CfnOutput(this, 'EventBusName', { value: bus.eventBusName })
-    new CfnOutput(this, 'FilesBucketName', { value: files.bucketName })
-    new CfnOutput(this, 'UserPoolId', { value: users.pool.userPoolId })
-    new CfnOutput(this, 'UserPoolClientId', { value: users.client.userPoolClientId })
     const keyScopes = new Set(routes.flatMap(({ route }) => apiKeyScopes(route, settings) ?? []))
-    new CfnOutput(this, 'ApiKeyScopes', { value: [...keyScopes].sort().join(' ') })
-    new CfnOutput(this, 'PaymentsSecretArn', { value: partners.payments.secretArn })
-    new CfnOutput(this, 'WebhooksSecretArn', { value: partners.webhooks.secretArn })
-    if (watch) {
-      new CfnOutput(this, 'PagesTopicArn', { value: watch.topics.page.topicArn })
-      new CfnOutput(this, 'TicketsTopicArn', { value: watch.topics.ticket.topicArn })
+    const outputs = {
+      BaseUrl: domain ? `https://${domain.host}/` : api.url,
+      RestApiId: api.restApiId,
+      StageName: api.deploymentStage.stageName,
+      TableName: table.tableName,
+      EventBusName: bus.eventBusName,
+      FilesBucketName: files.bucketName,
+      UserPoolId: users.pool.userPoolId,
+      UserPoolClientId: users.client.userPoolClientId,
+      ApiKeyScopes: [...keyScopes].sort().join(' '),
+      PaymentsSecretArn: secretsOfStage.payments.secretArn,
+      WebhooksSecretArn: secretsOfStage.webhooks.secretArn,
+      ...(watch && {
+        PagesTopicArn: watch.topics.page.topicArn,
+        TicketsTopicArn: watch.topics.ticket.topicArn,
+      }),
     }
+    for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value })
   }
 }

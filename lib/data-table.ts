@@ -1,13 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib'
-import {
-  AttributeType,
-  BillingMode,
-  type ITable,
-  ProjectionType,
-  StreamViewType,
-  Table,
-  TableEncryption,
-} from 'aws-cdk-lib/aws-dynamodb'
+import * as dynamodb from 'aws-cdk-lib/aws-dynamodb'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
@@ -15,7 +7,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from './stage.ts'
 
 /** The table of the stack, or an adopted one. */
-export type DataTable = Table | ITable
+export type DataTable = dynamodb.Table | dynamodb.ITable
 
 /**
  * Creates the only table of the service, for every entity, idempotency record, audit record and outgoing event. A table
@@ -29,26 +21,26 @@ export function dataTable(
   const restored = settings['storage.restoredTable']
   if (restored) {
     const { tableName, streamArn: tableStreamArn } = restored
-    return Table.fromTableAttributes(scope, 'RestoredTable', { tableName, tableStreamArn })
+    return dynamodb.Table.fromTableAttributes(scope, 'RestoredTable', { tableName, tableStreamArn })
   }
-  const table = new Table(scope, 'Table', {
-    partitionKey: { name: 'pk', type: AttributeType.STRING },
-    sortKey: { name: 'sk', type: AttributeType.STRING },
-    billingMode: BillingMode.PAY_PER_REQUEST,
+  const table = new dynamodb.Table(scope, 'Table', {
+    partitionKey: { name: 'pk', type: dynamodb.AttributeType.STRING },
+    sortKey: { name: 'sk', type: dynamodb.AttributeType.STRING },
+    billingMode: dynamodb.BillingMode.PAY_PER_REQUEST,
     ...(key
-      ? { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey: key }
-      : { encryption: TableEncryption.AWS_MANAGED }),
+      ? { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: key }
+      : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
     timeToLiveAttribute: 'expires_at',
     // The relay compares both images to tell new events from events that the item already carried.
-    stream: StreamViewType.NEW_AND_OLD_IMAGES,
+    stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
     deletionProtection: stage.deletionProtection,
     removalPolicy: removalOfProtected(stage),
   })
   table.addGlobalSecondaryIndex({
     indexName: byIdIndex,
-    partitionKey: { name: 'id', type: AttributeType.STRING },
-    projectionType: ProjectionType.KEYS_ONLY,
+    partitionKey: { name: 'id', type: dynamodb.AttributeType.STRING },
+    projectionType: dynamodb.ProjectionType.KEYS_ONLY,
   })
   return table
 }

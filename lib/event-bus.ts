@@ -5,7 +5,7 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
-import { deadLetterQueue } from './dead-letters.ts'
+import { deadLetterQueue } from './queues.ts'
 import type { Stage } from './stage.ts'
 
 export interface PublishedEvents {
@@ -20,7 +20,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
   const bus = new EventBus(scope, 'EventBus', {
     // Subscribers use this name in their own stacks.
     eventBusName: `commerce-${stage.name}`,
-    description: 'What happened in the commerce service.',
+    description: 'Events of the commerce service.',
     ...(key && { kmsKey: key }),
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   })
@@ -41,7 +41,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
 function letBusSend(bus: EventBus, queue: Queue): void {
   queue.addToResourcePolicy(
     new PolicyStatement({
-      sid: 'KeepUndelivered',
+      sid: 'SendUndelivered',
       principals: [new ServicePrincipal('events.amazonaws.com')],
       actions: ['sqs:SendMessage'],
       resources: [queue.queueArn],

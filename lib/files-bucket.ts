@@ -35,7 +35,7 @@ export function filesBucket(scope: Construct, stage: Stage, settings: Settings, 
   Validations.of(bucket).acknowledge({
     id: 'AwsSolutions-S1',
     reason:
-      'The service audits each export and import itself, and a bucket of access logs would hold for long who fetched what lives for a day.',
+      'The service audits each export and import itself. Access logs would keep who downloaded files that expire after a day.',
   })
   return bucket
 }

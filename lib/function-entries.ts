@@ -7,7 +7,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 export const preflight = {
   name: 'platform.preflight',
   folder: 'platform/preflight',
-  breaks: 'Browsers cannot call the service from other origins.',
+  impact: 'Browsers cannot call the service from other origins.',
 } as const
 
 const functions = join(import.meta.dirname, '../functions')
@@ -26,3 +26,8 @@ export interface FunctionCode {
 
 /** The bundled functions by the names of `functionEntries`. */
 export type FunctionCodes = Readonly<Record<string, FunctionCode>>
+
+/** Returns `orders.list-all` as `OrdersListAll`. */
+export function pascalCase(name: string): string {
+  return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}

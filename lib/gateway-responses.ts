@@ -1,17 +1,11 @@
-import { ResponseType } from 'aws-cdk-lib/aws-apigateway'
+import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway'
 import type { ErrorCode } from '#shared/error-catalog.ts'
 import { envelope, type Failure, fail } from '#shared/platform/base/failure.ts'
 import { securityHeaders } from '#shared/platform/request/respond.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** A response of the gateway itself, without any function. */
-export interface GatewayAnswer {
-  type: ResponseType
-  failure: Failure
-}
-
-/** Returns the responses for failures that the gateway detects, in the format of the functions. */
-export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
+/** Adds the responses for failures that the gateway detects itself, in the format of the functions. */
+export function addGatewayResponses(api: RestApi, settings: Settings): void {
   const invalid = fail('VALIDATION.request.invalid')
   const noRoute = fail('NOT_FOUND.route')
   const noCredentials = fail('AUTH.invalid_credentials', { headers: challenge })
@@ -20,7 +14,7 @@ export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
     retryAfterSeconds: settings['limits.gateway'].retryAfterSeconds,
   })
   const unexpected = fail('INTERNAL.unexpected')
-  const answers: [ResponseType, Failure][] = [
+  const responses: [ResponseType, Failure][] = [
     [ResponseType.DEFAULT_4XX, invalid],
     [ResponseType.DEFAULT_5XX, unexpected],
     [ResponseType.ACCESS_DENIED, denied],
@@ -44,18 +38,20 @@ export function gatewayAnswers(settings: Settings): GatewayAnswer[] {
     [ResponseType.UNSUPPORTED_MEDIA_TYPE, fail('VALIDATION.content_type.unsupported')],
     [ResponseType.WAF_FILTERED, denied],
   ]
-  return answers.map(([type, failure]) => ({ type, failure }))
+  for (const [type, failure] of responses) {
+    api.addGatewayResponse(`Answer${type.responseType}`, {
+      type,
+      statusCode: String(failure.http),
+      responseHeaders: gatewayHeaders(failure),
+      templates: { 'application/json': JSON.stringify(envelope(failure, '$context.requestId')) },
+    })
+  }
 }
 
 const challenge = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
 
-/** Returns the error envelope as a template of the gateway. */
-export function gatewayTemplate(failure: Failure): string {
-  return JSON.stringify(envelope(failure, '$context.requestId'))
-}
-
 /** Returns the headers in the gateway's mapping syntax: constants are in single quotes, variables are not. */
-export function gatewayHeaders({ headers }: Failure): Record<string, string> {
+function gatewayHeaders({ headers }: Failure): Record<string, string> {
   const constants = {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',

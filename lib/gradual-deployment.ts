@@ -1,29 +1,28 @@
 import { Duration, Fn, NestedStack, Stack, Validations } from 'aws-cdk-lib'
-import {
-  Alarm,
-  ComparisonOperator,
-  MathExpression,
-  Metric,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch'
-import {
-  type ILambdaDeploymentConfig,
-  LambdaApplication,
-  LambdaDeploymentConfig,
-  LambdaDeploymentGroup,
-} from 'aws-cdk-lib/aws-codedeploy'
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
+import * as codedeploy from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Alias, type CfnAlias, type IFunction } from 'aws-cdk-lib/aws-lambda'
+import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/base/embedded-metric.ts'
-import { metricsNamespace } from './metrics-namespace.ts'
-import type { Rollout, Stage } from './stage.ts'
+import { metricsNamespace, type Rollout, type Stage } from './stage.ts'
+
+/**
+ * Returns the target of the gateway: the alias `live`, which a deployment moves from version to version. A version
+ * consists of the function's code, including the settings, and its configuration. Any change to these creates a new
+ * version.
+ */
+export function invokedBy(handler: lambda.Function, { rollout }: Stage): lambda.IFunction {
+  if (!rollout) return handler
+  // The role of an alias is optional. CDK declares this in two types that are not assignable to each other.
+  const version = handler.currentVersion as lambda.IVersion
+  return new lambda.Alias(handler, 'Live', { aliasName: 'live', version }) as lambda.IFunction
+}
 
 /** A new version receives a tenth of the requests for five minutes, and all of them if nothing failed by then. */
-const configs: Record<Rollout, ILambdaDeploymentConfig> = {
-  canary: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-  at_once: LambdaDeploymentConfig.ALL_AT_ONCE,
+const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
+  canary: codedeploy.LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+  at_once: codedeploy.LambdaDeploymentConfig.ALL_AT_ONCE,
 }
 
 /**
@@ -35,38 +34,31 @@ const configs: Record<Rollout, ILambdaDeploymentConfig> = {
  * redriven from a dead-letter queue or sent again. Two concurrent versions of the user pool's trigger would give one
  * user tokens with different claims.
  */
-export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly IFunction[]): void {
+export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly lambda.IFunction[]): void {
   const { rollout } = stage
   if (!rollout) return
+  const { stackName: applicationName } = main
   const deployments = new Construct(main, 'Deployments')
-  const application = new LambdaApplication(deployments, 'Application', { applicationName: main.stackName })
+  const application = new codedeploy.LambdaApplication(deployments, 'Application', { applicationName })
   const shared = { application, role: deployer(deployments), deploymentConfig: configs[rollout] }
-  const groups = new NestedStack(deployments, 'Groups', {
-    description: `Deployment groups of ${main.stackName}.`,
-  })
+  const description = `Deployment groups of ${applicationName}.`
+  const groups = new NestedStack(deployments, 'Groups', { description })
   for (const alias of new Set(invoked)) {
-    if (!(alias instanceof Alias)) throw new Error('there is no alias to move')
+    if (!(alias instanceof lambda.Alias)) throw new Error('there is no alias to move')
     const scope = Stack.of(alias) === main ? groups : Stack.of(alias)
     const alarms = [newVersionAlarm(scope, alias, stage)]
     const deploymentGroupName = `${idOf(alias)}Rollout`
-    const group = { ...shared, deploymentGroupName, alias, alarms }
-    moveBy(new LambdaDeploymentGroup(scope, deploymentGroupName, group), alias, main.stackName)
+    const props = { ...shared, deploymentGroupName, alias, alarms }
+    const group = new codedeploy.LambdaDeploymentGroup(scope, deploymentGroupName, props)
+    // The alias refers to its group by name: CDK resolves no reference of an update policy to another stack.
+    const { cfnOptions } = alias.node.defaultChild as lambda.CfnAlias
+    cfnOptions.updatePolicy = { codeDeployLambdaAliasUpdate: { applicationName, deploymentGroupName } }
+    alias.node.addDependency(group)
   }
 }
 
-/**
- * Lets a group move an alias, which refers to the group by name: CDK resolves no reference of an update policy to
- * another stack.
- */
-function moveBy(group: LambdaDeploymentGroup, alias: Alias, applicationName: string): void {
-  const { cfnOptions } = alias.node.defaultChild as CfnAlias
-  const deploymentGroupName = `${idOf(alias)}Rollout`
-  cfnOptions.updatePolicy = { codeDeployLambdaAliasUpdate: { applicationName, deploymentGroupName } }
-  alias.node.addDependency(group)
-}
-
 /** Returns the id of the function of an alias. */
-function idOf({ node }: Alias): string {
+function idOf({ node }: lambda.Alias): string {
   return node.scope?.node.id ?? node.id
 }
 
@@ -74,42 +66,38 @@ function idOf({ node }: Alias): string {
  * Creates the alarm on failures of one version. Its name contains the version, so a deployment replaces the alarm: a
  * new alarm never inherits the state of the previous version.
  */
-function newVersionAlarm(scope: Construct, alias: Alias, stage: Stage): Alarm {
+function newVersionAlarm(scope: Construct, alias: lambda.Alias, stage: Stage): cloudwatch.Alarm {
   const { lambda, version } = alias.version
-  const period = Duration.minutes(5)
-  const errors = new Metric({
+  const { functionName } = lambda
+  const sum = { statistic: cloudwatch.Stats.SUM, period: Duration.minutes(5) }
+  const Resource = `${functionName}:${alias.aliasName}`
+  const errors = new cloudwatch.Metric({
     namespace: 'AWS/Lambda',
     metricName: 'Errors',
-    dimensionsMap: {
-      FunctionName: lambda.functionName,
-      Resource: `${lambda.functionName}:${alias.aliasName}`,
-      ExecutedVersion: version,
-    },
-    statistic: Stats.SUM,
-    period,
+    dimensionsMap: { FunctionName: functionName, Resource, ExecutedVersion: version },
+    ...sum,
   })
   // Lambda does not count 5xx responses or reported batch failures as errors.
-  const failures = new Metric({
+  const failures = new cloudwatch.Metric({
     namespace: metricsNamespace(stage),
     metricName: failureMetric.name,
-    dimensionsMap: { function_name: lambda.functionName, function_version: version },
-    statistic: Stats.SUM,
-    period,
+    dimensionsMap: { function_name: functionName, function_version: version },
+    ...sum,
   })
-  return new Alarm(scope, `${idOf(alias)}NewVersion`, {
+  return new cloudwatch.Alarm(scope, `${idOf(alias)}NewVersion`, {
     alarmName: Fn.join('-', [`commerce-${stage.name}-deployment-${idOf(alias)}`, version]),
-    alarmDescription: 'The deployed version fails. It notifies nobody: CodeDeploy goes back by it.',
-    metric: new MathExpression({
+    alarmDescription: 'The new version fails. CodeDeploy rolls back on this alarm, which notifies nobody.',
+    metric: new cloudwatch.MathExpression({
       // SUM ignores a metric without data.
       expression: 'SUM([errors, failures])',
       usingMetrics: { errors, failures },
-      period,
+      period: sum.period,
       label: 'failures of the version',
     }),
     threshold: 2,
-    comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
+    comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
     evaluationPeriods: 1,
-    treatMissingData: TreatMissingData.NOT_BREACHING,
+    treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
   })
 }
 
@@ -125,4 +113,10 @@ function deployer(scope: Construct) {
     reason: 'The policy that CodeDeploy prescribes for moving the aliases of functions.',
   })
   return role.withoutPolicyUpdates()
+}
+
+/** Lets CloudFormation move an alias itself, at once. No alarm, canary or drift of the alias delays the deployment. */
+export function bypassRollout(invoked: lambda.IFunction): void {
+  if (invoked instanceof lambda.Alias)
+    delete (invoked.node.defaultChild as lambda.CfnAlias).cfnOptions.updatePolicy
 }

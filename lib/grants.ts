@@ -1,24 +1,20 @@
-import { Stack } from 'aws-cdk-lib'
+import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
-import { Grant } from 'aws-cdk-lib/aws-iam'
+import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import type { Bucket } from 'aws-cdk-lib/aws-s3'
-import type { Secret } from 'aws-cdk-lib/aws-secretsmanager'
-import type { ConfigurationSet } from 'aws-cdk-lib/aws-ses'
+import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3'
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { ConsumerUse } from '#functions/subscriptions.ts'
-import type { TaskQueue } from '#shared/platform/events/tasks.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/tasks.ts'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
-import { acknowledgeFolder, inFolder } from './bucket-folder.ts'
 import type { DataTable } from './data-table.ts'
-import { acknowledgeRuns, machineOf, type NamedMachine, runsOf } from './import-runs.ts'
-import { grantKey } from './key-grants.ts'
 import type { Mailing } from './mail.ts'
-import type { PartnerSecrets } from './partner-secrets.ts'
+import type { WorkQueues } from './queues.ts'
+import type { Secrets } from './secrets.ts'
 import type { Users } from './user-pool.ts'
-import type { WorkQueues } from './work-queues.ts'
 
 /** The resources of one deployment. */
 export interface Resources {
@@ -27,8 +23,7 @@ export interface Resources {
   /** The same key, or undefined if the deployment only prepares the key. */
   dataKey?: Key | undefined
   table: DataTable
-  secret: Secret
-  partners: PartnerSecrets
+  secrets: Secrets
   bus: EventBus
   files: Bucket
   queues: WorkQueues
@@ -38,156 +33,257 @@ export interface Resources {
   importMachine?: NamedMachine
 }
 
+/** A state machine, with the name that identifies its runs. */
+export interface NamedMachine {
+  machine: StateMachine
+  name: string
+}
+
 /** A resource access that a function can declare. */
 export type Right = Use | ConsumerUse
 
+interface Access {
+  actions: readonly string[]
+  on(resources: Resources): string | string[]
+  /** The environment variables that name the resource. */
+  variables?(resources: Resources): Record<string, string>
+  /** The folder of the bucket that `on` covers. */
+  folder?: string
+}
+
 /** The actions and resources of each use. Functions get no other permissions on the service's data. */
-const rights = {
-  'table.read': {
-    actions: ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query'],
-    on: ({ table }) => table.tableArn,
-  },
-  'table.find': {
-    actions: ['dynamodb:Query'],
-    on: ({ table }) => `${table.tableArn}/index/${byIdIndex}`,
-  },
+const rights: Record<Right, Access> = {
+  'table.read': onTable('GetItem', 'BatchGetItem', 'Query'),
+  'table.find': { ...onTable('Query'), on: ({ table }) => `${table.tableArn}/index/${byIdIndex}` },
   // A transaction requires the permission of each of its writes.
-  'table.write': {
-    actions: ['dynamodb:PutItem'],
-    on: ({ table }) => table.tableArn,
-  },
-  'table.update': {
-    actions: ['dynamodb:UpdateItem'],
-    on: ({ table }) => table.tableArn,
-  },
-  'table.delete': {
-    actions: ['dynamodb:DeleteItem'],
-    on: ({ table }) => table.tableArn,
-  },
-  'table.insert': {
-    actions: ['dynamodb:PartiQLInsert'],
-    on: ({ table }) => table.tableArn,
-  },
-  'secret.read': {
-    actions: ['secretsmanager:GetSecretValue'],
-    on: ({ secret }) => secret.secretArn,
-  },
-  'secret.payments': {
-    actions: ['secretsmanager:GetSecretValue'],
-    on: ({ partners }) => partners.payments.secretArn,
-  },
-  'secret.webhooks': {
-    actions: ['secretsmanager:GetSecretValue'],
-    on: ({ partners }) => partners.webhooks.secretArn,
-  },
+  'table.write': onTable('PutItem'),
+  'table.update': onTable('UpdateItem'),
+  'table.delete': onTable('DeleteItem'),
+  'table.insert': onTable('PartiQLInsert'),
+  'secret.read': onSecret('deployment', 'SECRET_ARN'),
+  'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
+  'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
   'bus.publish': {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,
+    variables: ({ bus }) => ({ EVENT_BUS_NAME: bus.eventBusName }),
   },
   'queues.send': {
     actions: ['sqs:SendMessage'],
     on: ({ queues }) => Object.values(queues).map(({ queue }) => queue.queueArn),
+    variables: ({ queues }) =>
+      Object.fromEntries(
+        Object.entries(queues).map(([name, { queue }]) => [
+          queueUrlVariable(name as TaskQueue),
+          queue.queueUrl,
+        ]),
+      ),
   },
-  'queue.webhooks': receiving('webhooks'),
-  'queue.mail': receiving('mail'),
+  'queue.webhooks': onQueue('webhooks'),
+  'queue.mail': onQueue('mail'),
+  'queue.mail_events': onQueue('mail_events'),
+  'queue.password_resets': onQueue('password_resets'),
+  'queue.imports': onQueue('imports'),
   'mail.send': {
     actions: ['ses:SendEmail'],
-    on: ({ mail: { identity, configurationSet } }) => [
-      identity.emailIdentityArn,
-      ...(configurationSet ? [arnOf(configurationSet)] : []),
-    ],
+    on({ mail: { identity, configurationSet } }) {
+      if (!configurationSet) return identity.emailIdentityArn
+      const { configurationSetName: resourceName } = configurationSet
+      const stack = Stack.of(configurationSet)
+      const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName })
+      return [identity.emailIdentityArn, arn]
+    },
+    variables: ({ mail: { configurationSet } }) =>
+      configurationSet ? { MAIL_CONFIGURATION_SET: configurationSet.configurationSetName } : {},
   },
-  'queue.mail_events': receiving('mail_events'),
-  'queue.password_resets': receiving('password_resets'),
   // The client id suffices for a call: there is nothing to grant.
-  'pool.client': { actions: [], on: () => [] },
+  'pool.client': {
+    actions: [],
+    on: () => [],
+    variables: ({ users }) => ({ USER_POOL_CLIENT_ID: users.client.userPoolClientId }),
+  },
   'pool.login': {
     actions: ['cognito-idp:AdminInitiateAuth'],
     on: ({ users }) => users.pool.userPoolArn,
+    variables: ({ users }) => ({ USER_POOL_ID: users.pool.userPoolId }),
   },
-  'queue.imports': receiving('imports'),
   'imports.start': {
     actions: ['states:StartExecution'],
     on: (resources) => machineOf(resources).machine.stateMachineArn,
+    variables: (resources) => ({ IMPORT_MACHINE_ARN: machineOf(resources).machine.stateMachineArn }),
   },
   'imports.look': {
     actions: ['states:DescribeExecution'],
-    on: (resources) => runsOf(machineOf(resources), resources.table),
+    on: (resources) => statesArn(Stack.of(resources.table), 'execution', `${machineOf(resources).name}:*`),
   },
   // For a multipart upload, PutObject creates, uploads and completes it; AbortMultipartUpload cancels it.
-  'files.write': {
-    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
-    on: inFolder(exportFolder),
-  },
+  'files.write': inFolder(exportFolder, 'PutObject', 'AbortMultipartUpload'),
   // A signed link has the permissions of the function that signed it.
-  'files.link': {
-    actions: ['s3:GetObject'],
-    on: inFolder(exportFolder),
-  },
-  'imports.write': {
-    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
-    on: inFolder(importFolder),
-  },
-  'imports.read': {
-    actions: ['s3:GetObject'],
-    on: inFolder(importFolder),
-  },
-  'rejects.write': {
-    actions: ['s3:PutObject', 's3:AbortMultipartUpload'],
-    on: inFolder(rejectFolder),
-  },
+  'files.link': inFolder(exportFolder, 'GetObject'),
+  'imports.write': inFolder(importFolder, 'PutObject', 'AbortMultipartUpload'),
+  'imports.read': inFolder(importFolder, 'GetObject'),
+  'rejects.write': inFolder(rejectFolder, 'PutObject', 'AbortMultipartUpload'),
   // Also used by signed links.
-  'rejects.read': {
-    actions: ['s3:GetObject'],
-    on: inFolder(rejectFolder),
-  },
-} satisfies Record<Right, { actions: string[]; on: (resources: Resources) => string | string[] }>
+  'rejects.read': inFolder(rejectFolder, 'GetObject'),
+}
+
+function onTable(...actions: string[]): Access {
+  return {
+    actions: actions.map((action) => `dynamodb:${action}`),
+    on: ({ table }) => table.tableArn,
+    variables: ({ table }) => ({ TABLE_NAME: table.tableName }),
+  }
+}
+
+function onSecret(name: keyof Secrets, variable: string): Access {
+  return {
+    actions: ['secretsmanager:GetSecretValue'],
+    on: ({ secrets }) => secrets[name].secretArn,
+    variables: ({ secrets }) => ({ [variable]: secrets[name].secretArn }),
+  }
+}
+
+function onQueue(name: TaskQueue): Access {
+  const actions = ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility']
+  return {
+    actions: actions.map((action) => `sqs:${action}`),
+    on: ({ queues }) => queues[name].queue.queueArn,
+    variables: ({ queues }) => ({ [queueUrlVariable(name)]: queues[name].queue.queueUrl }),
+  }
+}
+
+function inFolder(folder: string, ...actions: string[]): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    on: ({ files }) => files.arnForObjects(`${folder}*`),
+    variables: ({ files }) => ({ FILES_BUCKET: files.bucketName }),
+    folder,
+  }
+}
+
+/** @throws Error for a step of the workflow, which is created before the workflow */
+function machineOf({ importMachine }: Resources): NamedMachine {
+  if (!importMachine) throw new Error('a step of the workflow cannot use the workflow')
+  return importMachine
+}
+
+/** Returns the ARN of a state machine or of its runs. */
+export function statesArn(
+  stack: Stack,
+  resource: 'stateMachine' | 'execution',
+  resourceName: string,
+): string {
+  return stack.formatArn({
+    service: 'states',
+    resource,
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  })
+}
+
+/** Returns the environment variables that name the resources that a function uses. */
+export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
+  return Object.assign({}, ...uses.map((use) => rights[use].variables?.(resources)))
+}
 
 export function grantUses(grantee: IFunction, uses: readonly Right[], resources: Resources): void {
-  for (const use of uses) {
-    const { actions, on } = rights[use]
-    if (actions.length > 0) Grant.addToPrincipal({ grantee, actions, resourceArns: [on(resources)].flat() })
+  const accesses = uses.map((use) => rights[use])
+  for (const { actions, on } of accesses) {
+    if (actions.length > 0) grant(grantee, actions, [on(resources)].flat())
   }
   grantKey(
     grantee,
     resources.key,
-    uses.flatMap((use) => rights[use].actions),
+    accesses.flatMap(({ actions }) => actions),
   )
-  for (const folder of foldersOf(uses)) acknowledgeFolder(grantee, folder, resources)
-  if (uses.includes('imports.look')) acknowledgeRuns(grantee, machineOf(resources))
-}
-
-function arnOf(configurationSet: ConfigurationSet): string {
-  const { configurationSetName: resourceName } = configurationSet
-  return Stack.of(configurationSet).formatArn({ service: 'ses', resource: 'configuration-set', resourceName })
-}
-
-function receiving(name: TaskQueue) {
-  return {
-    actions: [
-      'sqs:ReceiveMessage',
-      'sqs:DeleteMessage',
-      'sqs:GetQueueAttributes',
-      'sqs:ChangeMessageVisibility',
-    ],
-    on: ({ queues }: Resources) => queues[name].queue.queueArn,
+  const { role } = grantee
+  if (!role) return
+  for (const folder of new Set(accesses.flatMap(({ folder = [] }) => folder)))
+    acknowledgeFolder(role, folder, resources)
+  if (uses.includes('imports.look')) {
+    const reason = 'A run gets its name when it starts. The permission covers only the runs of this workflow.'
+    acknowledgeRuns(role, `${machineOf(resources).name}:*`, reason)
   }
 }
 
-/** The folder of the bucket for each use. */
-const folders: Partial<Record<Right, string>> = {
-  'files.write': exportFolder,
-  'files.link': exportFolder,
-  'imports.write': importFolder,
-  'imports.read': importFolder,
-  'rejects.write': rejectFolder,
-  'rejects.read': rejectFolder,
+export function grant(grantee: IGrantable, actions: readonly string[], resourceArns: string[]): void {
+  Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns })
 }
 
-function foldersOf(uses: readonly Right[]): string[] {
-  return [...new Set(uses.flatMap((use) => folders[use] ?? []))]
+/** States why a permission on all objects of a folder is not too broad. */
+export function acknowledgeFolder(role: IRole, folder: string, { files }: Pick<Resources, 'files'>): void {
+  const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
+  Validations.of(role).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}*]`,
+    reason: `Objects get their names when they are written. The permission covers only the folder ${folder}.`,
+  })
 }
 
-export function usesFiles(uses: readonly Right[]): boolean {
-  return foldersOf(uses).length > 0
+/** States why a permission on the runs of a workflow is not too broad. */
+export function acknowledgeRuns(role: IRole, runs: string, reason: string): void {
+  Validations.of(role).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${runs}]`,
+    reason,
+  })
+}
+
+/** Lets a function's event source mapping read the stream of the table and send failed batches to a queue. */
+export function grantStream(
+  grantee: IGrantable,
+  { streamArn, queueArn, key }: { streamArn: string; queueArn: string; key: Key | undefined },
+): void {
+  const reading = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams']
+  const actions = reading.map((action) => `dynamodb:${action}`)
+  grant(grantee, actions, [streamArn])
+  grantKey(grantee, key, actions)
+  grant(grantee, ['sqs:SendMessage'], [queueArn])
+  grantKey(grantee, key, ['sqs:SendMessage'])
+}
+
+/**
+ * The services that use the key on behalf of their caller. Others, such as the bus and the logs, use it on their own
+ * behalf (own-key.ts). Permissions that each service needs of its callers:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingKMSEncryption.html
+ * https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+ * https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
+ */
+const onBehalf = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states']
+
+/** The actions that store data. All other actions only read, or access no data. */
+const storing =
+  /^(dynamodb:(Put|Update|Delete)Item|dynamodb:PartiQLInsert|s3:PutObject|sqs:SendMessage|states:StartExecution)$/
+
+/** DynamoDB needs more than it appears to use. AWS documents these as the minimum. */
+const ofTables = {
+  reading: ['kms:Decrypt', 'kms:DescribeKey'],
+  writing: [
+    'kms:Encrypt',
+    'kms:ReEncryptFrom',
+    'kms:ReEncryptTo',
+    'kms:GenerateDataKey',
+    'kms:GenerateDataKeyWithoutPlaintext',
+  ],
+}
+const ofOthers = { reading: ['kms:Decrypt'], writing: ['kms:GenerateDataKey'] }
+
+/**
+ * Lets a role use the stage's own key, if there is one, only as these actions need it and only through their services.
+ */
+export function grantKey(grantee: IGrantable, key: Key | undefined, actions: readonly string[]): void {
+  if (!key) return
+  for (const service of onBehalf) {
+    const needed = actions.filter((action) => action.startsWith(`${service}:`))
+    if (needed.length === 0) continue
+    const { reading, writing } = service === 'dynamodb' ? ofTables : ofOthers
+    Grant.addToPrincipal({
+      grantee,
+      actions: needed.some((action) => storing.test(action)) ? [...reading, ...writing] : reading,
+      resourceArns: [key.keyArn],
+      conditions: {
+        StringEquals: { 'kms:ViaService': `${service}.${Stack.of(key).region}.amazonaws.com` },
+      },
+    })
+  }
 }

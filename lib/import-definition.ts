@@ -1,3 +1,9 @@
+import { Duration } from 'aws-cdk-lib'
+import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Bucket, IBucket } from 'aws-cdk-lib/aws-s3'
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks'
+import { Construct } from 'constructs'
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { workflowSeconds } from '#shared/operations/end-abandoned.ts'
 
@@ -7,86 +13,77 @@ const chunksAtOnce = 20
 const waitSeconds = 5
 
 /** The functions of steps have reserved concurrency. A throttled import takes longer but does not fail. */
-const whenThrottled = {
-  ErrorEquals: ['Lambda.TooManyRequestsException'],
-  IntervalSeconds: 1,
-  MaxAttempts: 60,
-  BackoffRate: 1.5,
-  MaxDelaySeconds: 5,
-  JitterStrategy: 'FULL',
+const whenThrottled: sfn.RetryProps = {
+  errors: ['Lambda.TooManyRequestsException'],
+  interval: Duration.seconds(1),
+  maxAttempts: 60,
+  backoffRate: 1.5,
+  maxDelay: Duration.seconds(5),
+  jitterStrategy: sfn.JitterType.FULL,
 }
 
-const again = {
-  ErrorEquals: ['States.ALL'],
-  IntervalSeconds: 1,
-  MaxAttempts: 5,
-  BackoffRate: 2,
-  MaxDelaySeconds: 30,
-  JitterStrategy: 'FULL',
+const again: sfn.RetryProps = {
+  errors: ['States.ALL'],
+  interval: Duration.seconds(1),
+  maxAttempts: 5,
+  backoffRate: 2,
+  maxDelay: Duration.seconds(30),
+  jitterStrategy: sfn.JitterType.FULL,
 }
 
 /**
- * Returns the import workflow in Amazon States Language: prepare the file → process its chunks in parallel → write the
- * completion record. A permanent failure also ends the operation. The state holds only ids.
+ * Returns the import workflow: prepare the file → process its chunks in parallel → write the completion record. A
+ * permanent failure also ends the operation. The state holds only ids.
  */
-export function importDefinition(functionArns: Readonly<Record<ImportStep, string>>, bucket: string) {
-  const task = (step: ImportStep) => ({
-    Type: 'Task',
-    Resource: functionArns[step],
-    TimeoutSeconds: importSteps[step].seconds + 2 * graceSeconds,
-    Retry: [whenThrottled, again],
-  })
-  const otherwiseFail = { Catch: [{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'Fail' }] }
-  const isNext = (name: string, Next: string) => ({
-    Variable: '$.prepared.next',
-    StringEquals: name,
-    Next,
-  })
-  return {
-    Comment: 'Imports a file of customers',
-    TimeoutSeconds: workflowSeconds,
-    StartAt: 'Prepare',
-    States: {
-      Prepare: { ...task('prepare'), ...otherwiseFail, ResultPath: '$.prepared', Next: 'What next' },
-      'What next': {
-        Type: 'Choice',
-        Choices: [
-          isNext('rows', 'Rows'),
-          isNext('complete', 'Complete'),
-          isNext('wait', 'Wait for the first'),
-        ],
-        Default: 'Ended',
-      },
-      'Wait for the first': { Type: 'Wait', Seconds: waitSeconds, Next: 'Prepare' },
-      Rows: {
-        Type: 'Map',
-        Label: 'Rows',
-        MaxConcurrency: chunksAtOnce,
-        ItemReader: {
-          Resource: 'arn:aws:states:::s3:getObject',
-          ReaderConfig: { InputType: 'JSON' },
-          Parameters: { Bucket: bucket, 'Key.$': '$.prepared.manifest' },
-        },
-        ItemSelector: {
-          'tenant.$': '$.tenant',
-          'operation_id.$': '$.operation_id',
-          'chunk.$': '$$.Map.Item.Value',
-        },
-        ItemProcessor: {
-          ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'EXPRESS' },
-          StartAt: 'Chunk',
-          // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
-          States: { Chunk: { ...task('rows'), OutputPath: null, End: true } },
-        },
-        ResultPath: null,
-        // On a retry, completed chunks are skipped.
-        Retry: [{ ...again, IntervalSeconds: 10, MaxAttempts: 2 }],
-        ...otherwiseFail,
-        Next: 'Complete',
-      },
-      Complete: { ...task('complete'), ...otherwiseFail, End: true },
-      Fail: { ...task('fail'), End: true },
-      Ended: { Type: 'Succeed' },
-    },
+export function importDefinition(
+  scope: Construct,
+  functions: Readonly<Record<ImportStep, IFunction>>,
+  bucket: Bucket | IBucket,
+): sfn.StateGraph {
+  const states = new Construct(scope, 'ImportDefinition')
+  const task = (id: string, step: ImportStep, paths: { resultPath?: string; outputPath?: string } = {}) => {
+    const taskTimeout = sfn.Timeout.duration(Duration.seconds(importSteps[step].seconds + 2 * graceSeconds))
+    // Without the payload alone, a result would carry the metadata of the call. Service errors are in `again`.
+    const options = { payloadResponseOnly: true, retryOnServiceExceptions: false, taskTimeout, ...paths }
+    const invoke = LambdaInvoke.jsonPath(states, id, { lambdaFunction: functions[step], ...options })
+    return invoke.addRetry(whenThrottled).addRetry(again)
   }
+  const fail = task('Fail', 'fail')
+  const onFailure = { resultPath: '$.fault' }
+  const complete = task('Complete', 'complete').addCatch(fail, onFailure)
+  const rows = sfn.DistributedMap.jsonPath(states, 'Rows', {
+    label: 'Rows',
+    mapExecutionType: sfn.StateMachineType.EXPRESS,
+    maxConcurrency: chunksAtOnce,
+    itemReader: new sfn.S3JsonItemReader({
+      bucket: bucket as IBucket,
+      key: sfn.JsonPath.stringAt('$.prepared.manifest'),
+    }),
+    itemSelector: {
+      tenant: sfn.JsonPath.stringAt('$.tenant'),
+      operation_id: sfn.JsonPath.stringAt('$.operation_id'),
+      chunk: sfn.JsonPath.objectAt('$$.Map.Item.Value'),
+    },
+    resultPath: sfn.JsonPath.DISCARD,
+  })
+    // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
+    .itemProcessor(task('Chunk', 'rows', { outputPath: sfn.JsonPath.DISCARD }))
+    // On a retry, completed chunks are skipped.
+    .addRetry({ ...again, interval: Duration.seconds(10), maxAttempts: 2 })
+    .addCatch(fail, onFailure)
+  rows.next(complete)
+  const prepare = task('Prepare', 'prepare', { resultPath: '$.prepared' }).addCatch(fail, onFailure)
+  const wait = new sfn.Wait(states, 'Wait for the first', {
+    time: sfn.WaitTime.duration(Duration.seconds(waitSeconds)),
+  })
+  const isNext = (name: string) => sfn.Condition.stringEquals('$.prepared.next', name)
+  const next = new sfn.Choice(states, 'What next')
+    .when(isNext('rows'), rows)
+    .when(isNext('complete'), complete)
+    .when(isNext('wait'), wait.next(prepare))
+    .otherwise(new sfn.Succeed(states, 'Ended'))
+  prepare.next(next)
+  const graph = new sfn.StateGraph(prepare, 'the import of a file')
+  graph.timeout = Duration.seconds(workflowSeconds)
+  return graph
 }

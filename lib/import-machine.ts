@@ -1,95 +1,104 @@
-import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
+import { Duration, Stack, Validations } from 'aws-cdk-lib'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
-import type { Bucket } from 'aws-cdk-lib/aws-s3'
-import {
-  CustomerManagedEncryptionConfiguration,
-  DefinitionBody,
-  LogLevel,
-  StateMachine,
-} from 'aws-cdk-lib/aws-stepfunctions'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
-import type { ImportStep } from '#shared/imports/import-steps.ts'
+import type { StepEntry } from '#functions/steps.ts'
+import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { importFolder } from '#shared/platform/formats/file-store.ts'
-import { acknowledgeFolder } from './bucket-folder.ts'
+import {
+  acknowledgeFolder,
+  acknowledgeRuns,
+  grant,
+  grantKey,
+  type NamedMachine,
+  statesArn,
+} from './grants.ts'
 import { importDefinition } from './import-definition.ts'
-import type { NamedMachine } from './import-runs.ts'
-import { grantKey } from './key-grants.ts'
+import { type Deployment, serviceFunction } from './service-function.ts'
 import { serviceLog } from './service-log.ts'
-import type { Stage } from './stage.ts'
-import type { WorkingStep } from './step-functions.ts'
 
-export interface ImportMachineProps {
-  stage: Stage
-  key: Key | undefined
-  /** The encryption key of its definition and runs. */
-  dataKey: Key | undefined
-  files: Bucket
-  steps: readonly WorkingStep[]
+/** A step of the workflow with its function. */
+export interface WorkingStep {
+  name: string
+  step: ImportStep
+  handler: LambdaFunction
+}
+
+/** Creates one function for each step. */
+export function stepFunctions(
+  scope: Construct,
+  deployment: Deployment,
+  steps: readonly StepEntry[],
+): WorkingStep[] {
+  return steps.map(({ name, step, description, uses }) => {
+    const handler = serviceFunction(scope, deployment, {
+      name,
+      description,
+      uses,
+      timeout: Duration.seconds(importSteps[step].seconds + graceSeconds),
+      concurrency: deployment.stage.concurrency?.steps[step],
+      onFailure:
+        'The workflow invokes it synchronously, retries it, and fails the operation after the last attempt.',
+    })
+    return { name, step, handler }
+  })
 }
 
 /** Creates the import workflow. Its role may invoke its steps, read manifests and run its map. */
-export function importMachine(scope: Construct, props: ImportMachineProps): NamedMachine {
-  const { stage, key, dataKey, files, steps } = props
+export function importMachine(
+  scope: Construct,
+  { stage, resources }: Deployment,
+  steps: readonly WorkingStep[],
+): NamedMachine {
+  const { key, dataKey, files } = resources
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
   // A fixed name: the permission to run its own map would otherwise be a circular reference.
-  const stateMachineName = `commerce-${stage.name}-imports`
-  const functionArns = Object.fromEntries(
-    steps.map(({ entry, handler }) => [entry.step, handler.functionArn]),
-  )
-  const definition = importDefinition(functionArns as Record<ImportStep, string>, files.bucketName)
-  const machine = new StateMachine(scope, 'ImportMachine', {
-    stateMachineName,
-    definitionBody: DefinitionBody.fromString(Stack.of(scope).toJsonString(definition)),
+  const name = `commerce-${stage.name}-imports`
+  const functions = Object.fromEntries(steps.map(({ step, handler }) => [step, handler]))
+  const definition = importDefinition(scope, functions as Record<ImportStep, LambdaFunction>, files)
+  const machine = new sfn.StateMachine(scope, 'ImportMachine', {
+    stateMachineName: name,
+    // From a chainable, CDK would let the role invoke every version of a function and read the whole bucket.
+    definitionBody: sfn.DefinitionBody.fromString(Stack.of(scope).toJsonString(definition.toGraphJson())),
     tracingEnabled: true,
     role,
     logs: {
       destination: serviceLog(scope, 'ImportMachineLog', { stage, key }),
-      level: LogLevel.ALL,
+      level: sfn.LogLevel.ALL,
       includeExecutionData: false,
     },
     // CDK grants the role the key for this workflow and for the delivery of its log.
     // https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
-    ...(dataKey && { encryptionConfiguration: new CustomerManagedEncryptionConfiguration(dataKey) }),
+    ...(dataKey && { encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(dataKey) }),
   })
-  grantRights(role, stateMachineName, props)
-  return { machine, name: stateMachineName }
-}
-
-function grantRights(role: Role, machineName: string, { key, files, steps }: ImportMachineProps): void {
-  const arnOf = (resource: string, resourceName: string) =>
-    Stack.of(role).formatArn({
-      service: 'states',
-      resource,
-      resourceName,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    })
-  const grant = (action: string, ...resourceArns: string[]) =>
-    Grant.addToPrincipal({ grantee: role, actions: [action], resourceArns })
-  grant('lambda:InvokeFunction', ...steps.map(({ handler }) => handler.functionArn))
-  grant('s3:GetObject', files.arnForObjects(`${importFolder}*`))
+  const stack = Stack.of(scope)
+  const functionArns = steps.map(({ handler }) => handler.functionArn)
+  grant(role, ['lambda:InvokeFunction'], functionArns)
+  grant(role, ['s3:GetObject'], [files.arnForObjects(`${importFolder}*`)])
   // The map calls StartExecution with this role, which needs the key of the workflow like any caller.
   grantKey(role, key, ['s3:GetObject', 'states:StartExecution'])
-  if (key) grantKeyForMap(role, key, arnOf('stateMachine', `${machineName}/Rows`))
+  if (key) grantKeyForMap(role, key, statesArn(stack, 'stateMachine', `${name}/Rows`))
   // https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
-  grant('states:StartExecution', arnOf('stateMachine', machineName))
-  const runs = [`${machineName}:*`, `${machineName}/Rows:*`]
-  const runArns = runs.map((run) => arnOf('execution', run))
-  grant('states:DescribeExecution', ...runArns)
-  grant('states:StopExecution', ...runArns)
-  acknowledgeFolder({ role }, importFolder, { files })
-  Validations.of(role).acknowledge(
-    ...runs.map((run) => ({
-      id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${run}]`,
-      reason: 'Runs get their names when they begin; it reaches those of its own workflow and its map only.',
-    })),
-    {
-      id: 'AwsSolutions-IAM5[Resource::*]',
-      reason: 'X-Ray and the delivery of logs take no resource; nothing else is granted on *.',
-    },
-  )
+  grant(role, ['states:StartExecution'], [statesArn(stack, 'stateMachine', name)])
+  const runs = [`${name}:*`, `${name}/Rows:*`]
+  const runArns = runs.map((run) => statesArn(stack, 'execution', run))
+  grant(role, ['states:DescribeExecution'], runArns)
+  grant(role, ['states:StopExecution'], runArns)
+  acknowledgeFolder(role, importFolder, { files })
+  for (const run of runs) {
+    const reason =
+      'Runs get their names when they start. The permission covers only its own workflow and map.'
+    acknowledgeRuns(role, run, reason)
+  }
+  Validations.of(role).acknowledge({
+    id: 'AwsSolutions-IAM5[Resource::*]',
+    reason: 'X-Ray and log delivery accept no resource; nothing else is granted on *.',
+  })
+  return { machine, name }
 }
 
 /**

@@ -1,19 +1,16 @@
-import { CfnOutput, Stack } from 'aws-cdk-lib'
-import {
-  ConfigurationSet,
-  EmailIdentity,
-  Identity,
-  MailFromBehaviorOnMxFailure,
-  SuppressionReasons,
-} from 'aws-cdk-lib/aws-ses'
+import { CfnOutput, Stack, Validations } from 'aws-cdk-lib'
+import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
+import * as ses from 'aws-cdk-lib/aws-ses'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
+import type { WorkQueue } from './queues.ts'
 
 /** The resources that send mails. */
 export interface Mailing {
-  identity: EmailIdentity
+  identity: ses.EmailIdentity
   /** Absent on the local run, where no mail bounces. */
-  configurationSet: ConfigurationSet | undefined
+  configurationSet: ses.ConfigurationSet | undefined
 }
 
 /**
@@ -24,15 +21,15 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
   const configurationSet = mailConfiguration(scope, settings)
   const domain = settings['mail.domain']
   if (!domain) {
-    const identity = Identity.email(settings['otp.mail'].from)
-    return { identity: new EmailIdentity(scope, 'MailIdentity', { identity }), configurationSet }
+    const identity = ses.Identity.email(settings['otp.mail'].from)
+    return { identity: new ses.EmailIdentity(scope, 'MailIdentity', { identity }), configurationSet }
   }
-  const identity = new EmailIdentity(scope, 'MailIdentity', {
-    identity: Identity.domain(domain.identity),
+  const identity = new ses.EmailIdentity(scope, 'MailIdentity', {
+    identity: ses.Identity.domain(domain.identity),
     dkimSigning: true,
     mailFromDomain: domain.mailFrom,
     // Until SES finds the MX record, it sends mails under its own domain.
-    mailFromBehaviorOnMxFailure: MailFromBehaviorOnMxFailure.USE_DEFAULT_VALUE,
+    mailFromBehaviorOnMxFailure: ses.MailFromBehaviorOnMxFailure.USE_DEFAULT_VALUE,
     ...(configurationSet && { configurationSet }),
   })
   for (const [index, { name, value }] of identity.dkimRecords.entries()) {
@@ -52,24 +49,49 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
  * Creates the configuration set of all mails. SES suppresses addresses that bounced or complained, and publishes both
  * rates as `Reputation.BounceRate` and `Reputation.ComplaintRate` by configuration set.
  */
-function mailConfiguration(scope: Construct, settings: Settings): ConfigurationSet | undefined {
+function mailConfiguration(scope: Construct, settings: Settings): ses.ConfigurationSet | undefined {
   if (!settings['mail.domain'] && settings['otp.deliveredOn'] === 'accepted') return undefined
-  return new ConfigurationSet(scope, 'MailConfigurationSet', {
-    suppressionReasons: SuppressionReasons.BOUNCES_AND_COMPLAINTS,
+  return new ses.ConfigurationSet(scope, 'MailConfigurationSet', {
+    suppressionReasons: ses.SuppressionReasons.BOUNCES_AND_COMPLAINTS,
     reputationMetrics: true,
   })
 }
 
-/** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
-export function strayMailDomains(settings: Settings): string[] {
-  const domain = settings['mail.domain']
-  if (!domain) return []
-  const within = (host: string) => host === domain.identity || host.endsWith(`.${domain.identity}`)
-  const sender = settings['otp.mail'].from.split('@').at(-1) ?? ''
-  return [
-    ...(within(sender) ? [] : [`otp.mail sends from ${sender}, which is not in ${domain.identity}`]),
-    ...(within(domain.mailFrom) && domain.mailFrom !== domain.identity
-      ? []
-      : [`mailFrom has to be a subdomain of ${domain.identity}`]),
-  ]
+/**
+ * Sends delivery and bounce reports of a configuration set to the queue, unless the deployment treats acceptance by SES
+ * as delivery. SES publishes to the account's default bus only.
+ */
+export function mailEvents(
+  scope: Construct,
+  { queue }: WorkQueue,
+  { settings, configurationSet }: { settings: Settings; configurationSet: ses.ConfigurationSet | undefined },
+): void {
+  if (!configurationSet || settings['otp.deliveredOn'] === 'accepted') return
+  configurationSet.addEventDestination('DefaultBus', {
+    destination: ses.EventDestination.eventBus(EventBus.fromEventBusName(scope, 'DefaultBus', 'default')),
+    events: [ses.EmailSendingEvent.DELIVERY, ses.EmailSendingEvent.BOUNCE],
+  })
+  const tags = {
+    'ses:configuration-set': [configurationSet.configurationSetName],
+    // Mails of the user pool use the same configuration set but have no message id of the service.
+    message_id: [{ exists: true }],
+  }
+  const rule = new Rule(scope, 'MailEventsRule', {
+    description: 'Deliveries and bounces of the one-time codes of this stage.',
+    eventPattern: { source: ['aws.ses'], detail: { mail: { tags } } },
+    // The event contains the recipient's address, which must not be stored in the queue.
+    targets: [
+      new SqsQueue(queue, {
+        message: RuleTargetInput.fromObject({
+          type: EventField.fromPath('$.detail.eventType'),
+          message_id: EventField.fromPath('$.detail.mail.tags.message_id'),
+        }),
+      }),
+    ],
+  })
+  Validations.of(rule).acknowledge({
+    id: 'Serverless-EventBusDLQ',
+    reason:
+      'A dead-letter queue would keep the whole event with the address of the recipient. EventBridge retries a delivery for 24 hours.',
+  })
 }

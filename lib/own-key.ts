@@ -14,7 +14,7 @@ export function ownKey(scope: Construct, stage: Stage): Key | undefined {
   if (!stage.ownKey) return undefined
   const key = new Key(scope, 'Key', {
     alias: `commerce-${stage.name}`,
-    description: `What commerce-${stage.name} stores.`,
+    description: `Encrypts the data of commerce-${stage.name}.`,
     enableKeyRotation: true,
     removalPolicy: removalOf(stage),
   })
@@ -36,12 +36,12 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
   const bus = arn('events', `event-bus/commerce-${name}`)
   return [
     // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
-    allowed('KeepLogs', `logs.${stack.region}.amazonaws.com`, storing, {
+    allowed('EncryptLogs', `logs.${stack.region}.amazonaws.com`, storing, {
       ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logs },
     }),
     // https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html
     allowed(
-      'TellAlarms',
+      'PublishAlarms',
       'cloudwatch.amazonaws.com',
       ['kms:Decrypt', 'kms:GenerateDataKey*'],
       alarmsOf(stack, stage),

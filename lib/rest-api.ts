@@ -1,27 +1,16 @@
-import { Names, NestedStack, RemovalPolicy, Stack, Tags, Validations } from 'aws-cdk-lib'
-import {
-  AccessLogFormat,
-  AwsIntegration,
-  type CfnRestApi,
-  EndpointType,
-  LogGroupLogDestination,
-  Method,
-  type MethodDeploymentOptions,
-  MethodLoggingLevel,
-  RestApi,
-} from 'aws-cdk-lib/aws-apigateway'
+import { CfnOutput, Names, NestedStack, RemovalPolicy, Stack, Tags, Validations } from 'aws-cdk-lib'
+import * as apigateway from 'aws-cdk-lib/aws-apigateway'
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { bodyTypesOf, gatewayPathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { serveUnder } from './custom-domain.ts'
 import { type Endpoint, methodsOf } from './endpoint-functions.ts'
-import { gatewayAnswers, gatewayHeaders, gatewayTemplate } from './gateway-responses.ts'
+import { addGatewayResponses } from './gateway-responses.ts'
 import { serviceLog } from './service-log.ts'
-import type { Stage } from './stage.ts'
-import { tlsPolicy } from './tls-policy.ts'
+import { type Stage, StageError } from './stage.ts'
 
 export interface RestApiProps {
   stage: Stage
@@ -34,15 +23,15 @@ export interface RestApiProps {
 /**
  * Creates the gateway: a method for each route, OPTIONS for each path, and the error envelope for its own responses.
  */
-export function restApi(scope: Construct, props: RestApiProps): RestApi {
+export function restApi(scope: Construct, props: RestApiProps): apigateway.RestApi {
   const { stage, settings, endpoints, preflight, key } = props
   const domain = settings['api.domain']
-  const api = new RestApi(scope, 'Api', {
+  const api = new apigateway.RestApi(scope, 'Api', {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
-    endpointTypes: [EndpointType.REGIONAL],
+    endpointTypes: [apigateway.EndpointType.REGIONAL],
     // The gateway passes bodies of these types to functions unchanged. In others it replaces invalid UTF-8.
-    binaryMediaTypes: bodyTypesOfAll(endpoints, settings),
+    binaryMediaTypes: [...new Set(endpoints.flatMap(({ route }) => bodyTypesOf(route, settings)))],
     // The gateway writes its logs with a role of the account. A new account does not have one.
     cloudWatchRole: true,
     cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
@@ -52,8 +41,10 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
       tracingEnabled: true,
       ...methodOptions(settings['limits.gateway']),
       methodOptions: optionsByMethod(endpoints, settings, stage),
-      accessLogDestination: new LogGroupLogDestination(serviceLog(scope, 'AccessLog', { stage, key })),
-      accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
+      accessLogDestination: new apigateway.LogGroupLogDestination(
+        serviceLog(scope, 'AccessLog', { stage, key }),
+      ),
+      accessLogFormat: apigateway.AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
   })
   // CDK adds an output with the gateway's address, which may be closed. BaseUrl is the address to use.
@@ -62,9 +53,11 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
     const includeResourceTypes = ['AWS::ApiGateway::RestApi']
     Tags.of(api).add('ms-custom-id', stage.restApiId, { includeResourceTypes })
   }
-  Object.assign(api.node.defaultChild as CfnRestApi, tlsPolicy)
+  Object.assign(api.node.defaultChild as apigateway.CfnRestApi, tlsPolicy)
   if (domain) serveUnder(scope, api, domain, stage)
-  keepExecutionLog(scope, api, { stage, key })
+  // If the execution log is missing, the gateway creates it with the first line and keeps it forever.
+  const logGroupName = `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`
+  api.deploymentStage.node.addDependency(serviceLog(scope, 'ExecutionLog', { stage, key, logGroupName }))
   addGatewayResponses(api, settings)
   addMethods(api, endpoints, preflight, settings)
   allowInvocations(scope, api, [...endpoints.map(({ invoked }) => invoked), preflight])
@@ -72,13 +65,47 @@ export function restApi(scope: Construct, props: RestApiProps): RestApi {
   return api
 }
 
+/**
+ * The TLS policy of the API and its custom domain. Without one, API Gateway accepts TLS 1.0 at the address of a
+ * regional API. This policy accepts only TLS 1.2 and 1.3 with forward secrecy and post-quantum key exchange. In strict
+ * mode the host name of the TLS handshake must match that of the request.
+ */
+const tlsPolicy = {
+  securityPolicy: apigateway.SecurityPolicy.TLS13_1_2_PFS_PQ_2025_09,
+  endpointAccessMode: apigateway.EndpointAccessMode.STRICT,
+}
+
+/**
+ * Serves the API under a host name of the operator.
+ * @throws StageError on a stage that has a fixed address
+ */
+function serveUnder(
+  scope: Construct,
+  api: apigateway.RestApi,
+  { host, certificateArn }: NonNullable<Settings['api.domain']>,
+  stage: Stage,
+): void {
+  if (stage.basePath !== undefined) {
+    throw new StageError(`stage ${stage.name} has a fixed address: set api.domain to null`)
+  }
+  const domain = new apigateway.DomainName(scope, 'Domain', {
+    domainName: host,
+    certificate: Certificate.fromCertificateArn(scope, 'Certificate', certificateArn),
+    endpointType: apigateway.EndpointType.REGIONAL,
+    ...tlsPolicy,
+    mapping: api as apigateway.IRestApi,
+  })
+  new CfnOutput(scope, 'DomainTarget', { value: domain.domainNameAliasDomainName })
+  new CfnOutput(scope, 'DomainHostedZoneId', { value: domain.domainNameAliasHostedZoneId })
+}
+
 /** Returns the options of a method. They replace the shared options, so these are repeated for each method. */
-function methodOptions({ requestsPerSecond, burst }: Throttle): MethodDeploymentOptions {
+function methodOptions({ requestsPerSecond, burst }: Throttle): apigateway.MethodDeploymentOptions {
   return {
     throttlingRateLimit: requestsPerSecond,
     throttlingBurstLimit: burst,
     metricsEnabled: false,
-    loggingLevel: MethodLoggingLevel.ERROR,
+    loggingLevel: apigateway.MethodLoggingLevel.ERROR,
     // Data traces would write bodies and tokens to the log.
     dataTraceEnabled: false,
   }
@@ -97,7 +124,7 @@ function optionsByMethod(
   endpoints: readonly Endpoint[],
   settings: Settings,
   { raisesAlarms }: Stage,
-): Record<string, MethodDeploymentOptions> {
+): Record<string, apigateway.MethodDeploymentOptions> {
   const { byOperation, ...throttleOfAll } = settings['limits.gateway']
   const named = endpoints.flatMap(({ route }) => {
     const throttle = byOperation[route.operation]
@@ -121,35 +148,8 @@ const accessLine = {
   xrayTraceId: '$context.xrayTraceId',
 }
 
-/** Creates the execution log. If it is missing, the gateway creates it with the first line and keeps it forever. */
-function keepExecutionLog(
-  scope: Construct,
-  api: RestApi,
-  { stage, key }: Pick<RestApiProps, 'stage' | 'key'>,
-): void {
-  const logGroupName = `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`
-  const log = serviceLog(scope, 'ExecutionLog', { stage, key, logGroupName })
-  api.deploymentStage.node.addDependency(log)
-}
-
-function bodyTypesOfAll(endpoints: readonly Endpoint[], settings: Settings): string[] {
-  const types = endpoints.flatMap(({ route }) => bodyTypesOf(route, settings))
-  return [...new Set(types)]
-}
-
-function addGatewayResponses(api: RestApi, settings: Settings): void {
-  for (const { type, failure } of gatewayAnswers(settings)) {
-    api.addGatewayResponse(`Answer${type.responseType}`, {
-      type,
-      statusCode: String(failure.http),
-      responseHeaders: gatewayHeaders(failure),
-      templates: { 'application/json': gatewayTemplate(failure) },
-    })
-  }
-}
-
 function addMethods(
-  api: RestApi,
+  api: apigateway.RestApi,
   endpoints: readonly Endpoint[],
   preflight: IFunction,
   settings: Settings,
@@ -167,16 +167,20 @@ function addMethods(
       if (stack === Stack.of(api)) resource.addMethod(httpMethod, integrationOf(invoked))
       else {
         const integration = integrationOf(invoked)
-        const method = new Method(stack, `${httpMethod}${path}`, { resource, httpMethod, integration })
+        const method = new apigateway.Method(stack, `${httpMethod}${path}`, {
+          resource,
+          httpMethod,
+          integration,
+        })
         Validations.of(method).acknowledge(...ownAuthorization)
       }
     }
   }
 }
 
-function integrationOf({ functionArn }: IFunction): AwsIntegration {
+function integrationOf({ functionArn }: IFunction): apigateway.AwsIntegration {
   const path = `2015-03-31/functions/${functionArn}/invocations`
-  return new AwsIntegration({ proxy: true, service: 'lambda', path })
+  return new apigateway.AwsIntegration({ proxy: true, service: 'lambda', path })
 }
 
 /**
@@ -184,8 +188,8 @@ function integrationOf({ functionArn }: IFunction): AwsIntegration {
  * Permissions are in a nested stack because they can move between stacks: the new one exists before the old one is
  * deleted.
  */
-function allowInvocations(scope: Construct, api: RestApi, invoked: readonly IFunction[]): void {
-  const description = `What ${api.restApiName} may invoke.`
+function allowInvocations(scope: Construct, api: apigateway.RestApi, invoked: readonly IFunction[]): void {
+  const description = `Permissions of ${api.restApiName} to invoke functions.`
   const permissions = new NestedStack(scope, 'Invocations', { description })
   for (const handler of new Set(invoked)) {
     handler.addPermission(Names.uniqueId(handler), {
@@ -200,16 +204,16 @@ function allowInvocations(scope: Construct, api: RestApi, invoked: readonly IFun
 const ownAuthorization = ['AwsSolutions-APIG4', 'AwsSolutions-COG4'].map((id) => ({
   id,
   reason:
-    'The functions verify the bearer token themselves, with its tenant, roles and scopes; health and preflight take no token.',
+    'The functions verify the bearer token themselves, with its tenant, role and scopes; health and preflight need no token.',
 }))
 
-function acknowledgeFindings(api: RestApi, stage: Stage): void {
+function acknowledgeFindings(api: apigateway.RestApi, stage: Stage): void {
   Validations.of(api).acknowledge(
     ...ownAuthorization,
     {
       id: 'AwsSolutions-APIG2',
       reason:
-        'The functions check every request against the schemas of its route, and answer in the envelope.',
+        'The functions validate every request against the schemas of its route, and respond with the error envelope.',
     },
     {
       id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
@@ -219,6 +223,6 @@ function acknowledgeFindings(api: RestApi, stage: Stage): void {
   if (stage.filtersRequests) return
   Validations.of(api.deploymentStage).acknowledge({
     id: 'AwsSolutions-APIG3',
-    reason: 'On this stage nobody but its own machine reaches the gateway.',
+    reason: 'The gateway of this stage is reachable only on its own machine.',
   })
 }

@@ -1,34 +1,50 @@
 import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import type { FunctionCode } from './function-entries.ts'
-import { metricsNamespace } from './metrics-namespace.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { type FunctionCodes, pascalCase } from './function-entries.ts'
+import { environmentOf, grantUses, type Resources, type Right } from './grants.ts'
 import { serviceLog } from './service-log.ts'
-import type { Stage } from './stage.ts'
+import { metricsNamespace, type Stage } from './stage.ts'
+
+/** What all functions of one deployment have in common. */
+export interface Deployment {
+  stage: Stage
+  settings: Settings
+  codes: FunctionCodes
+  resources: Resources
+}
 
 export interface ServiceFunctionProps {
-  stage: Stage
-  key?: Key | undefined
   /** `<area>.<verb>`; the id of the construct is derived from it. */
   name: string
   description: string
-  code: FunctionCode
+  uses: readonly Right[]
   timeout: Duration
-  environment: Record<string, string>
+  environment?: Record<string, string>
   /** Reserved concurrency of the function, which is also its maximum. */
   concurrency?: number | undefined
+  /** Why the function needs no dead-letter queue of its own. */
+  onFailure: string
 }
 
-/** Creates a function with the common settings: its own role, which may write to its own log and nothing else. */
-export function serviceFunction(scope: Construct, props: ServiceFunctionProps): LambdaFunction {
-  const { stage, key, name, description, code, timeout, environment, concurrency } = props
+/**
+ * Creates a function with the common settings. Its role may write to its own log and use what it declares, and nothing
+ * else.
+ */
+export function serviceFunction(
+  scope: Construct,
+  { stage, codes, resources }: Deployment,
+  { name, description, uses, timeout, environment, concurrency, onFailure }: ServiceFunctionProps,
+): LambdaFunction {
   const id = pascalCase(name)
-  const logGroup = serviceLog(scope, `${id}Log`, { stage, key })
+  const code = codes[name]
+  if (!code) throw new Error(`the function ${name} was not bundled`)
+  const logGroup = serviceLog(scope, `${id}Log`, { stage, key: resources.key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
-  const built = new LambdaFunction(scope, id, {
+  const created = new LambdaFunction(scope, id, {
     description,
     runtime: Runtime.NODEJS_24_X,
     architecture: Architecture.ARM_64,
@@ -40,6 +56,7 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     environment: {
       POWERTOOLS_LOG_LEVEL: 'INFO',
       METRICS_NAMESPACE: metricsNamespace(stage),
+      ...environmentOf(uses, resources),
       ...environment,
     },
     tracing: Tracing.ACTIVE,
@@ -49,14 +66,11 @@ export function serviceFunction(scope: Construct, props: ServiceFunctionProps): 
     // Versions outlive the deployment that replaces them, because npm run rollback moves the alias back.
     currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
+  grantUses(created, uses, resources)
   Validations.of(role).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',
-    reason: 'X-Ray takes trace segments without naming a resource; nothing else is granted on *.',
+    reason: 'X-Ray accepts no resource; nothing else is granted on *.',
   })
-  return built
-}
-
-/** Returns `orders.list-all` as `OrdersListAll`. */
-export function pascalCase(name: string): string {
-  return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  Validations.of(created).acknowledge({ id: 'Serverless-LambdaDLQ', reason: onFailure })
+  return created
 }

@@ -119,3 +119,8 @@ export function stageNamed(name: unknown): Stage {
       : `there is no stage '${name}': choose one of ${known} with -c stage=NAME`,
   )
 }
+
+/** Returns the namespace of a stage's metrics (see shared/platform/base/embedded-metric.ts). */
+export function metricsNamespace({ name }: Stage): string {
+  return `commerce-${name}`
+}

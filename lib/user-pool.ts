@@ -1,14 +1,5 @@
 import { Duration, Validations } from 'aws-cdk-lib'
-import {
-  AccountRecovery,
-  type CfnUserPool,
-  ClientAttributes,
-  FeaturePlan,
-  Mfa,
-  StringAttribute,
-  UserPool,
-  type UserPoolClient,
-} from 'aws-cdk-lib/aws-cognito'
+import * as cognito from 'aws-cdk-lib/aws-cognito'
 import type { Construct } from 'constructs'
 import { userAttributes } from '#shared/login/token-claims.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -18,8 +9,8 @@ import type { Stage } from './stage.ts'
 
 /** The user pool with the users and their passwords, and the client for logins. */
 export interface Users {
-  pool: UserPool
-  client: UserPoolClient
+  pool: cognito.UserPool
+  client: cognito.UserPoolClient
   /** The issuer in the users' tokens. */
   issuer: string
 }
@@ -32,14 +23,14 @@ export function userPool(
   scope: Construct,
   { stage, settings, mail }: { stage: Stage; settings: Settings; mail: Mailing },
 ): Users {
-  const pool = new UserPool(scope, 'Users', {
+  const pool = new cognito.UserPool(scope, 'Users', {
     // Plans below this one cannot add claims to access tokens.
-    featurePlan: FeaturePlan.ESSENTIALS,
+    featurePlan: cognito.FeaturePlan.ESSENTIALS,
     selfSignUpEnabled: false,
     signInAliases: { email: true },
     signInCaseSensitive: false,
     autoVerify: { email: true },
-    accountRecovery: AccountRecovery.EMAIL_ONLY,
+    accountRecovery: cognito.AccountRecovery.EMAIL_ONLY,
     passwordPolicy: {
       minLength: 12,
       requireLowercase: true,
@@ -48,11 +39,11 @@ export function userPool(
       requireSymbols: true,
       tempPasswordValidity: Duration.days(3),
     },
-    mfa: Mfa.OPTIONAL,
+    mfa: cognito.Mfa.OPTIONAL,
     mfaSecondFactor: { sms: false, otp: true },
     customAttributes: {
-      [userAttributes.tenant]: new StringAttribute({ minLen: 1, maxLen: 64, mutable: false }),
-      [userAttributes.role]: new StringAttribute({ minLen: 1, maxLen: 16, mutable: true }),
+      [userAttributes.tenant]: new cognito.StringAttribute({ minLen: 1, maxLen: 64, mutable: false }),
+      [userAttributes.role]: new cognito.StringAttribute({ minLen: 1, maxLen: 16, mutable: true }),
     },
     deletionProtection: stage.deletionProtection,
     removalPolicy: removalOfProtected(stage),
@@ -66,8 +57,8 @@ export function userPool(
  * Cognito's own sender is limited to 50 mails a day. SES replaces it once the domain is verified: before, Cognito
  * refuses to be deployed with SES.
  */
-function sendThroughSes(pool: UserPool, from: string, { identity, configurationSet }: Mailing): void {
-  const resource = pool.node.defaultChild as CfnUserPool
+function sendThroughSes(pool: cognito.UserPool, from: string, { identity, configurationSet }: Mailing): void {
+  const resource = pool.node.defaultChild as cognito.CfnUserPool
   resource.emailConfiguration = {
     emailSendingAccount: 'DEVELOPER',
     from,
@@ -76,7 +67,7 @@ function sendThroughSes(pool: UserPool, from: string, { identity, configurationS
   }
 }
 
-function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
+function loginClient(pool: cognito.UserPool, settings: Settings): cognito.UserPoolClient {
   const { accessMinutes, refreshDays } = settings['login.tokenLifetimes']
   const { flow } = settings['login.provider']
   return pool.addClient('LoginClient', {
@@ -90,22 +81,25 @@ function loginClient(pool: UserPool, settings: Settings): UserPoolClient {
     idTokenValidity: Duration.minutes(accessMinutes),
     refreshTokenValidity: Duration.days(refreshDays),
     // With a token of this client users may change only their locale, not their tenant, role or e-mail.
-    readAttributes: new ClientAttributes().withStandardAttributes({ email: true, emailVerified: true }),
-    writeAttributes: new ClientAttributes().withStandardAttributes({ locale: true }),
+    readAttributes: new cognito.ClientAttributes().withStandardAttributes({
+      email: true,
+      emailVerified: true,
+    }),
+    writeAttributes: new cognito.ClientAttributes().withStandardAttributes({ locale: true }),
   })
 }
 
-function acknowledgeFindings(pool: UserPool): void {
+function acknowledgeFindings(pool: cognito.UserPool): void {
   Validations.of(pool).acknowledge(
     {
       id: 'AwsSolutions-COG2',
       reason:
-        'Who needs a second factor is decided by operation (setting auth.mfa) and by user; the pool takes one of whoever has set one up.',
+        'The setting auth.mfa names the operations that require a second factor; the pool accepts one from users who have set it up.',
     },
     {
       id: 'AwsSolutions-COG8',
       reason:
-        'Threat protection belongs to a plan that costs more for each user, which the owner of the account chooses; the service throttles and the web ACL asks for a CAPTCHA.',
+        'Threat protection needs a plan with a higher price per user. Logins are throttled by the service, and the web ACL requires a CAPTCHA.',
     },
   )
 }

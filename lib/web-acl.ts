@@ -9,7 +9,21 @@ import { securityHeaders } from '#shared/platform/request/respond.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
-import { type RateRule, rateRules } from './web-acl-rates.ts'
+
+/** A rate that the web ACL allows each source address for the paths that contain `path`. */
+interface RateRule {
+  name: string
+  path: string
+  limit: 'logins' | 'passwordResets' | 'oneTimeCodes'
+  /** Asks for a CAPTCHA instead of blocking: a browser that solves it continues. */
+  captcha: boolean
+}
+
+export const rateRules: readonly RateRule[] = [
+  { name: 'Logins', path: '/login', limit: 'logins', captcha: true },
+  { name: 'PasswordResets', path: '/password/reset', limit: 'passwordResets', captcha: false },
+  { name: 'OneTimeCodes', path: '/otp/', limit: 'oneTimeCodes', captcha: false },
+]
 
 interface WebAclProps {
   stage: Stage
@@ -42,10 +56,8 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
       ...rateRules.map((rule) => rateRule(rule, limits)),
     ].map((rule, priority) => ({ ...rule, priority })),
   })
-  new CfnWebACLAssociation(scope, 'WebAclOfStage', {
-    resourceArn: api.deploymentStage.stageArn,
-    webAclArn: acl.attrArn,
-  })
+  const { stageArn: resourceArn } = api.deploymentStage
+  new CfnWebACLAssociation(scope, 'WebAclOfStage', { resourceArn, webAclArn: acl.attrArn })
   logRefusals(scope, acl, { ...props, id: 'WebAcl', suffix: '' })
 }
 
@@ -54,7 +66,6 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
  * per address. Cognito answers blocked requests with a ForbiddenException.
  */
 export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclProps): void {
-  const { requests, windowSeconds } = props.settings['limits.webAcl'].userPool
   const acl = new CfnWebACL(scope, 'UsersWebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
@@ -64,21 +75,13 @@ export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclPr
         name: 'Requests',
         priority: 0,
         action: { block: {} },
-        statement: {
-          rateBasedStatement: {
-            limit: requests,
-            evaluationWindowSec: windowSeconds,
-            aggregateKeyType: 'IP',
-          },
-        },
+        statement: byAddress(props.settings['limits.webAcl'].userPool),
         visibilityConfig: visible('UsersRequests'),
       },
     ],
   })
-  new CfnWebACLAssociation(scope, 'WebAclOfUsers', {
-    resourceArn: pool.userPoolArn,
-    webAclArn: acl.attrArn,
-  })
+  const { userPoolArn: resourceArn } = pool
+  new CfnWebACLAssociation(scope, 'WebAclOfUsers', { resourceArn, webAclArn: acl.attrArn })
   logRefusals(scope, acl, { ...props, id: 'UsersWebAcl', suffix: '-users' })
 }
 
@@ -119,41 +122,31 @@ function managed(name: string, ruleSet: string, counted: readonly string[] = [])
 
 /** Returns a rate rule by source address, for POST only: a preflight is not an attempt. */
 function rateRule({ name, path, limit, captcha }: RateRule, limits: Settings['limits.webAcl']): Rule {
-  const { requests, windowSeconds } = limits[limit]
-  const matching = (
-    positionalConstraint: string,
-    searchString: string,
-    fieldToMatch: object,
-    type: string,
-  ) => ({
-    byteMatchStatement: {
-      positionalConstraint,
-      searchString,
-      fieldToMatch,
-      textTransformations: [{ priority: 0, type }],
-    },
+  const matching = (positionalConstraint: string, searchString: string) => ({
+    positionalConstraint,
+    searchString,
   })
+  const [post, below] = [matching('EXACTLY', 'POST'), matching('CONTAINS', path)]
+  const statements = [
+    { ...post, fieldToMatch: { method: {} }, textTransformations: [{ priority: 0, type: 'NONE' }] },
+    // The gateway's own address has the stage before the path and accepts a trailing slash.
+    { ...below, fieldToMatch: { uriPath: {} }, textTransformations: [{ priority: 0, type: 'URL_DECODE' }] },
+  ].map((byteMatchStatement) => ({ byteMatchStatement }))
   return {
     name,
     action: captcha ? { captcha: {} } : tooManyRequests(limits.retryAfterSeconds),
-    statement: {
-      rateBasedStatement: {
-        limit: requests,
-        evaluationWindowSec: windowSeconds,
-        aggregateKeyType: 'IP',
-        scopeDownStatement: {
-          andStatement: {
-            statements: [
-              matching('EXACTLY', 'POST', { method: {} }, 'NONE'),
-              // The gateway's own address has the stage before the path and accepts a trailing slash.
-              matching('CONTAINS', path, { uriPath: {} }, 'URL_DECODE'),
-            ],
-          },
-        },
-      },
-    },
+    statement: byAddress(limits[limit], { andStatement: { statements } }),
     visibilityConfig: visible(name),
   }
+}
+
+/** Returns the condition that a source address sends more requests than allowed. */
+function byAddress(
+  { requests, windowSeconds }: { requests: number; windowSeconds: number },
+  scopeDownStatement?: CfnWebACL.StatementProperty,
+): CfnWebACL.StatementProperty {
+  const limit = { limit: requests, evaluationWindowSec: windowSeconds, aggregateKeyType: 'IP' }
+  return { rateBasedStatement: { ...limit, ...(scopeDownStatement && { scopeDownStatement }) } }
 }
 
 /** WAF sends constant texts: it knows neither the caller's correlation id nor the gateway's request id. */

@@ -1,4 +1,3 @@
-import { importDefinition } from '#lib/import-definition.ts'
 import { completeImport, failImport } from '#shared/imports/end-import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
@@ -9,6 +8,7 @@ import type { StepContext } from '#shared/platform/aws/workflow-function.ts'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
+import { importStates, stepOf } from './import-states.ts'
 import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
 
 export const editor = { role: 'Editor', sub: 'u1' }
@@ -32,8 +32,6 @@ export interface RunOptions {
   waited?: () => Promise<void>
 }
 
-const names = { prepare: 'prepare', rows: 'rows', complete: 'complete', fail: 'fail' } as const
-
 /** The service with the workflow of imports, run by the definition that is deployed. */
 export async function startImports(options: ServiceOptions = {}): Promise<ImportService> {
   const service = await startService(options)
@@ -46,7 +44,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     clock: { ...runtime.clock, sleep: async () => {} },
     signal: AbortSignal.timeout(600_000),
   }
-  const definition = importDefinition(names, 'bucket')
+  const definition = importStates()
 
   function worldOf({ network, around = (_step, _input, work) => work(), waited }: RunOptions): MachineWorld {
     const work: Record<ImportStep, (input: never) => Promise<unknown>> = {
@@ -57,7 +55,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     }
     return {
       invoke: (resource, input) => {
-        const step = resource as ImportStep
+        const step = stepOf(resource)
         // What crosses to a function and back is JSON.
         const sent = JSON.parse(JSON.stringify(input))
         return around(step, sent, () => work[step](sent as never))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { pascalCase } from '#lib/function-entries.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const stages = {

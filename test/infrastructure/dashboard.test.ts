@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
-import { graphOf } from '#lib/graph-titles.ts'
 import { taskQueues } from '#shared/platform/events/tasks.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
@@ -53,16 +52,14 @@ test('what waits, is late, was given up or throttled is shown', () => {
 test.each(alarmDefinitions)(
   'what the alarm $id goes by is on the graph that the runbook names',
   (definition) => {
-    for (const { measure } of definition.windows ?? [definition.threshold]) {
-      const { metrics } = titled(graphOf(measure)).properties
-      const label =
-        ('name' in measure && measure.name) ||
-        ('work' in measure && measure.work) ||
-        ('queue' in measure && measure.queue)
-      if (label) expect(JSON.stringify(metrics)).toContain(`"label":"${label}"`)
-      if (!('route' in measure) || measure.of === 'latency') continue
+    for (const { measure } of definition.thresholds) {
+      const { metrics } = titled(measure.graph).properties
+      const ofImports = measure.graph.startsWith('Imports')
+      if (!measure.route && !ofImports)
+        expect(JSON.stringify(metrics)).toContain(`"label":"${measure.label}"`)
+      if (!measure.route || measure.graph.includes('latency (ms)')) continue
       const Resource = gatewayPathOf(measure.route, settings)
-      const metric = measure.of === 'tail' ? 'Latency' : '5XXError'
+      const metric = definition.id.endsWith('Tail') ? 'Latency' : '5XXError'
       expect(metrics).toContainEqual(expect.arrayContaining([metric, Resource]))
     }
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { pascalCase } from '#lib/function-entries.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 

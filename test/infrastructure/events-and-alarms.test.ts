@@ -4,9 +4,8 @@ import { ConfigurationSet } from 'aws-cdk-lib/aws-ses'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { preflight } from '#lib/function-entries.ts'
-import { mailEvents } from '#lib/mail-events.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { pascalCase, preflight } from '#lib/function-entries.ts'
+import { mailEvents } from '#lib/mail.ts'
 import { validMilliseconds } from '#shared/otp/one-time-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
@@ -69,9 +68,9 @@ describe('the relay', () => {
 
 describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
-  const functions = [...subscriptions, preflight].map(({ name, breaks }) => ({ name, breaks }))
+  const functions = [...subscriptions, preflight].map(({ name, impact }) => ({ name, impact }))
 
-  test.each(functions)('when $name fails, one says: $breaks', ({ name, breaks }) => {
+  test.each(functions)('when $name fails, one says: $impact', ({ name, impact }) => {
     const id = `${pascalCase(name)}Failing`
     const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`)
     const [page] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').filter(([one]) =>
@@ -79,7 +78,7 @@ describe('alarms', () => {
     )
     const { AlarmDescription: text } = page?.[1].Properties ?? alarm
     expect(text).toMatch(/\. [A-Z].*\.$/)
-    expect(text.startsWith(breaks)).toBe(true)
+    expect(text.startsWith(impact)).toBe(true)
     const metrics = JSON.stringify(alarm)
     expect(metrics).toContain('"MetricName":"Errors"')
     expect(metrics).toMatch(
@@ -89,7 +88,7 @@ describe('alarms', () => {
     )
   })
 
-  test.each(routes)('when $route.operation answers 5xx, one says: $route.breaks', ({ route }) => {
+  test.each(routes)('when $route.operation answers 5xx, one says: $route.impact', ({ route }) => {
     const id = pascalCase(route.operation)
     const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
       [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),

@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { pascalCase } from '#lib/function-entries.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 /** Each synthesis is a process. */

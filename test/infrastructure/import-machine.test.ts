@@ -1,16 +1,15 @@
 import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
-import { importDefinition } from '#lib/import-definition.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { pascalCase } from '#lib/function-entries.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
+import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, watch } = await synthesise('prod')
 const [[machineId, machine]] = resourcesOf(template, 'AWS::StepFunctions::StateMachine') as [
   [string, Resource],
 ]
-const arns = { prepare: 'prepare', rows: 'rows', complete: 'complete', fail: 'fail' }
-const { States: states, TimeoutSeconds } = importDefinition(arns, 'bucket')
+const { States: states, TimeoutSeconds } = importStates()
 // biome-ignore lint/suspicious/noExplicitAny: states of every shape
 const all: Record<string, any> = { ...states, Chunk: states.Rows.ItemProcessor.States.Chunk }
 
@@ -35,9 +34,9 @@ describe('the workflow of imports', () => {
         ([id]) => id.replace(/[0-9A-F]{8}$/, '') === pascalCase(name),
       ) as [string, Resource]
       expect(text).toContain(`{"Fn::GetAtt":["${functionId}","Arn"]}`)
-      expect(Object.values(all).some(({ Resource: of }) => of === step)).toBe(true)
+      expect(Object.values(all).some(({ Resource: of = '' }) => stepOf(of) === step)).toBe(true)
     }
-    expect(text).toContain('"TimeoutSeconds":7200,"StartAt":"Prepare"')
+    expect(text).toMatch(/^{"StartAt":"Prepare",.*"TimeoutSeconds":7200}$/)
     for (const name of Object.keys(all)) expect(text).toContain(`"${name}":`)
   })
 
@@ -47,7 +46,7 @@ describe('the workflow of imports', () => {
         { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 60 },
         { ErrorEquals: ['States.ALL'], MaxAttempts: 5, JitterStrategy: 'FULL' },
       ])
-      const step = importSteps[state.Resource as keyof typeof importSteps]
+      const step = importSteps[stepOf(state.Resource)]
       expect(state.TimeoutSeconds).toBeGreaterThan(step.seconds)
       if (name === 'Chunk' || name === 'Fail') continue
       expect(state.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'Fail' }])
@@ -58,10 +57,11 @@ describe('the workflow of imports', () => {
   test('runs the chunks of the manifest apart, many at once, and keeps none of their results', () => {
     expect(all.Rows).toMatchObject({
       MaxConcurrency: 20,
-      ItemReader: { Resource: 'arn:aws:states:::s3:getObject', ReaderConfig: { InputType: 'JSON' } },
+      ItemReader: { ReaderConfig: { InputType: 'JSON' } },
       ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'EXPRESS' } },
       ResultPath: null,
     })
+    expect(JSON.stringify(all.Rows.ItemReader.Resource)).toContain(':states:::s3:getObject"')
     expect(all.Chunk.OutputPath).toBeNull()
     // A chunk runs as an express workflow, which AWS ends after five minutes, its retries included.
     expect(importSteps.rows.seconds).toBeLessThan(150)
@@ -108,9 +108,9 @@ describe('the workflow of imports', () => {
     const stacks = resourcesOf(template, 'AWS::CloudFormation::Stack')
     const within = stacks.find(([id]) => id.startsWith('Watch'))?.[1] as Resource
     expect(within.Properties.Parameters[told]).toEqual({ Ref: machineId })
-    for (const { name, impact: breaks } of steps) {
+    for (const { name, impact } of steps) {
       const { Properties } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${pascalCase(name)}FailingAlarm`)
-      expect(Properties.AlarmDescription.startsWith(breaks)).toBe(true)
+      expect(Properties.AlarmDescription.startsWith(impact)).toBe(true)
     }
   })
 })

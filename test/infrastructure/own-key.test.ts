@@ -184,8 +184,8 @@ describe('the policy of the key', () => {
   })
 
   test.each([
-    ['KeepLogs', 'kms:EncryptionContext:aws:logs:arn', ':log-group:commerce-prod-*'],
-    ['TellAlarms', 'aws:SourceArn', ':alarm:commerce-prod-*'],
+    ['EncryptLogs', 'kms:EncryptionContext:aws:logs:arn', ':log-group:commerce-prod-*'],
+    ['PublishAlarms', 'aws:SourceArn', ':alarm:commerce-prod-*'],
     ['ArchiveEvents', 'kms:EncryptionContext:aws:events:event-bus:arn', ':event-bus/commerce-prod'],
     ['SendEventsToQueues', 'kms:EncryptionContext:aws:sqs:arn', ':commerce-prod-*'],
   ])('%s is for this stage alone', (sid, condition, name) => {
@@ -195,8 +195,8 @@ describe('the policy of the key', () => {
   })
 
   test.each([
-    ['KeepLogs', ['Decrypt', 'DescribeKey', 'Encrypt', 'GenerateDataKey*', 'ReEncrypt*']],
-    ['TellAlarms', ['Decrypt', 'GenerateDataKey*']],
+    ['EncryptLogs', ['Decrypt', 'DescribeKey', 'Encrypt', 'GenerateDataKey*', 'ReEncrypt*']],
+    ['PublishAlarms', ['Decrypt', 'GenerateDataKey*']],
     ['ArchiveEvents', ['Decrypt', 'GenerateDataKey', 'ReEncrypt*']],
     ['DescribeForEvents', ['DescribeKey']],
     ['SendEventsToQueues', ['Decrypt', 'GenerateDataKey']],

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { alarmDefinitions } from '#lib/alarm-definitions.ts'
-import type { AlarmDefinition } from '#lib/alarm-types.ts'
-import { streamDeadLettersOutput, streamFunctionOutput } from '#lib/consumers.ts'
-import { pascalCase } from '#lib/service-function.ts'
+import { type AlarmDefinition, alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { streamFunctionOutput } from '#lib/consumers.ts'
+import { pascalCase } from '#lib/function-entries.ts'
+import { deadLettersOutput } from '#lib/queues.ts'
 import { taskQueues } from '#shared/platform/events/tasks.ts'
 import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
@@ -64,9 +64,9 @@ describe('the runbook', () => {
     for (const alarm of telling) {
       const text = sections.get(alarmNameOf(alarm)) ?? ''
       const [, breaks = '?'] = /\*\*Impact:\*\* (.*)\n/.exec(text) ?? []
-      const [, act = '?'] = /\*\*What to do:\*\* (.*)\n/.exec(text) ?? []
+      const [, act = '?'] = /\*\*Response:\*\* (.*)\n/.exec(text) ?? []
       expect(alarm[1].Properties.AlarmDescription).toBe(`${breaks} ${act}`)
-      expect(text).toMatch(/\*\*How to look:\*\*[^*]*```\n?/)
+      expect(text).toMatch(/\*\*Diagnosis:\*\*[^*]*```\n?/)
     }
   })
 
@@ -101,7 +101,7 @@ describe('the runbook', () => {
       expect(section).toContain(`npm run -s redrive -- --stream ${name} --stack STACK`)
       const { Outputs: outputs = {} } = template
       expect(outputs[streamFunctionOutput(name)]?.Value.Ref).toMatch(new RegExp(`^${pascalCase(name)}`))
-      expect(outputs[streamDeadLettersOutput(name)]?.Value.Ref).toMatch(
+      expect(outputs[deadLettersOutput(name)]?.Value.Ref).toMatch(
         new RegExp(`^${pascalCase(name)}DeadLetters`),
       )
     }
@@ -109,5 +109,5 @@ describe('the runbook', () => {
 })
 
 test('a description fits into an alarm', () => {
-  for (const { breaks, act } of alarmDefinitions) expect(`${breaks} ${act}`.length).toBeLessThanOrEqual(1024)
+  for (const { impact, act } of alarmDefinitions) expect(`${impact} ${act}`.length).toBeLessThanOrEqual(1024)
 })

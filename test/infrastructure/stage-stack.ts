@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { CommerceStack } from '#lib/commerce-stack.ts'
@@ -10,13 +10,18 @@ import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 /** A stage's stack, with functions of one line, since their code does not show in a template. */
 export async function stackOfStage(stage: string, options: SynthesisOptions = {}): Promise<CommerceStack> {
   const scratch = scratchFolder()
-  return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out') }), {
+  return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out'), context: featureFlags() }), {
     stage: stageNamed(stage),
     settings: await settingsOf(options),
     codes: stubs(scratch, options.codeShas),
     ...(options.preparesKey && { preparesKey: true }),
     ...(options.bypassesRollout && { bypassesRollout: true }),
   })
+}
+
+/** The feature flags of cdk.json, which the CDK command line gives to the app. */
+export function featureFlags(): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8')).context
 }
 
 function stubs(scratch: string, codeShas: Record<string, string> = {}): FunctionCodes {

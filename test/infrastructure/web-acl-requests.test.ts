@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
-import { ratesBelowThrottles } from '#lib/web-acl-rates.ts'
+import { ratesBelowThrottles } from '#lib/check-operations.ts'
 import { exampleOf } from '#test/support/examples.ts'
 import {
   startIdentityProvider,

@@ -1,0 +1,64 @@
+import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
+import type { Construct } from 'constructs'
+import { type TaskQueue, taskQueues } from '#shared/platform/events/tasks.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { pascalCase } from './function-entries.ts'
+
+/** A work queue and its dead-letter queue. The settings define the number of attempts. */
+export interface WorkQueue {
+  queue: Queue
+  deadLetters: Queue
+}
+
+export type WorkQueues = Readonly<Record<TaskQueue, WorkQueue>>
+
+/** Returns the stack output that holds the address of a queue. */
+export function queueOutput(queue: TaskQueue): string {
+  return `${pascalCase(queue)}QueueUrl`
+}
+
+/** Returns the stack output that holds the address of the dead letters of a queue, or of a function fed by the stream. */
+export function deadLettersOutput(name: string): string {
+  return `${pascalCase(name)}DeadLettersUrl`
+}
+
+/** Creates a queue for each kind of task that runs after a commit. */
+export function workQueues(scope: Construct, settings: Settings, key?: Key): WorkQueues {
+  const created = Object.entries(taskQueues).map(([name, { attempts }]) => {
+    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, key)
+    const queue = new Queue(scope, pascalCase(name), {
+      ...commonProps(key),
+      // Six times the timeout of its function, as AWS recommends.
+      visibilityTimeout: Duration.seconds(180),
+      deadLetterQueue: { queue: deadLetters, maxReceiveCount: attempts(settings) },
+    })
+    new CfnOutput(scope, queueOutput(name as TaskQueue), { value: queue.queueUrl })
+    new CfnOutput(scope, deadLettersOutput(name), { value: deadLetters.queueUrl })
+    return [name, { queue, deadLetters }]
+  })
+  return Object.fromEntries(created)
+}
+
+/** Creates a queue for messages that could not be handled. */
+export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue {
+  const queue = new Queue(scope, id, commonProps(key))
+  const reason = 'It is a dead-letter queue itself, and an alarm reports its messages.'
+  Validations.of(queue).acknowledge(
+    { id: 'AwsSolutions-SQS3', reason },
+    { id: 'Serverless-SQSRedrivePolicy', reason },
+  )
+  return queue
+}
+
+/** Data keys of the stage's own key are reused for an hour, so a queue requests few of them at any load. */
+function commonProps(key: Key | undefined): QueueProps {
+  return {
+    enforceSSL: true,
+    retentionPeriod: Duration.days(14),
+    ...(key
+      ? { encryption: QueueEncryption.KMS, encryptionMasterKey: key, dataKeyReuse: Duration.hours(1) }
+      : { encryption: QueueEncryption.SQS_MANAGED }),
+  }
+}

@@ -1,0 +1,24 @@
+import { Stack } from 'aws-cdk-lib'
+import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { Bucket } from 'aws-cdk-lib/aws-s3'
+import { importDefinition } from '#lib/import-definition.ts'
+import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: states have every shape
+type Json = any
+
+/** The workflow of imports in the Amazon States Language. The resource of a task is the ARN of its step's function. */
+export function importStates(): Json {
+  const stack = new Stack()
+  const functions = Object.keys(importSteps).map((step) => {
+    const functionArn = `arn:aws:lambda:eu-central-1:111122223333:function:${step}`
+    return [step, LambdaFunction.fromFunctionArn(stack, step, functionArn)]
+  })
+  const bucket = Bucket.fromBucketName(stack, 'Files', 'bucket')
+  return stack.resolve(importDefinition(stack, Object.fromEntries(functions), bucket).toGraphJson())
+}
+
+/** @returns the step that a task of `importStates` invokes */
+export function stepOf(resource: string): ImportStep {
+  return resource.slice(resource.lastIndexOf(':') + 1) as ImportStep
+}

@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module'
+import { expect, test } from '@jest/globals'
+import { featureFlags, stackOfStage } from './stage-stack.ts'
+import { resourcesOf, synthesise } from './synthesis.ts'
+
+const recommended = createRequire(import.meta.url)('aws-cdk-lib/recommended-feature-flags.json')
+
+const { template } = await synthesise('prod')
+const stack = await stackOfStage('local')
+
+test('every feature flag of CDK is configured, with the value that CDK recommends', () => {
+  expect(featureFlags()).toEqual(recommended)
+})
+
+// A resource with another logical id is a new, empty one, and CDK derives these ids.
+test('resources that hold data have the logical ids of the first release', () => {
+  const ids = [
+    'AWS::DynamoDB::Table',
+    'AWS::S3::Bucket',
+    'AWS::KMS::Key',
+    'AWS::Cognito::UserPool',
+    'AWS::Backup::BackupVault',
+    'AWS::Events::EventBus',
+    'AWS::SecretsManager::Secret',
+  ].flatMap((type) => resourcesOf(template, type).map(([id]) => id))
+  expect(ids.sort()).toEqual([
+    'BackupVault3A9C5852',
+    'DeploymentSecret5F91AEF7',
+    'EventBus7B8748AA',
+    'Files8E6940B8',
+    'Key961B73FD',
+    'PaymentsSecret2EDF7B1F',
+    'TableCD117FA1',
+    'Users0A0EEA89',
+    'WebhooksSecret784E2348',
+  ])
+})
+
+test('the stack has the tag of its resources', () => {
+  expect(stack.tags.tagValues()).toEqual({ service: 'commerce' })
+})
