@@ -618,7 +618,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.page_size.min, VALIDATION.page_size.max, VALIDATION.page_size.invalid */
+            /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -639,7 +639,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -804,7 +804,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1000,7 +1000,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1187,7 +1187,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1238,7 +1238,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account */
+            /** @description POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1382,7 +1382,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1641,7 +1641,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.page_size.min, VALIDATION.page_size.max, VALIDATION.page_size.invalid */
+            /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1662,7 +1662,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1834,7 +1834,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -1885,7 +1885,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.exists */
+            /** @description CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2034,7 +2034,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2195,7 +2195,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.reason.required, VALIDATION.field.enum */
+            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.reason.required, VALIDATION.filter.value_invalid, VALIDATION.request.invalid, VALIDATION.field.enum */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2414,7 +2414,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.datetime.timezone_required, VALIDATION.date.range */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2435,7 +2435,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.field.denied */
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.field.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2465,7 +2465,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.soft_deleted */
+            /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2635,7 +2635,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2686,7 +2686,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.code.exists */
+            /** @description CONFLICT.not_deleted, CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2852,7 +2852,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -2903,7 +2903,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.soft_deleted */
+            /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3042,7 +3042,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown, VALIDATION.field.enum */
+            /** @description VALIDATION.field.unknown, VALIDATION.field.enum, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3063,7 +3063,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.filter.denied */
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3236,7 +3236,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3450,7 +3450,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3640,7 +3640,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.code.length.exceeds, VALIDATION.code.charset */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3661,7 +3661,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required, AUTHZ.csrf.token, AUTHZ.csrf.origin */
+            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, AUTHZ.csrf.token, AUTHZ.csrf.origin, POLICY.mfa.required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3691,7 +3691,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.not_combinable */
+            /** @description CONFLICT.code.not_combinable, CONFLICT.idempotency.payload_mismatch */
             409: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3825,7 +3825,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -3982,7 +3982,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email, CODE.invalid */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid, CODE.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4135,7 +4135,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.email, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4156,7 +4156,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description POLICY.account.locked, POLICY.mfa.required, POLICY.password.change_required */
+            /** @description POLICY.mfa.required, POLICY.account.locked, POLICY.password.change_required */
             403: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4300,7 +4300,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.email */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4468,7 +4468,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown, VALIDATION.url.private_range */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.url.private_range, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4684,7 +4684,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.field.unknown */
+            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -4880,7 +4880,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.filter.value_invalid, VALIDATION.body.json, VALIDATION.body.encoding, VALIDATION.body.too_deep, VALIDATION.body.invalid, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.field.unknown */
+            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -5058,7 +5058,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description VALIDATION.header.invalid, VALIDATION.request.invalid, VALIDATION.field.unknown */
+            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.request.invalid */
             400: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];

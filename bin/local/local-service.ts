@@ -88,7 +88,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 async function timed<T>(label: string, work: Promise<T>): Promise<T> {
   const started = performance.now()
   const result = await work
-  console.log(`  ${label.padEnd(34)} ${secondsSince(started).padStart(5)} s`)
+  process.stdout.write(`  ${label.padEnd(34)} ${secondsSince(started).padStart(5)} s\n`)
   return result
 }
 

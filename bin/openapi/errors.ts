@@ -3,80 +3,36 @@ import { hasBody, type Route, takesSession } from '#shared/platform/request/rout
 import type { Settings } from '#shared/settings/register.ts'
 import { type Json, reference } from './schemas.ts'
 
-const ofEvery: ErrorCode[] = [
-  'VALIDATION.header.invalid',
-  'VALIDATION.accept.unsupported',
-  'VALIDATION.request.invalid',
-  'RATE_LIMIT.exceeded',
-  'DEPENDENCY.bad_gateway',
-  'DEPENDENCY.unavailable',
-  'DEPENDENCY.timeout',
-  'TRANSIENT.error',
-  'INTERNAL.unexpected',
-]
-const ofBearer: ErrorCode[] = [
-  'AUTH.invalid_credentials',
-  'AUTH.token.expired',
-  'AUTHZ.role.denied',
-  'AUTHZ.scope.tenant',
-  'AUTHZ.scope.token',
-  'AUTHZ.request.denied',
-  'POLICY.mfa.required',
-  'VALIDATION.filter.value_invalid',
-]
-const ofSessions: ErrorCode[] = ['AUTHZ.csrf.token', 'AUTHZ.csrf.origin']
-const ofBodies: ErrorCode[] = [
-  'VALIDATION.body.json',
-  'VALIDATION.body.encoding',
-  'VALIDATION.body.too_deep',
-  'VALIDATION.body.invalid',
-  'VALIDATION.content_type.unsupported',
-  'VALIDATION.field.required',
-  'VALIDATION.field.type',
-  'VALIDATION.field.length',
-  'VALIDATION.field.range',
-  'VALIDATION.field.enum',
-  'VALIDATION.field.format',
-]
-const ofKeys: ErrorCode[] = [
-  'VALIDATION.idempotency_key.length',
-  'VALIDATION.idempotency_key.charset',
-  'CONFLICT.idempotency.payload_mismatch',
-]
-const ofLists: ErrorCode[] = [
-  'VALIDATION.cursor.invalid',
-  'VALIDATION.sort.field',
-  'VALIDATION.filter.unknown_key',
-  'VALIDATION.filter.value_invalid',
-  'VALIDATION.datetime.timezone_required',
-  'VALIDATION.date.range',
-  'VALIDATION.page_size.min',
-  'VALIDATION.page_size.max',
-  'VALIDATION.page_size.invalid',
-  'AUTHZ.filter.denied',
-]
+/** The codes of requests of a kind. A new code of one of these families is described without another list. */
+const families = {
+  every: /^VALIDATION\.(header|accept|request)\.|^(RATE_LIMIT|DEPENDENCY|TRANSIENT|INTERNAL)\./,
+  bearer: /^AUTH\.|^AUTHZ\.(role|scope|request)\.|^POLICY\.mfa\.|^VALIDATION\.filter\.value_invalid$/,
+  signature: /^AUTH\.invalid_credentials$/,
+  session: /^AUTHZ\.csrf\./,
+  body: /^VALIDATION\.(body\.(?!too_large)|content_type\.|field\.(?!unknown))/,
+  key: /^VALIDATION\.idempotency_key\.(?!required)|^CONFLICT\.idempotency\.payload_mismatch$/,
+  list: /^VALIDATION\.(cursor|sort|filter|datetime|date|page_size)\.|^AUTHZ\.filter\./,
+}
 
-/** Returns every error code that an operation may return, derived from its route. */
-export function codesOf(route: Route, settings: Settings): ErrorCode[] {
-  const isPending = settings['idempotency.whilePending'].status === 409
-  const ofKeyed: ErrorCode[] = [
-    settings['idempotency.missingKey'] as ErrorCode,
-    ...ofKeys,
-    ...(isPending ? (['CONFLICT.idempotency.in_progress'] as const) : []),
+/** Returns every error code that an operation may return, derived from its route, in the order of the catalog. */
+function codesOf(route: Route, settings: Settings): ErrorCode[] {
+  const isKeyed = route.idempotency !== 'none'
+  const expressions = [
+    families.every,
+    ...(route.auth === 'none' ? [] : [families[route.auth]]),
+    ...(takesSession(route, settings) ? [families.session] : []),
+    ...(hasBody(route) ? [families.body] : []),
+    ...(isKeyed ? [families.key] : []),
+    ...(route.listing ? [families.list] : []),
   ]
-  const codes: ErrorCode[] = [
-    ...ofEvery,
-    settings['limits.tooLarge'] as ErrorCode,
-    ...(isDeprecated(route, settings) ? [settings['versioning.sunset'].code] : []),
-    ...(route.auth === 'bearer' ? ofBearer : []),
-    ...(takesSession(route, settings) ? ofSessions : []),
-    ...(route.auth === 'signature' ? (['AUTH.invalid_credentials'] as const) : []),
-    ...(hasBody(route) ? ofBodies : []),
-    ...(route.idempotency === 'none' ? [] : ofKeyed),
-    ...(route.listing ? ofLists : (['VALIDATION.field.unknown'] as const)),
-    ...route.errors,
-  ]
-  return [...new Set(codes)]
+  const own: string[] = [...route.errors, settings['limits.tooLarge']]
+  if (!route.listing) own.push('VALIDATION.field.unknown')
+  if (isDeprecated(route, settings)) own.push(settings['versioning.sunset'].code)
+  if (isKeyed) own.push(settings['idempotency.missingKey'])
+  if (isKeyed && settings['idempotency.whilePending'].status === 409)
+    own.push('CONFLICT.idempotency.in_progress')
+  const codes = Object.keys(errorCatalog) as ErrorCode[]
+  return codes.filter((code) => own.includes(code) || expressions.some((one) => one.test(code)))
 }
 
 /** Returns whether the profile sets a sunset date for the operation. */
@@ -89,7 +45,7 @@ function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
   if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
-  if (ofSessions.includes(code)) return settings['auth.csrf'].status
+  if (families.session.test(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413
   if (code === settings['versioning.sunset'].code) return settings['versioning.sunset'].status
   return errorCatalog[code].http
