@@ -26,17 +26,10 @@ export function environmentOf(serviceId: string) {
   }
 }
 
-interface EndpointParameters {
+interface EndpointParameters extends Record<string, string | boolean | undefined> {
   Region: string
   Endpoint?: string
-  UseFIPS?: boolean
-  UseDualStack?: boolean
-  UseGlobalEndpoint?: boolean
-  EndpointId?: string
   Bucket?: string
-  ForcePathStyle?: boolean
-  Accelerate?: boolean
-  UseObjectLambdaEndpoint?: boolean
 }
 
 /** Returns the endpoint of a service in the client's region. */
@@ -46,12 +39,10 @@ export function regionalEndpoint(host: string, parameters: EndpointParameters) {
 
 /** Returns the endpoint of a bucket: a host name on AWS, a path elsewhere, where bucket hosts may not resolve. */
 export function bucketEndpoint(host: string, parameters: EndpointParameters) {
-  const { Bucket, Endpoint, ForcePathStyle, Region, Accelerate, UseObjectLambdaEndpoint } = parameters
+  const { Bucket, Endpoint, ForcePathStyle, Region } = parameters
   const isPlain =
     Bucket === undefined || /^(?!.*--(x|xa|op)-s3$)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(Bucket)
-  if (Accelerate || UseObjectLambdaEndpoint || !isPlain) {
-    throw new Error('A bundle reaches a bucket of its region by a name without dots only.')
-  }
+  if (!isPlain) throw new Error('A bundle reaches a bucket of its region by a name without dots only.')
   const url = regionalUrl(host, parameters)
   if (Bucket !== undefined && !Endpoint && !ForcePathStyle) url.hostname = `${Bucket}.${url.hostname}`
   else if (Bucket !== undefined) url.pathname = `${url.pathname.replace(/\/$/, '')}/${Bucket}`
@@ -59,9 +50,12 @@ export function bucketEndpoint(host: string, parameters: EndpointParameters) {
   return { url, headers: {}, properties: { authSchemes: [signing] } }
 }
 
+const unsupported = 'UseFIPS UseDualStack UseGlobalEndpoint EndpointId Accelerate UseObjectLambdaEndpoint'
+
 function regionalUrl(host: string, parameters: EndpointParameters): URL {
-  const { Region, Endpoint, UseFIPS, UseDualStack, UseGlobalEndpoint, EndpointId } = parameters
-  if (UseFIPS || UseDualStack || UseGlobalEndpoint || EndpointId || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
+  const { Region, Endpoint } = parameters
+  const isSpecial = unsupported.split(' ').some((name) => parameters[name])
+  if (isSpecial || /^(us-iso|eu-iso|eusc-)/.test(Region)) {
     throw new Error('A bundle reaches regional endpoints only.')
   }
   const suffix = Region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
