@@ -15,7 +15,7 @@ import { loadSettings, localProfile } from './settings-file.ts'
  * default profile; every other stage needs one. `-c key=prepare` only creates and grants the key of a stage that was
  * deployed without one. `-c rollout=bypass` deploys without CodeDeploy.
  */
-async function synthesize(): Promise<void> {
+async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
@@ -36,7 +36,7 @@ function deploymentFlags(app: App) {
   const flag = (name: string, on: string) => {
     const value: unknown = app.node.tryGetContext(name)
     if (value === undefined || value === on) return value === on
-    throw new StageError(`-c ${name}=${value} is unknown: use ${on}, or omit it`)
+    throw new StageError(`-c ${name}=${value} is unknown: it is ${on}, or not given`)
   }
   return { preparesKey: flag('key', 'prepare'), bypassesRollout: flag('rollout', 'bypass') }
 }
@@ -49,7 +49,7 @@ function profileOf(app: App, stage: string): string {
 }
 
 try {
-  await synthesize()
+  await synthesise()
 } catch (thrown) {
   // Errors that the person who deploys can fix are printed without a stack trace. Any other error is a bug.
   if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown

@@ -45,6 +45,11 @@ const Body = v.object({
 })
 type Batch = v.InferOutput<typeof Body>['DDBStreamBatchInfo']
 
+interface Message {
+  letter: DeadLetter
+  batch: Batch
+}
+
 /**
  * Lets a function handle its failed batches of the table's stream again, and removes each handled message. Changes that
  * are no longer in the stream are rebuilt from the table, where items keep the events of their latest commit, and
@@ -54,7 +59,7 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   const { letters, changes } = redrive
   const counts = { messages: 0, from_stream: 0, from_table: 0 }
   const faults = new Set<string>()
-  const expired = new Map<DeadLetter, Batch>()
+  const expired: Message[] = []
   const failed: DeadLetter[] = []
   for await (const letter of unique(letters))
     await attempt([letter], async () => {
@@ -62,16 +67,19 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
       const read = await changes.between(batch)
       counts.from_stream += await handleAll(read.records.filter(isRelevant[source]), redrive)
       if (!read.expired) return true
-      expired.set(letter, batch)
+      expired.push({ letter, batch })
       return false
     })
-  if (expired.size > 0)
-    await attempt([...expired.keys()], async () => {
-      const filter = filters[source]([...expired.values()], redrive.now())
-      for await (const records of changes.asNew(filter))
-        counts.from_table += await handleAll(records, redrive)
-      return true
-    })
+  if (expired.length > 0)
+    await attempt(
+      expired.map(({ letter }) => letter),
+      async () => {
+        const batches = expired.map(({ batch }) => batch)
+        for await (const records of changes.asNew(filters[source](batches, redrive.now())))
+          counts.from_table += await handleAll(records, redrive)
+        return true
+      },
+    )
   // Released last, or this run would receive them again.
   for (const letter of failed) await letters.release(letter)
   return { ...counts, left: failed.length, faults: [...faults] }

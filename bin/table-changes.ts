@@ -6,7 +6,7 @@ import {
   type GetShardIteratorCommandInput,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-dynamodb-streams'
-import { DynamoDBDocumentClient, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import type { DeployedStack } from './deployment.ts'
@@ -20,7 +20,11 @@ export interface StreamRange {
 }
 
 /** A filter on items for a DynamoDB scan. */
-export type ItemFilter = Omit<ScanCommandInput, 'TableName'>
+export interface ItemFilter {
+  FilterExpression: string
+  ExpressionAttributeNames: Record<string, string>
+  ExpressionAttributeValues: Record<string, string | number>
+}
 
 export type TableChanges = ReturnType<typeof tableChanges>
 
@@ -45,9 +49,10 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
       const { Records = [], NextShardIterator } = await streams.send(
         new GetRecordsCommand({ ShardIterator: iterator }),
       )
-      const inRange = (number: bigint) => first <= number && number <= last
-      found.push(...Records.filter((record) => inRange(numberOf(record))).map(asEvent))
-      if (Records.some((record) => numberOf(record) >= last)) return found
+      const numbers = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
+      const inRange = (number = 0n) => first <= number && number <= last
+      found.push(...Records.filter((_, at) => inRange(numbers[at])).map(asEvent))
+      if (numbers.some((number) => number >= last)) return found
       empty = Records.length > 0 ? 0 : empty + 1
       iterator = NextShardIterator
     }
@@ -79,14 +84,11 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
 
     /** Returns items as if each were new, one page of the table at a time. It reads the whole table. */
     async *asNew(filter: ItemFilter): AsyncGenerator<DynamoDBRecord[]> {
-      for await (const { Items = [] } of paginateScan({ client }, { TableName, ...filter }))
+      for await (const { Items = [] } of paginateScan({ client }, { TableName, ...filter })) {
         yield Items.map(asInsertion)
+      }
     },
   }
-}
-
-function numberOf({ dynamodb }: StreamRecord): bigint {
-  return BigInt(dynamodb?.SequenceNumber ?? 0)
 }
 
 /** Returns a record in the format of Lambda: the time is a number, in seconds. */

@@ -1,6 +1,5 @@
-import { type Clock, newId } from '#shared/platform/base/clock.ts'
-import { adjacentId, largestId, smallestId } from '#shared/platform/base/ids.ts'
-import { type AuditEntry, auditItem } from '#shared/platform/idempotency/audit-record.ts'
+import { adjacentId, type Clock, largestId, newId, smallestId } from '#shared/platform/base/clock.ts'
+import { type AuditEntry, auditItem } from '#shared/platform/idempotency/commit.ts'
 import { readMerged } from '#shared/platform/listing/read-index.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'

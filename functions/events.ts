@@ -1,6 +1,6 @@
 import { PromoApplied, PromoRejected } from '#shared/discounts/promo-events.ts'
 import { LoginFail, LoginSuccess } from '#shared/login/login-events.ts'
-import { OrderCreated, OrderPaid, OrderPlaced } from '#shared/orders/order-events.ts'
+import { OrderCreated, OrderPaid, OrderPlaced } from '#shared/orders/order.ts'
 import { OtpDelivered, OtpRequested, OtpVerified } from '#shared/otp/otp-events.ts'
 import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
 import { RefundSucceeded } from '#shared/refunds/refund-events.ts'

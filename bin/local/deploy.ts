@@ -9,7 +9,7 @@ import { runStep, StartFailure } from './process.ts'
 const STACK = 'commerce-local'
 
 /** The stack outputs that locate the running service. */
-const OUTPUTS = [
+const NEEDED = [
   'RestApiId',
   'StageName',
   'TableName',
@@ -19,7 +19,7 @@ const OUTPUTS = [
   'WebhooksSecretArn',
 ] as const
 
-export type StackOutputs = Readonly<Record<string, string> & Record<(typeof OUTPUTS)[number], string>>
+export type StackOutputs = Readonly<Record<string, string> & Record<(typeof NEEDED)[number], string>>
 
 /** @throws StartFailure with the whole output of the CDK command line */
 function cdk(name: string, args: string[], env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
@@ -73,7 +73,7 @@ export async function deploy(endpoint: string, assembly: string, signal: AbortSi
   const args = ['deploy', '--all', '--app', assembly, ...unattended]
   const output = await cdk('Deploying to the local AWS', args, localAwsEnvironment(endpoint), signal)
   const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
-  const missing = OUTPUTS.filter((name) => !outputs[name])
+  const missing = NEEDED.filter((name) => !outputs[name])
   if (missing.length === 0) return outputs
   throw new StartFailure(`The stack ${STACK} has no output ${missing.join(', ')}.`, output)
 }

@@ -1,7 +1,6 @@
 import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
 import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
-import { type FieldKind, type Listing, operatorsOf } from '#shared/platform/listing/listing.ts'
-import { sortsOf } from '#shared/platform/listing/sort.ts'
+import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/platform/listing/listing.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'

@@ -1,9 +1,8 @@
-import { timestamp } from '../platform/base/clock.ts'
+import { adjacentId, largestId, smallestId, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { adjacentId, largestId, smallestId } from '../platform/base/ids.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
 import { readMerged } from '../platform/listing/read-index.ts'
-import type { Context } from '../platform/request/endpoint.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { partitionsOf } from '../platform/table/keys.ts'
 import { asCode } from './code-store.ts'
 
@@ -20,7 +19,7 @@ export function exportName(tenant: string, now: number): string {
 export async function* exportChunks(
   tenant: string,
   includeDeleted: boolean,
-  { table, settings }: Pick<Context, 'table' | 'settings'>,
+  { table, settings }: Pick<WorkContext, 'table' | 'settings'>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { columns, maxRows } = settings['codes.export']
   const partitions = partitionsOf(tenant, 'code')

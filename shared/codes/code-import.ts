@@ -1,17 +1,19 @@
 import * as v from 'valibot'
 import { fail } from '../platform/base/failure.ts'
 import { type CsvRow, readCsv } from '../platform/formats/csv-reader.ts'
+import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
 import type { Settings } from '../settings/register.ts'
 import { makeCode, NewCode } from './code.ts'
 import { newCode } from './code-store.ts'
+import { codeTextOf } from './code-text.ts'
 
 /**
  * Reads the rows of a file of codes. Columns that only an export has are ignored.
  * @throws VALIDATION.csv.*
  */
-export function importedRows(text: string, settings: Settings): CsvRow[] {
+function importedRows(text: string, settings: Settings): CsvRow[] {
   const { columns: required, maxRows } = settings['codes.import']
   const ignored = settings['codes.export'].columns.filter((column) => !required.some((one) => one === column))
   return readCsv(text, { required, ignored, maxRows })
@@ -21,7 +23,7 @@ export function importedRows(text: string, settings: Settings): CsvRow[] {
  * Decides the code of a row by the rules of POST /codes.
  * @throws the error that POST /codes would return for the row
  */
-export function importedCode(
+function importedCode(
   { cells, problem }: CsvRow,
   made: { id: string; tenant: string; createdBy: string },
   settings: Settings,
@@ -35,3 +37,13 @@ export function importedCode(
   const code = makeCode(parsed.output, made, settings)
   return { status: 201, id: code.id, writes: newCode(code) }
 }
+
+/** The import of codes from CSV: each row creates a code or is rejected. */
+export const codeImport = bulkSaga<string, CsvRow>({
+  rowsOf: importedRows,
+  audit: { action: 'import', target: 'codes' },
+  keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
+  decide: async (row, { newId, settings, scope, caller }) =>
+    importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
+  attemptOf: () => ({ action: 'import', target: 'codes' }),
+})

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
 import { characters } from '../platform/formats/text.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 
 /**
  * The name of a code: trimmed, NFC, then 1 to 64 Unicode code points. Emoji are accepted; control characters and lone

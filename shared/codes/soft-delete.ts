@@ -1,10 +1,8 @@
-import { timestamp } from '../platform/base/clock.ts'
+import { isUuidV7, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { isUuidV7 } from '../platform/base/ids.ts'
-import type { Scope } from '../platform/identity/authorize.ts'
-import type { Context } from '../platform/request/endpoint.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import { type Decision, noContent } from '../platform/request/endpoint.ts'
 import { checkIfMatch } from '../platform/request/parse-headers.ts'
-import { noContent, type Reply } from '../platform/request/reply.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
@@ -15,28 +13,27 @@ interface SoftDelete {
   id: string
   /** The entity tag of If-Match, if the request has one. */
   ifMatch: string | undefined
-  scope: Scope
 }
 
-type Circumstances = Pick<Context, 'table' | 'settings' | 'now'>
+type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope'>
 
 /**
  * Decides the soft delete of a code. Most deletes are of a live code in the caller's tenant, so the code is written
  * without a read if possible, and read only if that write fails.
  * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
-export async function softDelete(request: SoftDelete, context: Circumstances): Promise<Reply> {
-  const { id, ifMatch, scope } = request
-  const { settings } = context
+export async function softDelete(request: SoftDelete, context: DeleteContext): Promise<Decision> {
+  const { id, ifMatch } = request
+  const { settings, table, scope } = context
   const anyTag = ifMatch === undefined || ifMatch === '*'
   return anyTag && isUuidV7(id) && settings['codes.duplicate'].softDeletedKeepsCode
     ? unread(request, context)
-    : known(await readCode(context.table, scope, id, settings), request, context)
+    : known(await readCode(table, scope, id, settings), request, context)
 }
 
-function unread(request: SoftDelete, context: Circumstances): Reply {
-  const { id, scope } = request
-  const { table, settings, now } = context
+function unread(request: SoftDelete, context: DeleteContext): Decision {
+  const { id } = request
+  const { table, settings, now, scope } = context
   return noContent({
     writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
     audit: auditOf({ id, tenant_id: scope.tenant }),
@@ -45,8 +42,8 @@ function unread(request: SoftDelete, context: Circumstances): Reply {
   })
 }
 
-function known(code: Code, request: SoftDelete, context: Circumstances): Reply {
-  const { table, settings, now } = context
+function known(code: Code, request: SoftDelete, context: DeleteContext): Decision {
+  const { table, settings, now, scope } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
   checkIfMatch(request.ifMatch, codeEtag(code))
@@ -55,7 +52,7 @@ function known(code: Code, request: SoftDelete, context: Circumstances): Reply {
   return noContent({
     writes: [changedCode(code, after, 'soft_delete', settings), ...setAsideClaim(code, after)],
     audit: auditOf(code),
-    onConflict: async () => known(await readCode(table, request.scope, code.id, settings), request, context),
+    onConflict: async () => known(await readCode(table, scope, code.id, settings), request, context),
   })
 }
 

@@ -1,7 +1,7 @@
 import { Denial, fail, failField } from '../platform/base/failure.ts'
-import type { Checked, Context } from '../platform/request/endpoint.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
+import type { RowContext } from '../platform/jobs/bulk-saga.ts'
 import { checkIfMatch } from '../platform/request/parse-headers.ts'
-import type { Effects, Reply } from '../platform/request/reply.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
@@ -15,23 +15,26 @@ export interface CodeUpdate {
   changes: CodeChanges
 }
 
+type UpdateContext = Pick<RowContext, 'caller' | 'scope' | 'table' | 'settings' | 'now'>
+/** A response with its effects. */
+type Updated<Response> = Response & Effects<Updated<Response>>
+
 /**
  * Decides an update of one code, alone or as a row of a batch. If the code changes before the commit, decides again
  * from the changed code: If-Match: * still holds, an entity tag does not.
- * @param decisionOf builds the decision from the changed code and its effects
+ * @param responseOf returns the response from the changed code
  * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.etag.mismatch, VALIDATION.date.range
  */
-export async function updateCode<Decision extends Reply>(
+export async function updateCode<Response extends object>(
   { id, ifMatch, changes }: CodeUpdate,
-  { caller, scope }: Pick<Checked<unknown>, 'caller' | 'scope'>,
-  { table, settings, now }: Pick<Context, 'table' | 'settings' | 'now'>,
-  decisionOf: (code: Code, effects: Effects) => Decision,
-): Promise<Decision> {
+  { caller, scope, table, settings, now }: UpdateContext,
+  responseOf: (code: Code) => Response,
+): Promise<Updated<Response>> {
   const trigger = updateTrigger(caller?.role)
   if (changes.state !== undefined && trigger === 'update') {
     throw failField('AUTHZ.field.denied', 'state', { reason: 'role' })
   }
-  function decide(code: Code): Decision {
+  function decide(code: Code): Updated<Response> {
     if (!mayStart(trigger, code.state, settings)) {
       // The denial is audited in the actor's tenant, which must not hold ids of another tenant.
       const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
@@ -40,12 +43,13 @@ export async function updateCode<Decision extends Reply>(
     checkIfMatch(ifMatch, codeEtag(code))
     checkMove(code, changes, settings)
     const after = changeCode(code, changes, now())
-    return decisionOf(after, {
+    return {
+      ...responseOf(after),
       writes: [changedCode(code, after, trigger, settings)],
       audit: auditOfChange('update', code, after),
       onConflict: async (existing) =>
         decide(existing ? asCode(existing) : await readCode(table, scope, id, settings)),
-    })
+    }
   }
   return decide(await readCode(table, scope, id, settings))
 }

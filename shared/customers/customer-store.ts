@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { timestamp } from '../platform/base/clock.ts'
-import { timeOf } from '../platform/base/ids.ts'
+import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { CustomerData } from './customer.ts'

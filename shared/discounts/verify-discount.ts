@@ -5,10 +5,9 @@ import { findByText } from '../codes/code-store.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { Denial, fail } from '../platform/base/failure.ts'
-import type { Caller } from '../platform/identity/caller.ts'
-import { reachOf } from '../platform/identity/permissions.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import { ok, type Reply, refusal } from '../platform/request/reply.ts'
+import { reachOf } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import { type Decision, ok, rejection as rejected } from '../platform/request/endpoint.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -17,12 +16,9 @@ import { promoApplied, promoRejected } from './promo-events.ts'
 
 /** A request to verify a code. */
 export interface Verification {
-  tenant: string
-  caller: Caller | undefined
   /** The code's text in its stored form. */
   text: string
   cartId: string | undefined
-  correlationId: string
 }
 
 /** How long the item that carries the event is kept, in seconds. */
@@ -34,9 +30,10 @@ const keptSeconds = 24 * 3600
  * same reads.
  * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
-export async function verifyDiscount(asked: Verification, context: Context): Promise<Reply> {
-  const { table, settings, now } = context
-  const { tenant, text, cartId } = asked
+export async function verifyDiscount(asked: Verification, context: RequestContext): Promise<Decision> {
+  const { table, settings, now, scope } = context
+  const { text, cartId } = asked
+  const { tenant } = scope
   const [code, cart, lines] = await Promise.all([
     findByText(table, tenant, text),
     cartId === undefined ? undefined : findCart(table, tenant, cartId),
@@ -44,7 +41,7 @@ export async function verifyDiscount(asked: Verification, context: Context): Pro
   ])
   const pricing = pricingOf(code, now(), settings)
   if (cartId !== undefined) return verifyOnCart(asked, { pricing, cart, lines }, context)
-  return typeof pricing === 'string' ? rejected(asked, pricing, context) : ok({ applied: true, amount: 0 })
+  return typeof pricing === 'string' ? notApplied(asked, pricing, context) : ok({ applied: true, amount: 0 })
 }
 
 /** The pricing rule of a code, or the reason why the code cannot be used. */
@@ -62,19 +59,19 @@ interface Found {
   lines: readonly CartLine[]
 }
 
-function verifyOnCart(asked: Verification, found: Found, context: Context): Reply {
+function verifyOnCart(asked: Verification, found: Found, context: RequestContext): Decision {
   const { settings } = context
   const { pricing, cart, lines } = found
   if (!isPriced(cart)) throw fail('NOT_FOUND.cart')
-  checkMayApply(asked.caller, cart, settings)
-  if (typeof pricing === 'string') return rejected(asked, pricing, context)
+  checkMayApply(cart, context)
+  if (typeof pricing === 'string') return notApplied(asked, pricing, context)
   const known = discountsOf(cart, lines)
   const others = known.filter(({ code }) => code !== asked.text)
   const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
   const isFull = others.length >= settings['discount.combination'].maxCodes
   if (isFull || (hasGiftCard && !pricing.combinable_with_gift_card)) return notCombinable(asked, context)
   const amount = amountOff(pricing, cart, sumOf(others), settings)
-  if (amount === undefined) return rejected(asked, 'POLICY.code.currency', context)
+  if (amount === undefined) return notApplied(asked, 'POLICY.code.currency', context)
   const discount = { code: asked.text, amount_minor: amount }
   const discounts =
     others.length === known.length
@@ -94,7 +91,7 @@ function verifyOnCart(asked: Verification, found: Found, context: Context): Repl
 }
 
 /** @throws AUTHZ.role.denied by the setting discount.mayApply */
-function checkMayApply(caller: Caller | undefined, cart: Cart, settings: Settings): void {
+function checkMayApply(cart: Cart, { caller, settings }: RequestContext): void {
   const policy = settings['discount.mayApply']
   const isOwner = cart.owner === undefined || cart.owner.subject === caller?.sub
   if (policy === 'readers' || (policy === 'owner' && isOwner)) return
@@ -102,28 +99,29 @@ function checkMayApply(caller: Caller | undefined, cart: Cart, settings: Setting
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 
-function notCombinable(asked: Verification, context: Context): Reply {
+function notCombinable(asked: Verification, context: RequestContext): Decision {
   const failure = fail('CONFLICT.code.not_combinable')
-  return refusal(failure, rejection(asked, failure.code, context))
+  return rejected(failure, rejectionEffects(asked, failure.code, context))
 }
 
 /** Returns the same response for every reason, so guessing does not reveal which codes exist. */
-function rejected(asked: Verification, reason: ErrorCode, context: Context): Reply {
-  const effects = rejection(asked, reason, context)
-  if (context.settings['discount.rejection'].status === 404) return refusal(fail('NOT_FOUND.code'), effects)
+function notApplied(asked: Verification, reason: ErrorCode, context: RequestContext): Decision {
+  const effects = rejectionEffects(asked, reason, context)
+  if (context.settings['discount.rejection'].status === 404) return rejected(fail('NOT_FOUND.code'), effects)
   return ok({ applied: false, amount: 0 }, effects)
 }
 
-function rejection(asked: Verification, reason: ErrorCode, context: Context) {
+function rejectionEffects(asked: Verification, reason: ErrorCode, context: RequestContext) {
   const { note, promo } = announcement(asked, context)
   const events = promoRejected({ ...promo, cart_id: asked.cartId ?? null, error_code: reason })
   return { writes: [note], events }
 }
 
 /** Returns the common fields of a verification event, and the item that carries the event. */
-function announcement({ tenant, text, correlationId }: Verification, { now, newId }: Context) {
+function announcement({ text }: Verification, { now, newId, scope, correlation }: RequestContext) {
+  const { tenant } = scope
   const id = newId()
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + keptSeconds]
   const note: Write = create({ ...keyOf(tenant, 'verification', id), at, expires_at })
-  return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlationId } }
+  return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlation.id } }
 }

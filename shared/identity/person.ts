@@ -1,4 +1,4 @@
-import { uuidV8 } from '../platform/base/ids.ts'
+import { uuidV8 } from '../platform/base/clock.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Settings } from '../settings/register.ts'
 

@@ -3,8 +3,9 @@ import { checkCount, isCount, tooMany } from '../operations/operation-count.ts'
 import { begunOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { fileUrl } from '../platform/formats/public-address.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import type { Reply } from '../platform/request/reply.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import type { Decision } from '../platform/request/endpoint.ts'
+import type { Write } from '../platform/table/table.ts'
 import { claimed, fileHash, readClaim } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 import type { NewImport } from './new-import.ts'
@@ -15,49 +16,47 @@ import type { NewImport } from './new-import.ts'
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function beginImport(body: NewImport, tenant: string, context: Context): Promise<Reply> {
+export async function beginImport(body: NewImport, context: RequestContext): Promise<Decision> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
-    const operation = operationOf(tenant, { kind: 'url', url: body.file_url }, '', context)
+    const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
     return begun(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
   }
   const bytes = new TextEncoder().encode(body)
   const hash = fileHash()
   hash.update(bytes)
-  return beginFile(bytes, hash.digest(), tenant, context)
+  return beginFile(bytes, hash.digest(), context)
 }
 
-async function beginFile(bytes: Uint8Array, hash: string, tenant: string, context: Context): Promise<Reply> {
+async function beginFile(bytes: Uint8Array, hash: string, context: RequestContext): Promise<Decision> {
+  const { tenant } = context.scope
   const { holder, first } = await readClaim(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
   await checkCount(context.table, tenant, context.settings)
-  const operation = operationOf(tenant, { kind: 'inline' }, hash, context)
+  const operation = operationOf({ kind: 'inline' }, hash, context)
   // The file is stored before the commit, so every operation has its file. Without a commit, the file is left for
   // deletion.
   await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
   // On conflict, another upload of the same file was first.
-  return begun(operation, [claimed(operation, hash, holder)], context, () =>
-    beginFile(bytes, hash, tenant, context),
-  )
+  return begun(operation, [claimed(operation, hash, holder)], context, () => beginFile(bytes, hash, context))
 }
 
 function operationOf(
-  tenant: string,
   source: Operation['source'],
   hash: string,
-  { settings, newId, committer }: Context,
+  { settings, newId, correlation, scope }: RequestContext,
 ): Operation {
-  const { id: correlation_id } = committer.correlation
-  return newOperation({ id: newId(), tenant_id: tenant, correlation_id, source, file_hash: hash }, settings)
+  const origin = { tenant_id: scope.tenant, correlation_id: correlation.id }
+  return newOperation({ id: newId(), ...origin, source, file_hash: hash }, settings)
 }
 
-/** @param refused decides again after a failed write, except when too many operations are in progress */
+/** @param decideAgain called after a failed write, except when too many operations are in progress */
 function begun(
   operation: Operation,
-  writes: Reply['writes'] & object,
-  { settings }: Context,
-  refused: () => Promise<Reply>,
-): Reply {
+  writes: readonly Write[],
+  { settings }: RequestContext,
+  decideAgain: () => Promise<Decision>,
+): Decision {
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
@@ -65,12 +64,12 @@ function begun(
     audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
     onConflict: async (existing) => {
       if (isCount(existing)) throw tooMany(settings)
-      return refused()
+      return decideAgain()
     },
   }
 }
 
-function accepted(operation: Operation): Reply {
+function accepted(operation: Operation): Decision {
   return { status: 202, body: begunOf(operation), location: `/operations/${operation.id}` }
 }
 

@@ -1,8 +1,8 @@
 import { endOperation, soFar } from '../operations/end-operation.ts'
 import { countsOf, type Operation, outcomeOf } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
-import type { StepContext } from '../platform/aws/workflow-function.ts'
 import { fail } from '../platform/base/failure.ts'
+import type { StepContext } from '../platform/jobs/workflow.ts'
 import { gatherRejects } from './reject-file.ts'
 
 /**

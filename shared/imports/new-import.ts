@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
 import type { BodyType } from '../platform/request/route.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 const File = v.string()

@@ -3,9 +3,9 @@ import { endOperation } from '../operations/end-operation.ts'
 import type { Operation } from '../operations/operation.ts'
 import { isOver } from '../operations/operation-states.ts'
 import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
-import type { StepContext } from '../platform/aws/workflow-function.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
+import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Table } from '../platform/table/table.ts'
 import { claimed, readClaim } from './import-claim.ts'
 import { type Chunk, fileKey, manifestKey } from './import-places.ts'
@@ -18,6 +18,9 @@ export interface Prepared {
   /** The file key of the list of chunks. */
   manifest: string
 }
+
+/** Less than the time that a function has in addition to the time of its step. */
+const endingMilliseconds = 4000
 
 /**
  * Runs the first step of an import: fetches the file if it is remote, checks it and splits it into chunks. An invalid
@@ -36,7 +39,7 @@ export async function prepareImport(
     if (!final) throw thrown
     const { clock } = context
     await endOperation(ref, () => ({ trigger: 'fail', failure: thrown }), {
-      table: context.tableToEnd(),
+      table: context.tableWithin(endingMilliseconds),
       clock,
     })
     return { next: 'end', manifest: '' }

@@ -1,7 +1,7 @@
 import type { Operation, Reject } from '../operations/operation.ts'
-import type { StepContext } from '../platform/aws/workflow-function.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
+import type { StepContext } from '../platform/jobs/workflow.ts'
 import { chunkRejectsKey, chunksOf, rejectsKey } from './import-places.ts'
 
 const columns = ['row', 'code', 'field']

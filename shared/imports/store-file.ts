@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../error-catalog.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { StepContext } from '../platform/aws/workflow-function.ts'
 import { fetchFile, HostFailure, type Network } from '../platform/formats/fetch-file.ts'
+import type { StepContext } from '../platform/jobs/workflow.ts'
 import { fileHash } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 
@@ -17,7 +17,7 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
  */
 export async function storeFile(
   { id, source }: Operation,
-  { files, settings, signal, clock }: StepContext,
+  { files, settings, budget, clock }: StepContext,
   network: Network,
 ): Promise<string> {
   if (source.kind !== 'url') throw new Error('only a file that lies elsewhere is fetched')
@@ -29,7 +29,7 @@ export async function storeFile(
     tooLarge: settings['limits.tooLarge'] as ErrorCode,
     limits,
     deadline: AbortSignal.timeout(deadlineSeconds * 1000),
-    signal,
+    signal: budget.signal,
   }
   for (let attempt = 1; ; attempt += 1) {
     const hash = fileHash()

@@ -1,6 +1,6 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import type { Clock } from '../platform/base/clock.ts'
-import { auditItem } from '../platform/idempotency/audit-record.ts'
+import { auditItem } from '../platform/idempotency/commit.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'

@@ -24,7 +24,7 @@ const ofUsers = new Set([
  * Returns the refusal for an error of Cognito; undefined if the error does not refuse the user. All refusals are the
  * same, so callers without the password cannot distinguish the accounts.
  */
-export function refusalOf(thrown: unknown): Failure | undefined {
+export function rejectionOf(thrown: unknown): Failure | undefined {
   const { name = '', message = '' } = thrown as ServiceError
   return ofUsers.has(name) && !ofTheDeployment.test(message) ? wrongCredentials() : undefined
 }

@@ -4,11 +4,12 @@ import {
   CognitoIdentityProviderClient,
   ForgotPasswordCommand,
 } from '@aws-sdk/client-cognito-identity-provider'
-import type { Budget } from '../platform/base/budget.ts'
+import { lazy } from '../platform/base/cached-load.ts'
+import type { Budget } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { lazy } from '../platform/base/lazy.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { hasNobodyToMail, outOfReach, refusalOf } from './cognito-errors.ts'
+import { hasNobodyToMail, outOfReach, rejectionOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
 import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
 
@@ -19,6 +20,12 @@ const attemptMilliseconds = 5000
 const client = lazy(
   () => new CognitoIdentityProviderClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 1000 } }),
 )
+
+/** Returns the provider of the user pool that the stack passes to the function. */
+export function deployedProvider({ environment, settings }: WorkContext): IdentityProvider {
+  const userPoolId = environment('USER_POOL_ID') ?? ''
+  return cognitoProvider({ userPoolId, clientId: environment('USER_POOL_CLIENT_ID') ?? '' }, settings)
+}
 
 /** The user pool of a deployment, from the environment of its functions. */
 export interface PoolClient {
@@ -44,8 +51,8 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
       try {
         return outcomeOf(await cognito.send(command, { abortSignal: within(budget) }), settings)
       } catch (thrown) {
-        const refused = refusalOf(thrown)
-        if (refused) return { refused }
+        const rejection = rejectionOf(thrown)
+        if (rejection) return { rejection }
         throw outOfReach(thrown)
       }
     },
@@ -68,8 +75,8 @@ function within(budget: Budget): AbortSignal {
 
 function outcomeOf(output: AdminInitiateAuthCommandOutput, settings: Settings): SignedIn {
   const { ChallengeName: challenge, AuthenticationResult: result } = output
-  if (challenge === 'NEW_PASSWORD_REQUIRED') return { refused: newPasswordRequired() }
-  if (challenge !== undefined) return { refused: factorRequired(challenge, settings) }
+  if (challenge === 'NEW_PASSWORD_REQUIRED') return { rejection: newPasswordRequired() }
+  if (challenge !== undefined) return { rejection: factorRequired(challenge, settings) }
   const { AccessToken, TokenType, ExpiresIn, RefreshToken } = result ?? {}
   if (!AccessToken || !RefreshToken || ExpiresIn === undefined) throw fail('DEPENDENCY.bad_gateway')
   return {

@@ -1,4 +1,4 @@
-import type { Budget } from '../platform/base/budget.ts'
+import type { Budget } from '../platform/base/clock.ts'
 import type { Failure } from '../platform/base/failure.ts'
 
 export interface Credentials {
@@ -16,7 +16,7 @@ export interface Tokens {
 }
 
 /** The tokens, or the refusal as the caller may see it. */
-export type SignedIn = { tokens: Tokens } | { refused: Failure }
+export type SignedIn = { tokens: Tokens } | { rejection: Failure }
 
 /** The service that holds users and passwords. Every call is one attempt within the request's budget. */
 export interface IdentityProvider {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
 import { characters, Email } from '../platform/formats/text.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 
 /** The limit of Cognito. */
 const longestPassword = 256

@@ -1,10 +1,8 @@
-import type { Budget } from '../platform/base/budget.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
-import type { Task } from '../platform/events/tasks.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import type { Reply } from '../platform/request/reply.ts'
+import type { Task } from '../platform/events/event-definition.ts'
+import type { RequestContext, WorkContext } from '../platform/request/context.ts'
+import type { Decision } from '../platform/request/endpoint.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { IdentityProvider } from './identity-provider.ts'
@@ -25,7 +23,7 @@ export const sealing = 'password resets v1'
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
  * the response, its time and the work are the same for every e-mail.
  */
-export async function askForReset(email: string, context: Context): Promise<Reply> {
+export async function askForReset(email: string, context: RequestContext): Promise<Decision> {
   const { settings, newId, now, clock } = context
   const { status, fields } = settings['passwordReset.shape']
   const id = newId()
@@ -40,29 +38,27 @@ export async function askForReset(email: string, context: Context): Promise<Repl
   return { status, body, writes: [create(request)] }
 }
 
-export interface Sending {
-  table: Table
-  budget: Budget
-  settings: Settings
-  provider: IdentityProvider
-  /** The key derived for `sealing`. */
-  key: Uint8Array
-  /** Milliseconds since 1970. */
-  now: number
-}
-
 /**
  * Sends the mail of a request. Removes the request afterwards, so a second delivery of the task finds nothing; only a
  * crash in between sends a second mail.
  * @throws the error that prevents sending now; the queue delivers the task again
  */
-export async function sendReset(id: string, sending: Sending): Promise<'sent' | 'over'> {
-  const { table, budget, settings, provider, now } = sending
-  const place = resetKey(id, settings)
-  const request = (await table.get(place)) as ResetRequest | undefined
-  if (!request || request.expires_at < now / 1000) return 'over'
-  await provider.sendReset(unseal(sending.key, request.sealed_email, id), budget)
-  await table.transact([{ remove: place, condition: 'none' }])
+export async function sendReset(
+  id: string,
+  provider: IdentityProvider,
+  {
+    table,
+    budget,
+    settings,
+    now,
+    derivedKey,
+  }: Pick<WorkContext, 'table' | 'budget' | 'settings' | 'now' | 'derivedKey'>,
+): Promise<'sent' | 'over'> {
+  const key = resetKey(id, settings)
+  const request = (await table.get(key)) as ResetRequest | undefined
+  if (!request || request.expires_at < now() / 1000) return 'over'
+  await provider.sendReset(unseal(await derivedKey(sealing), request.sealed_email, id), budget)
+  await table.transact([{ remove: key, condition: 'none' }])
   return 'sent'
 }
 

@@ -1,8 +1,9 @@
 import { type Person, personOf } from '../identity/person.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import { type Effects, type Reply, refusal } from '../platform/request/reply.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import { type Decision, rejection } from '../platform/request/endpoint.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -35,39 +36,39 @@ export function leastLoginMilliseconds(settings: Settings): number {
 export async function signIn(
   credentials: Credentials,
   provider: IdentityProvider,
-  context: Context,
-): Promise<Reply> {
+  context: RequestContext,
+): Promise<Decision> {
   const { settings, budget, now, sleep } = context
   const startedAt = now()
   const { status, fields } = settings['login.shape']
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
-  const told = noteOf(person, context)
+  const effectsOf = loginEffects(person, context)
   if (budget.remaining() < leastLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
-  if ('refused' in outcome) {
+  if ('rejection' in outcome) {
     // The provider refuses some accounts faster than others.
     await sleep(Math.max(0, startedAt + settings['login.refusalMilliseconds'] - now()))
-    return refusal(outcome.refused, told('fail', settings['auth.publicTenant']))
+    return rejection(outcome.rejection, effectsOf('fail', settings['auth.publicTenant']))
   }
   const { tokens } = outcome
   const tenant = tenantOf(tokens)
   // A user without a tenant could do nothing with a token.
-  if (tenant === undefined) return refusal(lockedAccount(), told('fail', settings['auth.publicTenant']))
+  if (tenant === undefined)
+    return rejection(lockedAccount(), effectsOf('fail', settings['auth.publicTenant']))
   const body = Object.fromEntries(fields.map((field) => [field, tokens[field]]))
-  return { status, body, ...told('success', tenant) }
+  return { status, body, ...effectsOf('success', tenant) }
 }
 
 /** Returns a function that builds the event of the login and the item that carries it. */
-function noteOf(person: Person, { now, newId }: Context) {
-  return (outcome: 'success' | 'fail', tenant: string): Effects => {
+function loginEffects(person: Person, { now, newId }: RequestContext) {
+  return (outcome: 'success' | 'fail', tenant: string): Effects<never> => {
     const id = newId()
-    const note = {
+    const item = {
       ...keyOf(tenant, 'login', id),
       at: timestamp(now()),
       expires_at: Math.floor(now() / 1000) + keptSeconds,
     }
-    const told = { id, tenant_id: tenant, ...person }
-    return { writes: [create(note)], events: [loginEvent(outcome, told)] }
+    return { writes: [create(item)], events: [loginEvent(outcome, { id, tenant_id: tenant, ...person })] }
   }
 }
 

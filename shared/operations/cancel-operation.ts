@@ -1,5 +1,5 @@
-import type { Context } from '../platform/request/endpoint.ts'
-import type { Reply } from '../platform/request/reply.ts'
+import type { AuditEntry } from '../platform/idempotency/commit.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Write } from '../platform/table/table.ts'
 import { soFar } from './end-operation.ts'
 import type { Operation } from './operation.ts'
@@ -11,14 +11,14 @@ import { moved, unmarked } from './operation-store.ts'
 export interface Canceling {
   operation: Operation
   writes: Write[]
-  audit?: Reply['audit'] & object
+  audit?: AuditEntry
 }
 
 /**
  * Cancels an operation. A pending one is canceled at once. A running one is asked to stop, and ends as canceled after
  * its work in progress. One that has ended or was asked before stays unchanged.
  */
-export function cancelOperation(operation: Operation, { now }: Pick<Context, 'now'>): Canceling {
+export function cancelOperation(operation: Operation, { now }: Pick<WorkContext, 'now'>): Canceling {
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
   const onFailure = 'TRANSIENT.error' as const

@@ -1,9 +1,9 @@
 import type { Clock } from '../platform/base/clock.ts'
+import { timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { timeOf } from '../platform/base/ids.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
-import { pendingEntries, roundRobin } from '../platform/table/pending-entries.ts'
 import type { Table } from '../platform/table/table.ts'
+import { pendingEntries, roundRobin } from '../platform/table/table.ts'
 import { endOperation, soFar } from './end-operation.ts'
 import { type OperationRef, unfinishedOperations } from './operation-store.ts'
 

@@ -1,5 +1,5 @@
+import { timeOf } from '../platform/base/clock.ts'
 import { type Failure, fail } from '../platform/base/failure.ts'
-import { timeOf } from '../platform/base/ids.ts'
 import { type Item, type Key, keyOf, ownerOf } from '../platform/table/keys.ts'
 import type { Change, Table, Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'

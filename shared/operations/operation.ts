@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { timestamp } from '../platform/base/clock.ts'
+import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
-import { timeOf } from '../platform/base/ids.ts'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { type State, states } from './operation-states.ts'
 

@@ -1,8 +1,20 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { timestamp } from '../platform/base/clock.ts'
-import { timeOf } from '../platform/base/ids.ts'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { timeOf, timestamp } from '../platform/base/clock.ts'
+import { fail } from '../platform/base/failure.ts'
+import {
+  defineEvent,
+  event,
+  minorUnits,
+  type OutgoingEvent,
+  subject,
+  subjectOnly,
+} from '../platform/events/event-definition.ts'
 import { utc } from '../platform/formats/text.ts'
+import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { type Item, keyOf } from '../platform/table/keys.ts'
+import { create, replace, type Table, type Write } from '../platform/table/table.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The body of POST /v1/orders. amount_minor is in minor units of the currency. */
@@ -77,4 +89,65 @@ export function placeOrder(request: NewOrder, id: string, tenant: string, settin
     updated_at: at,
     version: 1,
   }
+}
+
+export function newOrder(order: Order): Write {
+  return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
+}
+
+/** Replaces an order if it has not changed since it was read. */
+export function changedOrder(before: Order, after: Order): Write {
+  const item = { ...keyOf(after.tenant_id, 'order', after.id), ...after }
+  return replace(item, { version: before.version }, 'TRANSIENT.error')
+}
+
+/** @throws NOT_FOUND.order, also for an order of another tenant; GONE.order if only a tombstone is left */
+export async function readOrder(table: Table, scope: Scope, id: string, settings: Settings): Promise<Order> {
+  const item = await locate(table, scope, 'order', id, 'NOT_FOUND.order', settings)
+  if (item.erased_at === undefined) return asOrder(item)
+  throw fail(settings['orders.gone'] === 'tombstone' ? 'GONE.order' : 'NOT_FOUND.order')
+}
+
+/** Casts an item of the orders' partitions. */
+export function asOrder(item: Item): Order {
+  return item as unknown as Order
+}
+
+export function orderEtag({ id, version }: Order): string {
+  return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
+}
+
+export const OrderCreated = defineEvent({
+  type: 'order.created',
+  version: 1,
+  summary: 'An order is there. It is told within a second.',
+  data: subjectOnly,
+})
+
+export const OrderPlaced = defineEvent({
+  type: 'order.placed',
+  version: 1,
+  summary: 'A customer placed an order.',
+  data: () =>
+    v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: v.string() }),
+})
+
+export const OrderPaid = defineEvent({
+  type: 'order.paid',
+  version: 1,
+  summary: 'An order was paid.',
+  data: subjectOnly,
+})
+
+/** Returns the events of a placed order. */
+export function orderPlaced({ id, tenant_id, amount_minor, currency }: Order): OutgoingEvent[] {
+  return [
+    event(OrderCreated, { id, tenant_id }),
+    event(OrderPlaced, { id, tenant_id, order_id: id, amount_minor, currency }),
+  ]
+}
+
+/** Returns the event of a paid order. */
+export function orderPaid({ id, tenant_id }: Order): OutgoingEvent[] {
+  return [event(OrderPaid, { id, tenant_id })]
 }

@@ -1,6 +1,6 @@
 import type { Person } from '../identity/person.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
-import type { Task } from '../platform/events/tasks.ts'
+import type { Task } from '../platform/events/event-definition.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/table.ts'

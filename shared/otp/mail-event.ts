@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Log } from '../platform/base/log.ts'
-import type { Committer } from '../platform/idempotency/commit.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { findMail } from './code-mail.ts'
 import { noteProgress } from './mail-progress.ts'
 
@@ -11,9 +11,7 @@ const MailEvent = v.object({
   message_id: v.tuple([v.string()]),
 })
 
-export interface MailEventContext extends Omit<Committer, 'caller' | 'correlation'> {
-  log: Pick<Log, 'job'>
-}
+export type MailEventContext = Pick<WorkContext, 'table' | 'clock'> & { log: Pick<Log, 'job'> }
 
 /**
  * Handles an event of the mail service: publishes otp.delivered for a delivered mail, and logs a bounce. A repeated

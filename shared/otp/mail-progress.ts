@@ -1,5 +1,6 @@
-import { type Committer, commit } from '../platform/idempotency/commit.ts'
-import { noContent } from '../platform/request/reply.ts'
+import { commit } from '../platform/idempotency/commit.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Item } from '../platform/table/keys.ts'
 import { inState } from '../platform/table/table.ts'
 import type { MailItem } from './code-mail.ts'
@@ -16,16 +17,16 @@ export async function noteProgress(
   mail: MailItem & Item,
   state: 'sent' | 'delivered',
   delivered: boolean,
-  committer: Omit<Committer, 'caller' | 'correlation'>,
+  { table, clock }: Pick<WorkContext, 'table' | 'clock'>,
 ): Promise<void> {
   const { sealed: _sealed, task: _task, outbox: _outbox, ...kept } = mail
   const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
   const correlation = { id: correlation_id, trace: {} }
   const condition = inState(precedingStates[state])
-  const note = {
-    writes: [{ item: { ...kept, state }, condition, onFailure: 'INTERNAL.unexpected' as const }],
+  const progress: Effects<object> = {
+    writes: [{ item: { ...kept, state }, condition, onFailure: 'INTERNAL.unexpected' }],
     events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
-    onConflict: async () => noContent(),
+    onConflict: async () => ({}),
   }
-  await commit({ ...committer, caller: undefined, correlation }, note, () => ({}))
+  await commit({ table, clock, caller: undefined, correlation }, progress)
 }

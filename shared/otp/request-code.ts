@@ -1,6 +1,6 @@
 import { personOf } from '../identity/person.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import type { Reply } from '../platform/request/reply.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import type { Decision } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
 import { findCode, overwrite } from './code-store.ts'
@@ -15,20 +15,20 @@ export const codeKeyPurpose = 'one-time codes v1'
  * response reveals nothing about the address.
  * @param email normalized
  */
-export async function requestCode(email: string, context: Context): Promise<Reply> {
-  const { settings, table, clock, committer, derivedKey, now, newId } = context
+export async function requestCode(email: string, context: RequestContext): Promise<Decision> {
+  const { settings, table, clock, correlation, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
   const tenant_id = settings['auth.publicTenant']
   const code = newDigits(settings['otp.code'].digits, clock.randomBytes)
   const code_hash = codeHash(await derivedKey(codeKeyPurpose), person, { message_id, code })
   const sealed = sealMail(await derivedKey(mailKeyPurpose), message_id, { email, code }, clock.randomBytes)
-  const correlation_id = committer.correlation.id
+  const correlation_id = correlation.id
   const mail = queuedMail({ ...person, message_id, tenant_id, sealed, correlation_id }, now())
 
   const source = await sourceHash(person, context)
 
-  const decide = (before: CodeItem | undefined): Reply => {
+  const decide = (before: CodeItem | undefined): Decision => {
     const attempt = attemptOf(before, source, context)
     const after = issued(before, person, { message_id, code_hash }, attempt)
     return {

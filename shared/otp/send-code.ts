@@ -1,25 +1,22 @@
 import type { Mail } from '../platform/aws/ses.ts'
-import type { Committer } from '../platform/idempotency/commit.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { findMail, mailKeyPurpose, openMail } from './code-mail.ts'
 import { findCode } from './code-store.ts'
 import { noteProgress } from './mail-progress.ts'
 
-/** The dependencies of sending, besides the table and the clock. */
-export interface Sending extends Omit<Committer, 'caller' | 'correlation'> {
-  settings: Settings
-  derivedKey(purpose: string): Promise<Uint8Array>
-  /** Sends the mail of a message once. */
-  send(messageId: string, mail: Mail): Promise<void>
-}
-
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
  * takes acceptance by the mail service as delivery. Skips a mail whose code was superseded or has expired.
+ * @param send sends the mail of a message once
  * @throws the error that prevents sending now; the queue delivers the task again
  */
-export async function sendCode(messageId: string, sending: Sending): Promise<'sent' | 'known' | 'stale'> {
-  const { table, clock, settings, derivedKey, send } = sending
+export async function sendCode(
+  messageId: string,
+  context: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'derivedKey'>,
+  send: (messageId: string, mail: Mail) => Promise<void>,
+): Promise<'sent' | 'known' | 'stale'> {
+  const { table, clock, settings, derivedKey } = context
   const mail = await findMail(table, messageId)
   if (mail && mail.state !== 'queued') return 'known'
   // A message that stayed long in the dead-letter queue has expired in the table.
@@ -29,7 +26,7 @@ export async function sendCode(messageId: string, sending: Sending): Promise<'se
   if (!current) return 'stale'
   const content = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
   await send(messageId, textOf(content, settings['otp.mail']))
-  await noteProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', sending)
+  await noteProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
   return 'sent'
 }
 

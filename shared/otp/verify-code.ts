@@ -1,8 +1,8 @@
 import { personOf } from '../identity/person.ts'
 import { fail } from '../platform/base/failure.ts'
 import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity/session.ts'
-import type { Context } from '../platform/request/endpoint.ts'
-import { ok, type Reply, refusal } from '../platform/request/reply.ts'
+import type { RequestContext } from '../platform/request/context.ts'
+import { type Decision, ok, rejection } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { findCode, overwrite } from './code-store.ts'
 import { asCode, type CodeItem, codeHash, tried } from './one-time-code.ts'
@@ -18,8 +18,8 @@ import { codeKeyPurpose } from './request-code.ts'
  */
 export async function verifyCode(
   { email, code }: { email: string; code: string },
-  context: Context,
-): Promise<Reply> {
+  context: RequestContext,
+): Promise<Decision> {
   const { settings, table, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const key = await derivedKey(codeKeyPurpose)
@@ -34,7 +34,7 @@ export async function verifyCode(
 
   const source = await sourceHash(person, context)
 
-  const decide = (before: CodeItem | undefined): Reply => {
+  const decide = (before: CodeItem | undefined): Decision => {
     const hash = codeHash(key, person, { message_id: before?.message_id ?? '', code })
     const attempt = attemptOf(before, source, context)
     const { success, after } = tried(before, person, hash, attempt)
@@ -43,7 +43,7 @@ export async function verifyCode(
       events: otpVerified({ id, tenant_id, ...person }, success),
       onConflict: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
     }
-    return success ? ok({ session_id: id }, effects) : refusal(fail('CODE.invalid'), effects)
+    return success ? ok({ session_id: id }, effects) : rejection(fail('CODE.invalid'), effects)
   }
   return decide(await findCode(table, person))
 }

@@ -1,4 +1,4 @@
-import type { Budget } from '../platform/base/budget.ts'
+import type { Budget } from '../platform/base/clock.ts'
 
 /** A refund request. The same refund is paid once, however often and however late it is requested. */
 export interface ProviderRequest {

@@ -1,5 +1,5 @@
+import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, subjectOnly } from '../platform/events/event-definition.ts'
-import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import type { Refund } from './refund.ts'
 
 export const RefundSucceeded = defineEvent({

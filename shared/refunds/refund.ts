@@ -1,8 +1,7 @@
 import * as v from 'valibot'
-import { timestamp } from '../platform/base/clock.ts'
-import { timeOf } from '../platform/base/ids.ts'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
+import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { utc } from '../platform/formats/text.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The body of POST /v1/refunds. amount is in minor units of the charge's currency. */

@@ -1,8 +1,8 @@
 import Stripe from 'stripe'
-import type { Budget } from '../platform/base/budget.ts'
-import type { Clock } from '../platform/base/clock.ts'
+import type { Budget, Clock } from '../platform/base/clock.ts'
 import type { TraceContext } from '../platform/base/correlation.ts'
 import { fail } from '../platform/base/failure.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 
 /** The delay before the second and each further attempt, in milliseconds, uniformly distributed in a range. */
@@ -28,6 +28,14 @@ const metadataName = 'refund_id'
 
 type CallOptions = Pick<Stripe.RequestOptions, 'timeout' | 'headers'>
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>
+
+/** Returns the provider of the deployment. */
+export async function deployedProvider(context: WorkContext): Promise<PaymentProvider> {
+  const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
+  const { clock, correlation } = context
+  const apiKey = await context.secret('payments')
+  return stripeProvider({ apiKey, endpoint, attemptMilliseconds, trace: correlation.trace, clock })
+}
 
 /** Creates a provider that refunds by Stripe's API, in the connected account of the request. */
 export function stripeProvider(options: {

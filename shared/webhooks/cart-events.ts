@@ -1,12 +1,12 @@
 import * as v from 'valibot'
 import { type Cart, cutTo, type Moment } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
-import { openPoint } from '../platform/base/settings.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
-import type { Effects } from '../platform/request/reply.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
 import type { Item } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { create, replace } from '../platform/table/table.ts'
+import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Handler, type Handling, received } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -91,7 +91,7 @@ export const giftcardApplied: Handler = async (event, { table, tenant }) => {
   const { giftcard_id, amount: amount_minor } = v.parse(GiftCard, event.data)
   const cart_id = cartIdOf(event)
   const line = { cart_id, kind: 'giftcard' as const, name: giftcard_id, amount_minor, ...momentOf(event) }
-  return toldLine(lineItem(tenant, line), table, (known) => isBefore(event, known))
+  return upsertLine(lineItem(tenant, line), table, (known) => isBefore(event, known))
 }
 
 /** Stores the time of the last tax calculation as a line, because its event may arrive before the cart's. */
@@ -99,11 +99,15 @@ export const taxRecalculated: Handler = async (event, handling) => {
   const { table, tenant } = handling
   const cart_id = cartIdOf(event)
   const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...momentOf(event) }
-  return toldLine(lineItem(tenant, line), table, (known) => !isStale(event, known, handling))
+  return upsertLine(lineItem(tenant, line), table, (known) => !isStale(event, known, handling))
 }
 
 /** Creates the line of an event, or replaces the line of an event that it supersedes. */
-async function toldLine(line: Item, table: Table, supersedes: (known: Moment) => boolean): Promise<Effects> {
+async function upsertLine(
+  line: Item,
+  table: Table,
+  supersedes: (known: Moment) => boolean,
+): Promise<Effects<never>> {
   const item = await table.get({ pk: line.pk, sk: line.sk })
   if (!item) return { writes: [create(line, 'TRANSIENT.error')] }
   const known = { occurred_at: String(item.occurred_at), event_id: String(item.event_id) }

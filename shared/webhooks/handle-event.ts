@@ -1,7 +1,9 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { traceOf } from '../platform/base/correlation.ts'
-import { type Committer, commit } from '../platform/idempotency/commit.ts'
+import { commit } from '../platform/idempotency/commit.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Handler } from './handler.ts'
 import { handled, type InboxItem, inboxKey } from './inbox.ts'
@@ -16,10 +18,9 @@ import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
  */
 export async function handleEvent(
   eventId: string,
-  committer: Omit<Committer, 'caller' | 'correlation'> & { settings: Settings },
+  { table, clock, settings }: Pick<WorkContext, 'table' | 'clock' | 'settings'>,
   events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'known'> {
-  const { table, clock, settings } = committer
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
   if (!item) throw new Error('an event was queued that is not in the inbox')
   if (item.state === 'handled') return 'known'
@@ -28,8 +29,8 @@ export async function handleEvent(
   const handling = { table, settings, now, tenant: tenantOf(event, settings) }
   const effects = (await handlerOf(event, events)?.(event, handling)) ?? {}
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
-  await commit({ ...committer, caller: undefined, correlation }, effects, () => ({
-    along: [handled(eventId, timestamp(now))],
+  await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
+    others: [handled(eventId, timestamp(now))],
   }))
   return 'handled'
 }

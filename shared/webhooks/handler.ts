@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Effects } from '../platform/request/reply.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -17,7 +17,7 @@ export interface Handling {
 /**
  * Decides the effects of an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
  */
-export type Handler = (event: WebhookEvent, handling: Handling) => Promise<Effects>
+export type Handler = (event: WebhookEvent, handling: Handling) => Promise<Effects<never>>
 
 /** The data of every received event: the resource, and the tenant unless it is the public one. */
 export const received = { id: v.string(), tenant_id: v.exactOptional(v.string()) }

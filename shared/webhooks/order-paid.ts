@@ -1,5 +1,4 @@
-import { orderPaid as told } from '../orders/order-events.ts'
-import { asOrder, changedOrder } from '../orders/order-store.ts'
+import { asOrder, changedOrder, orderPaid as told } from '../orders/order.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'

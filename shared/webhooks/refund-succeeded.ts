@@ -1,8 +1,8 @@
 import { fail } from '../platform/base/failure.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
 import { settle } from '../refunds/refund.ts'
-import { refundSucceeded as told } from '../refunds/refund-events.ts'
-import { asRefund, succeededRefund } from '../refunds/refund-store.ts'
+import { paidRefund } from '../refunds/refund-saga.ts'
+import { asRefund } from '../refunds/refund-store.ts'
 import { aboutOne, type Handler } from './handler.ts'
 
 export const RefundSucceeded = defineEvent({
@@ -19,6 +19,5 @@ export const refundSucceeded: Handler = async ({ data }, { table, now }) => {
   if (!item) throw fail('NOT_FOUND.refund')
   const refund = asRefund(item)
   if (refund.status !== 'pending' || refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) return {}
-  const after = settle(refund, { status: 'succeeded' }, now)
-  return { writes: succeededRefund(refund, after), events: told(after) }
+  return paidRefund(refund, settle(refund, { status: 'succeeded' }, now))
 }

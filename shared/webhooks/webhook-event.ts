@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { correlationIdPattern, traceparentPattern } from '../platform/base/correlation.ts'
-import { openPoint, perSettings } from '../platform/base/settings.ts'
 import { utcInstant } from '../platform/formats/text.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))

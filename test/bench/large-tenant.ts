@@ -1,7 +1,6 @@
 import { makeCode } from '#shared/codes/code.ts'
 import { newCode } from '#shared/codes/code-store.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
-import { uuidV7 } from '#shared/platform/base/ids.ts'
+import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { fill } from './fill.ts'

@@ -1,5 +1,4 @@
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import type { Meter } from './meter.ts'

@@ -1,5 +1,4 @@
-import { systemClock, timestamp } from '#shared/platform/base/clock.ts'
-import { uuidV7 } from '#shared/platform/base/ids.ts'
+import { systemClock, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { fill } from './fill.ts'
 import type { Meter } from './meter.ts'

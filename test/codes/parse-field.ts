@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 import { Failure, type FieldProblem } from '#shared/platform/base/failure.ts'
-import { parseBody } from '#shared/platform/request/parse-request.ts'
+import { parseBody } from '#shared/platform/request/check-request.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 /** What a text becomes, or why it is refused. */

@@ -1,7 +1,9 @@
 import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/event-definition.ts'
+
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { exampleOf } from '#test/support/examples.ts'
@@ -66,10 +68,9 @@ async function deliverMail(service: Service): Promise<void> {
     clock: systemClock,
     settings,
     derivedKey: runtime.derivedKey,
-    send: async () => {},
   }
   for (const { task } of await itemsOf(service.tableName)) {
     const { queue, body = '' } = (task ?? {}) as { queue?: string; body?: string }
-    if (queue === 'mail') await sendCode(body, sending)
+    if (queue === 'mail') await sendCode(body, sending, async () => {})
   }
 }

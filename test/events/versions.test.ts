@@ -8,13 +8,13 @@ import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import {
   defineEvent,
   event,
+  type PublishedEvent,
   publishedEventSchema,
+  publishedEvents,
   subject,
 } from '#shared/platform/events/event-definition.ts'
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { created } from '#shared/platform/request/reply.ts'
+import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
@@ -54,7 +54,7 @@ const route = defineRoute({
   impact: 'Nothing.',
 })
 const pack = defineEndpoint(route, {
-  async perform({ body: { once }, scope: { tenant: tenant_id } }, { newId }) {
+  decide({ body: { once } }, { newId, scope: { tenant: tenant_id } }) {
     const id = newId()
     const events = [
       event(Packed, { id, tenant_id, weight: '1.5 kg' }, once),
@@ -62,7 +62,7 @@ const pack = defineEndpoint(route, {
     ]
     return created({ id }, { writes: [create({ ...keyOf(tenant_id, 'order', id), id })], events })
   },
-}) as unknown as Endpoint
+})
 
 /** What came to the bus, as its rules see it. */
 interface Entry {

@@ -4,8 +4,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { created } from '#shared/platform/request/reply.ts'
+import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
@@ -28,12 +27,12 @@ const route = defineRoute({
   impact: 'Nothing.',
 })
 const dawdle = defineEndpoint(route, {
-  async perform({ body }, { newId, committer }) {
+  async decide({ body }, { newId, correlation }) {
     await sleep(body.milliseconds)
-    const item = { ...keyOf('t', 'order', newId()), seen: committer.correlation.id }
+    const item = { ...keyOf('t', 'order', newId()), seen: correlation.id }
     return created({ id: item.sk }, { writes: [create(item)] })
   },
-}) as unknown as Endpoint
+})
 
 let service: Service
 let written: string[]

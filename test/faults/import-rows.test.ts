@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import type { Committer } from '#shared/platform/idempotency/commit.ts'
+import type { CommitContext } from '#shared/platform/idempotency/commit.ts'
 import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
@@ -11,7 +11,7 @@ interface Row {
 }
 
 let service: Service
-let committer: Committer
+let context: CommitContext
 let id: string
 const faults: Failure[] = []
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeEach(() => {
   faults.length = 0
   const caller = { sub: 'u1', tenant: 'acme', role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
   const correlation = { id: 'c', trace: {} }
-  committer = { table: service.table, clock: systemClock, caller, correlation }
+  context = { table: service.table, clock: systemClock, caller, correlation }
 })
 
 const rowsOf = (count: number, keys = count) =>
@@ -39,7 +39,7 @@ const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecisio
     attemptOf: () => ({ action: 'import', target: 'codes' }),
     resumableSeconds: 3600,
   }
-  return runRows(batch, committer)
+  return runRows(batch, context)
 }
 const never = () => {
   throw new Error('a row that was done is decided again')

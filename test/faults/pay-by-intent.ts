@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { created } from '#shared/platform/request/reply.ts'
+import { created, defineSagaEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
@@ -74,8 +73,11 @@ export function inMemoryProvider(): Provider {
 
 const refusal = (): Failure => fail('PROVIDER.duplicate')
 
-/** An endpoint of the tests that pays outside the table, as refunds do. */
-export function payEndpoint(provider: Provider): Endpoint {
+/**
+ * An endpoint of the tests that pays outside the table, as refunds do.
+ * @param paidWith further attributes of a paid item
+ */
+export function payEndpoint(provider: Provider, paidWith: Record<string, unknown> = {}): Endpoint {
   const Body = v.strictObject({ amount: v.number() })
   const route = defineRoute({
     operation: 'tests.pay',
@@ -96,19 +98,20 @@ export function payEndpoint(provider: Provider): Endpoint {
     uses: ['table.read', 'table.write'],
     impact: 'Nothing.',
   })
-  return defineEndpoint(route, {
-    async perform({ body, scope }, { newId }) {
-      const resume = { id: newId(), tenant: scope.tenant, amount: body.amount }
-      return { resume, writes: [create(paymentItem(resume, 'pending'))] }
-    },
-    async proceed(resume) {
-      const payment = resume as unknown as Payment
-      const payout = await provider.pay(`key-${payment.id}`)
-      const { id, amount } = payment
-      const paid = replace(paymentItem(payment, 'paid'), { state: 'pending' }, 'CONFLICT.soft_deleted')
-      return created({ id, amount, payout }, { writes: [paid] })
-    },
-  }) as unknown as Endpoint
+  return defineSagaEndpoint(route, {
+    stateOf: ({ body }, { newId, scope }) => ({ id: newId(), tenant: scope.tenant, amount: body.amount }),
+    saga: () => ({
+      finishedBy: 'caller',
+      start: (payment: Payment) => ({ writes: [create(paymentItem(payment, 'pending'))] }),
+      execute: ({ id }) => provider.pay(`key-${id}`),
+      outcome(payment, payout) {
+        const { id, amount } = payment
+        const paid = { ...paymentItem(payment, 'paid'), ...paidWith }
+        const write = replace(paid, { state: 'pending' }, 'CONFLICT.soft_deleted')
+        return created({ id, amount, payout }, { writes: [write] })
+      },
+    }),
+  })
 }
 
 export interface Payment {

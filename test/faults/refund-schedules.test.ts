@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { finishIntents } from '#shared/platform/request/finish-intents.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import { booksOf, expectBalanced, unfinished } from '#test/refunds/books.ts'
 import {
   type Fault,
@@ -117,7 +117,7 @@ async function play({ payments, steps, swept: sweptFirst }: Schedule, lane: Lane
     if (answer) answers[index]?.push(answer)
   }
   const sweep = (blows: (Blow | null)[] = []) =>
-    processes.run(blows, () => finishIntents(swept, service.runtime)).catch(() => undefined)
+    processes.run(blows, () => finishSagas(swept, service.runtime)).catch(() => undefined)
 
   for (const { requests, sweeps, provider: faults, landing, passes } of steps) {
     for (const tenant of tenants) faultsOf.set(`acct_${tenant}`, [...faults])

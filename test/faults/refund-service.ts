@@ -1,6 +1,6 @@
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
-import { type Finished, finishIntents } from '#shared/platform/request/finish-intents.ts'
+import { type Finished, finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,
@@ -55,7 +55,7 @@ export async function startRefundService(): Promise<RefundService> {
       }),
     sweep(laterMilliseconds = 0) {
       clock.advance(laterMilliseconds)
-      return finishIntents(swept, service.runtime)
+      return finishSagas(swept, service.runtime)
     },
     mend() {
       service.proxy.reset()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { finishIntents } from '#shared/platform/request/finish-intents.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
@@ -124,7 +124,7 @@ describe('the service’s own look at what was left pending', () => {
     const isDone = async () => inShort(await booksOf(service, service.provider, tenant)).ledger === 1
     for (let look = 0; look < 60 && !(await isDone()); look += 1) {
       clock.advance(restMilliseconds)
-      const told = await finishIntents(swept, { ...service.runtime, clock: by })
+      const told = await finishSagas(swept, { ...service.runtime, clock: by })
       expect(told.left).toBeGreaterThan(15)
     }
     expect(await isDone()).toBe(true)

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** Secrets Manager, as far as a read of a secret goes. */

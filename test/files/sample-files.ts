@@ -1,6 +1,5 @@
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 
 export interface SampleEvent {
   bucket: string

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Settings } from '#shared/settings/register.ts'

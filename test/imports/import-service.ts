@@ -4,8 +4,9 @@ import type { ImportStep } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation, type OperationRef } from '#shared/operations/operation-store.ts'
-import type { StepContext } from '#shared/platform/aws/workflow-function.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
+import type { StepContext } from '#shared/platform/jobs/workflow.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { importStates, stepOf } from './import-states.ts'
@@ -39,10 +40,10 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
   const steps: StepContext = {
     settings,
     table,
-    tableToEnd: () => table,
+    tableWithin: () => table,
     files: runtime.openFiles(undefined as never),
     clock: { ...runtime.clock, sleep: async () => {} },
-    signal: AbortSignal.timeout(600_000),
+    budget: startBudget(systemClock, 600_000),
   }
   const definition = importStates()
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { timeOf } from '#shared/platform/base/ids.ts'
+import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'

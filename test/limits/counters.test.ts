@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { sourceOf } from '#shared/platform/identity/source.ts'
-import { type Counter, countRequest, uncountRequest } from '#shared/platform/request/rate-limit.ts'
+import { sourceOf } from '#shared/platform/identity/caller.ts'
+import { type Counter, countIn, uncountRequest } from '#shared/platform/request/rate-limit.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service
@@ -10,7 +10,7 @@ let address: Counter
 let source: Counter
 
 const clock = { ...systemClock, now: () => now }
-const count = (...counters: Counter[]) => countRequest(counters, service.table, clock)
+const count = (...counters: Counter[]) => countIn(counters, service.table, clock)
 const refused = (seconds: number) => ({
   code: 'RATE_LIMIT.exceeded',
   headers: { 'Retry-After': String(seconds) },

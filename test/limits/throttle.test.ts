@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
-import { toRequest } from '#shared/platform/aws/http-function.ts'
+import { toRequest } from '#shared/platform/aws/gateway-event.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { fingerprint } from '#shared/platform/idempotency/record.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { ok } from '#shared/platform/request/reply.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { orderEvent } from '#test/bench/order-event.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -35,7 +34,7 @@ const route = defineRoute({
 let now = Date.parse('2026-03-01T12:00:00Z')
 let service: Service
 beforeAll(async () => {
-  const throttled = defineEndpoint(route, { perform: async () => ok({}) }) as Endpoint
+  const throttled = defineEndpoint(route, { decide: () => ok({}) })
   service = await startService({ clock: { ...systemClock, now: () => now }, extra: [throttled] })
 })
 

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
-import { systemClock, timestamp } from '#shared/platform/base/clock.ts'
-import { uuidV7 } from '#shared/platform/base/ids.ts'
+import { systemClock, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
 import type { Listing } from '#shared/platform/listing/listing.ts'
-import { defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { listEnvelope, listReply } from '#shared/platform/request/list-reply.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -53,8 +52,8 @@ const route = defineRoute({
 })
 
 export const codeList = defineEndpoint(route, {
-  perform: (request, context) => listReply(route, request, context, ({ pk: _, sk: __, ...shown }) => shown),
-}) as unknown as Endpoint
+  decide: (input, context) => listDecision(route, input, context, ({ pk: _, sk: __, ...shown }) => shown),
+})
 
 export interface StoredCode {
   id: string

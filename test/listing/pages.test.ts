@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
-import { systemClock, timestamp } from '#shared/platform/base/clock.ts'
-import { firstIdAt, timeOf, uuidV7 } from '#shared/platform/base/ids.ts'
+import { firstIdAt, systemClock, timeOf, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
 import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'

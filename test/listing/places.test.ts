@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { uuidV7 } from '#shared/platform/base/ids.ts'
+import { uuidV7 } from '#shared/platform/base/clock.ts'
 import type { SortIndex } from '#shared/platform/listing/listing.ts'
 import {
   adjacentKey,

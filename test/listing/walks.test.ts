@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { systemClock } from '#shared/platform/base/clock.ts'
-import { uuidV7 } from '#shared/platform/base/ids.ts'
+import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { standingClock } from './standing-clock.ts'

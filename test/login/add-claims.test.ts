@@ -1,8 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { startFaultyService } from '#test/faults/faulty-service.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 

@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
-import { type Sending, sealing, sendReset } from '#shared/login/password-reset.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { sendReset } from '#shared/login/password-reset.ts'
+
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
+
 import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
@@ -26,17 +27,14 @@ const ask = (email: string, headers: Record<string, string> = {}) =>
   service.call({ method: 'POST', path: '/password/reset', headers, body: { email } })
 const requests = () => service.items('public', 'password_reset')
 /** What the queue does with a task. */
-const send = async (id: string, now = Date.now()) => {
-  const sending: Sending = {
+const send = (id: string, now = Date.now()) =>
+  sendReset(id, cognitoProvider({ userPoolId, clientId }, service.settings), {
     table: service.table,
     budget: startBudget(systemClock, 5000),
     settings: service.settings,
-    provider: cognitoProvider({ userPoolId, clientId }, service.settings),
-    key: await service.runtime.derivedKey(sealing),
-    now,
-  }
-  return sendReset(id, sending)
-}
+    derivedKey: service.runtime.derivedKey,
+    now: () => now,
+  })
 
 describe('a password reset', () => {
   test('is answered before anybody looks who has the e-mail, alike for all', async () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { clientId, password, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   type ProviderFault,

@@ -5,7 +5,7 @@ import { type Schema, schemaChanges } from '#bin/schema-changes.ts'
 
 const ajv = new Ajv.default({ strict: false })
 
-/** Small schemas and small values, so many values match a schema. */
+/** Small schemas and small values, so that they meet often. */
 const bound = (low: string, high: string) =>
   fc.record(
     { [low]: fc.integer({ min: 0, max: 2 }), [high]: fc.integer({ min: 1, max: 3 }) },
@@ -52,7 +52,7 @@ const { value } = fc.letrec((tie) => ({
     fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3 }),
   ),
 }))
-/** A schema, and one that differs in a detail or completely. */
+/** A schema, and one that differs from it little or wholly. */
 const change = fc.tuple(schema, schema, fc.boolean()).map(([before, other, wholly]) => {
   return {
     before,
@@ -60,7 +60,7 @@ const change = fc.tuple(schema, schema, fc.boolean()).map(([before, other, wholl
   }
 })
 
-test('values that were valid stay valid after every accepted change of a request', () => {
+test('what a change lets through of a request, the old valid values are still valid by', () => {
   let lenient = 0
   fc.assert(
     fc.property(change, fc.array(value, { minLength: 8, maxLength: 8 }), ({ before, after }, values) => {
@@ -74,7 +74,7 @@ test('values that were valid stay valid after every accepted change of a request
   expect(lenient).toBeGreaterThan(100)
 })
 
-test('an equal schema is no change for senders and readers', () => {
+test('no schema is a change of itself, for senders or readers', () => {
   fc.assert(
     fc.property(schema, fc.constantFrom('sender', 'reader'), (same, as) => {
       expect(schemaChanges({ before: same, after: structuredClone(same), as })).toEqual([])

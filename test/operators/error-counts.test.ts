@@ -12,11 +12,11 @@ afterEach(() => {
     delete process.env[name]
 })
 
-/** A log line as CloudWatch receives it. */
+/** A line as CloudWatch gets it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever members a line has.
 type Line = Record<string, any>
 
-/** Returns the lines that a function logs for requests. */
+/** What the log of a function writes of requests, one JSON record a line. */
 const written = (lines: readonly RequestLine[]) =>
   writtenBy((log) => {
     for (const line of lines) log.request(line)
@@ -27,12 +27,12 @@ function writtenBy(write: (log: Log) => void): Line[] {
   const streams = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0),
   )
-  write(powertoolsLog('test'))
+  write(powertoolsLog('test', process.env))
   for (const stream of streams) stream.mockRestore()
   return texts.map((text) => JSON.parse(text))
 }
 
-/** Returns violations of the embedded metric format. CloudWatch drops such metrics silently. */
+/** What breaks the published rules of the embedded metric format; CloudWatch drops such metrics without a word. */
 function problemsOf(line: Line, unit = 'Count'): string[] {
   const { Timestamp, CloudWatchMetrics } = line._aws
   const fresh = Number.isInteger(Timestamp) && Math.abs(Timestamp - Date.now()) < 60_000
@@ -53,7 +53,7 @@ function problemsOf(line: Line, unit = 'Count'): string[] {
   return [...(fresh ? [] : ['timestamp']), ...directives]
 }
 
-test('an error response counts under its code, in a valid metric line', async () => {
+test('an answer that is an error counts under its code, in a line that CloudWatch takes as a metric', async () => {
   process.env.METRICS_NAMESPACE = namespace
   service.lines.length = 0
   await service.call({
@@ -75,15 +75,15 @@ test('an error response counts under its code, in a valid metric line', async ()
   expect(JSON.stringify(lines)).not.toContain('canary')
 })
 
-test('a fault of the service counts under the code in the response', () => {
+test('a fault of the service counts as what its caller was told', () => {
   process.env.METRICS_NAMESPACE = namespace
   const failure = { code: 'DEPENDENCY.timeout', http: 504, cause: new Error('quoted') }
   const correlation = { id: 'c', trace: {} }
-  const request = { operation: 'orders.create', status: 504, failure, correlation, durationMilliseconds: 1 }
-  const [line] = written([request as unknown as RequestLine])
-  expect(line).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
-  expect(problemsOf(line as Line)).toEqual([])
-  expect(JSON.stringify(line)).not.toContain('quoted')
+  const line = { operation: 'orders.create', status: 504, failure, correlation, durationMilliseconds: 1 }
+  const [told] = written([line as unknown as RequestLine])
+  expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
+  expect(problemsOf(told as Line)).toEqual([])
+  expect(JSON.stringify(told)).not.toContain('quoted')
 })
 
 describe('in a function of Lambda', () => {
@@ -110,7 +110,7 @@ describe('in a function of Lambda', () => {
     expect(problemsOf(line)).toEqual([])
   })
 
-  test('a 4xx does not count as a failure of the version', () => {
+  test('a 4xx is no failure of the version', () => {
     const line = answered(404, { code: 'NOT_FOUND.order', http: 404 })
     expect(line).not.toHaveProperty('failures')
     expect(line._aws.CloudWatchMetrics).toHaveLength(1)
@@ -119,7 +119,7 @@ describe('in a function of Lambda', () => {
   test.each([
     ['tasks', (log: Log) => log.job({ code: 'TASKS_HANDLED' as never, done: 2, failed: 1 })],
     ['events', (log: Log) => log.relay({ code: 'EVENTS_RELAYED' as never, published: 2, failed: 1 })],
-  ])('failed %s of a batch count as failures of the version', (_kind, write) => {
+  ])('%s of a batch that fail count as failures of the version', (_what, write) => {
     const [line = {}] = writtenBy(write)
     expect(line).toMatchObject(version)
     expect(line._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [dimensions] }])
@@ -132,21 +132,21 @@ describe('in a function of Lambda', () => {
   })
 })
 
-test('the age of the oldest unfinished work is a metric by kind of work', () => {
+test('how long the oldest has been under way is a metric by kind of work', () => {
   process.env.METRICS_NAMESPACE = namespace
-  const [line] = writtenBy((log) => log.unfinished('refunds', 901))
-  expect(line).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
-  expect(problemsOf(line as Line, 'Seconds')).toEqual([])
-  expect(line?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
+  const [told] = writtenBy((log) => log.unfinished('refunds', 901))
+  expect(told).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
+  expect(problemsOf(told as Line, 'Seconds')).toEqual([])
+  expect(told?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
 })
 
-test('successes, and requests without a namespace, count nothing', async () => {
+test('what succeeds counts nothing, nor does anything without a namespace', async () => {
   service.lines.length = 0
   await service.call({ path: '/health' })
   await service.call({ path: '/v1/orders' })
-  const [rejected] = written(service.lines).filter(({ code }) => code === 'REQUEST_REFUSED')
-  expect(rejected).toMatchObject({ error_code: expect.any(String) })
-  expect(rejected).not.toHaveProperty('_aws')
+  const [refused] = written(service.lines).filter(({ code }) => code === 'REQUEST_REFUSED')
+  expect(refused).toMatchObject({ error_code: expect.any(String) })
+  expect(refused).not.toHaveProperty('_aws')
   process.env.METRICS_NAMESPACE = namespace
   const [healthy] = written(service.lines).filter(({ code }) => code === 'REQUEST_ANSWERED')
   expect(healthy).toMatchObject({ status: 200 })

@@ -10,14 +10,14 @@ test.each([
   'shop.example',
   'https://pay.test:8443',
   'mailer@acme.invalid',
-])('%s is rejected as an example', (value) => {
+])('%s is refused as an example', (value) => {
   expect(localValues({ 'a.setting': { value } }, prod)).toEqual([
     `  a.setting: ${value} is an example; stage prod needs an address of yours.`,
   ])
 })
 
 test.each(['localhost', 'http://localhost:5173', 'http://127.0.0.1:4577', 'https://issuer.localhost'])(
-  '%s is rejected as an address of this machine',
+  '%s is refused as an address of this machine',
   (value) => {
     expect(localValues({ 'a.setting': [value] }, prod)).toEqual([
       `  a.setting: ${value} is on this machine; stage prod is not.`,

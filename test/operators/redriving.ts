@@ -3,7 +3,7 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 
 import { deadLettersAt } from '#bin/dead-letters.ts'
 import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin/redrive-stream.ts'
 import { tableChanges } from '#bin/table-changes.ts'
-import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import type { PublishedEvent } from '#shared/platform/events/event-definition.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { startAwsDouble } from '#test/support/aws-double.ts'
 import { type QueueDouble, queueDouble } from '#test/support/queue-double.ts'
@@ -13,26 +13,26 @@ import { streamOf, type TableStream } from '#test/support/table-stream.ts'
 
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
 
-/** The service with the stream of its table, a bus, queues and a redrive. */
+/** The service with its table's stream, a bus and queues, and what is needed to redrive. */
 export interface Redriving {
   service: Service
   stream: TableStream
   /** Between the command and the table with its stream. */
   proxy: DynamodbProxy
   dead: QueueDouble
-  /** The events on the bus and the queued tasks, in order. */
+  /** The events that came to the bus, and the tasks that were queued, in order. */
   published: PublishedEvent[]
   queued: string[]
-  /** The ids of resources whose events the bus rejects. */
+  /** The ids of the resources of whose events the bus takes none. */
   refused: Set<string>
-  /** The functions that receive the stream, in this process. */
+  /** The functions that the stream feeds, in this process. */
   handlers: Record<StreamSource, Handler>
-  /** The command, with these functions instead of AWS Lambda. */
+  /** The command, with these functions in the place of AWS Lambda. */
   redrive(source?: StreamSource): Promise<Redriven>
   place(count: number): Promise<string[]>
-  /** Receives an event of another service that carries a task. @returns the body of its queue message */
+  /** Receives an event of another service that carries a task. @returns what is queued for it */
   receive(): Promise<string>
-  /** Clears the bus and the queues. */
+  /** Forgets what came to the bus and to the queues. */
   reset(): void
   stop(): Promise<void>
 }
@@ -46,10 +46,10 @@ export async function startRedriving(): Promise<Redriving> {
     ...dead.operations,
     'AWSEvents.PutEvents'({ Entries }) {
       const events = (Entries as { Detail: string }[]).map(({ Detail }): PublishedEvent => JSON.parse(Detail))
-      const accepted = events.filter(({ data }) => !refused.has(data.id))
-      published.push(...accepted)
+      const taken = events.filter(({ data }) => !refused.has(data.id))
+      published.push(...taken)
       return {
-        Entries: events.map((one) => (accepted.includes(one) ? { EventId: 'e' } : { ErrorCode: 'Busy' })),
+        Entries: events.map((one) => (taken.includes(one) ? { EventId: 'e' } : { ErrorCode: 'Busy' })),
       }
     },
     'AmazonSQS.SendMessageBatch'({ Entries }) {
@@ -72,7 +72,7 @@ export async function startRedriving(): Promise<Redriving> {
     AWS_SECRET_ACCESS_KEY: 'local',
     EVENT_BUS_NAME: 'bus',
     WEBHOOKS_QUEUE_URL: `${aws.endpoint}/webhooks`,
-    // The failures are intended.
+    // What goes wrong here is meant to.
     POWERTOOLS_LOG_LEVEL: 'SILENT',
   })
   const handlers: Redriving['handlers'] = {
@@ -133,15 +133,15 @@ export async function startRedriving(): Promise<Redriving> {
   }
 }
 
-/** Returns the changes of the stream from the first to the last of these items. */
+/** The changes of the stream that lie between the first and the last one of these items. */
 export function around(records: readonly DynamoDBRecord[], ids: readonly string[]): DynamoDBRecord[] {
-  const positions = records.flatMap(({ dynamodb }, at) =>
+  const places = records.flatMap(({ dynamodb }, at) =>
     ids.some((id) => JSON.stringify(dynamodb?.Keys).includes(id)) ? [at] : [],
   )
-  return records.slice(positions[0], (positions.at(-1) ?? 0) + 1)
+  return records.slice(places[0], (places.at(-1) ?? 0) + 1)
 }
 
-/** Returns a message of the on-failure destination of a stream's mapping, for changes of the last five seconds. */
+/** A message as the on-failure destination of a stream's mapping gets it, of changes that came within five seconds. */
 export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[], changes: object = {}) {
   const now = Date.now()
   const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z')

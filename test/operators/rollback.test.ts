@@ -21,7 +21,7 @@ const resources: Record<string, string> = {
   nested: aliasOf('refunds'),
 }
 
-/** Responds like CloudFormation and Lambda. */
+/** Answers as CloudFormation and Lambda do. */
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
@@ -74,30 +74,30 @@ beforeEach(() => {
 })
 
 describe('a rollback', () => {
-  test('moves only what the last update changed, to the version before it', async () => {
+  test('moves what the last update changed to the version before it, and nothing else', async () => {
     await run()
     expect(Object.fromEntries(live)).toEqual({ orders: '2', codes: '2', refunds: '1' })
   })
 
-  test('moves functions back to one common time, in nested stacks too', async () => {
+  test('takes back functions to one common time, in nested stacks too', async () => {
     published.refunds = [2, 9]
     live.set('refunds', '2')
     await run({ before: new Date('2026-01-01T03:00:00Z') })
     expect(Object.fromEntries(live)).toEqual({ orders: '1', codes: '1', refunds: '1' })
   })
 
-  test('routes no requests to other versions', async () => {
+  test('sends no request to any other version', async () => {
     await run()
     expect(Object.fromEntries(weights)).toEqual({ orders: { AdditionalVersionWeights: {} } })
   })
 
-  test('with --dry-run returns its moves and makes none', async () => {
+  test('that is tried first prints its moves and makes none', async () => {
     const moves = await run({ dryRun: true })
     expect(moves).toEqual([{ functionName: 'orders', alias: 'live', from: '3', to: '2' }])
     expect(live.get('orders')).toBe('3')
   })
 
-  test('changes nothing when it is repeated', async () => {
+  test('that is repeated changes nothing more', async () => {
     await run()
     expect(await run()).toEqual([])
   })

@@ -3,7 +3,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { publishedEvents } from '#shared/platform/events/event-definition.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -28,7 +28,7 @@ async function requested(): Promise<string> {
 }
 
 async function send(id: string, how = async () => {}): Promise<void> {
-  await sendCode(id, { ...service, ...context(), derivedKey: service.runtime.derivedKey, send: how })
+  await sendCode(id, { ...service, ...context(), derivedKey: service.runtime.derivedKey }, how)
 }
 
 const mailItem = async (id: string) => await service.table.get(mailKey(id))

@@ -9,8 +9,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { bundle } from '#bin/bundle.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+
+import { publishedEvents } from '#shared/platform/events/event-definition.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
+
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'

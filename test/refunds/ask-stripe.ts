@@ -1,5 +1,4 @@
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
 import { type Fault, startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals'
-import { largestId, smallestId } from '#shared/platform/base/ids.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import { markers } from '#shared/platform/idempotency/marker.ts'
+import { largestId, smallestId } from '#shared/platform/base/clock.ts'
+import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { pendingSagas } from '#shared/platform/idempotency/record.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import type { PaymentProviderDouble } from '#test/support/payment-provider/payment-provider.ts'
@@ -67,5 +67,5 @@ function sums(payouts: readonly PaidRefund[]): Record<string, number> {
 /** How many refunds of all tenants the service still has to finish. */
 export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
   const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
-  return (await table.readRange({ partition: markers, ...range })).items.length
+  return (await table.readRange({ partition: pendingSagas, ...range })).items.length
 }

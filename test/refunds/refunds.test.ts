@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@j
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type LogReport, powertoolsLog } from '#shared/platform/base/log.ts'
-import { finishIntents } from '#shared/platform/request/finish-intents.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import {
   type PaymentProviderDouble,
@@ -137,7 +137,7 @@ describe('a refund', () => {
     })
     provider.faults = () => undefined
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    await finishIntents([createRefund as never], { ...service.runtime, clock: later })
+    await finishSagas([createRefund], { ...service.runtime, clock: later })
     expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
       actor_id: 'u1',
       role: 'Editor',
@@ -185,14 +185,14 @@ describe('a refund', () => {
     await refund('left', body, 'k')
     provider.faults = () => undefined
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    const told = await finishIntents([createRefund as never], { ...service.runtime, clock: later })
+    const told = await finishSagas([createRefund], { ...service.runtime, clock: later })
     const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
     expect(told).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
     expect(Math.abs(Date.parse(since) - Number(told.oldest))).toBeLessThan(1000)
     expect([paidTo('left').length, (await ledgerOf('left')).length]).toEqual([1, 1])
     const replayed = await refund('left', body, 'k')
     expect([replayed.status, replayed.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
-    expect(await finishIntents([createRefund as never], { ...service.runtime, clock: later })).toEqual({
+    expect(await finishSagas([createRefund], { ...service.runtime, clock: later })).toEqual({
       finished: 0,
       left: 0,
     })

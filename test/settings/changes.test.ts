@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { created } from '#shared/platform/request/reply.ts'
+import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
@@ -25,13 +24,13 @@ const accepted = defineEndpoint(
     uses: [],
     impact: '',
   }),
-  { perform: async () => created({}) },
+  { decide: () => created({}) },
 )
 
 let local: Service
 let other: Service
 beforeAll(async () => {
-  const extra = [accepted as never]
+  const extra = [accepted]
   local = await startService({ extra })
   other = await startService({ settings: otherSettings, extra })
 })

@@ -5,7 +5,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { publishedEvents } from '#shared/platform/events/event-definition.ts'
 import {
   mailOf,
   newEmail,
@@ -49,13 +49,9 @@ describe('one-time codes', () => {
     const codes = await both(async (service) => {
       const { json } = await requestCode(service, newEmail())
       const { code } = await mailOf(service, json.message_id)
-      await sendCode(json.message_id, {
-        ...service,
-        clock: systemClock,
-        derivedKey: service.runtime.derivedKey,
-        send: async (_, mail) => {
-          mails.push(mail)
-        },
+      const context = { ...service, clock: systemClock, derivedKey: service.runtime.derivedKey }
+      await sendCode(json.message_id, context, async (_, mail) => {
+        mails.push(mail)
       })
       return code
     })
@@ -103,13 +99,8 @@ describe('one-time codes', () => {
       const { json } = await requestCode(service, newEmail())
       const { table, settings, runtime } = service
       const { derivedKey } = runtime
-      await sendCode(json.message_id, {
-        table,
-        settings,
-        derivedKey,
-        clock: systemClock,
-        send: async () => {},
-      })
+      const context = { table, settings, derivedKey, clock: systemClock }
+      await sendCode(json.message_id, context, async () => {})
       const item = await table.get(mailKey(json.message_id))
       return item?.outbox ? publishedEvents(item).map(({ type }) => type) : []
     })

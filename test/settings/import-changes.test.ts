@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { timeOf } from '#shared/platform/base/ids.ts'
+import { timeOf } from '#shared/platform/base/clock.ts'
 import { serving } from '#test/imports/file-network.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'

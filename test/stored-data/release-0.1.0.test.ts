@@ -4,7 +4,7 @@ import { type AttributeValue, BatchWriteItemCommand } from '@aws-sdk/client-dyna
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { relay } from '#shared/platform/events/relay.ts'
-import { finishIntents } from '#shared/platform/request/finish-intents.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inMemoryProvider, movableClock, payEndpoint } from '#test/faults/pay-by-intent.ts'
@@ -104,7 +104,7 @@ describe('pending work of 0.1.0', () => {
 
   test('a refund that nobody sends again is finished by the sweeper, and is paid once', async () => {
     clock.advance(restMilliseconds)
-    const { finished, left } = await finishIntents(swept, service.runtime)
+    const { finished, left } = await finishSagas(swept, service.runtime)
     expect({ finished, left }).toEqual({ finished: 1, left: 0 })
     expect(provider.refunds().filter(({ charge }) => charge === 'ch_3')).toHaveLength(1)
   })

@@ -1,17 +1,15 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
-import { startBudget } from '#shared/platform/base/budget.ts'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
 import type { SecretName } from '#shared/platform/base/secrets.ts'
 import { deriveKey } from '#shared/platform/base/secrets.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
-import { cursorSeal } from '#shared/platform/listing/cursor.ts'
+import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest } from '#shared/platform/request/handle-request.ts'
-import type { Runtime } from '#shared/platform/request/passage.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -75,7 +73,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const tableName = options.tableName ?? (await createTable(testClient()))
   const lines: RequestLine[] = []
   const secret = new TextEncoder().encode(testSecret)
-  const seal = cursorSeal(secret, clock.randomBytes)
   const notices: LogReport[] = []
   const log: Log = {
     request: (line) => lines.push(line),
@@ -93,8 +90,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     openFiles: () => store,
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
     openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
-    cursorSeal: async () => seal,
     derivedKey: async (purpose) => deriveKey(secret, purpose),
+    environment: (name) => process.env[name],
   }
   const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 600_000))
   const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]

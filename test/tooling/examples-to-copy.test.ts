@@ -51,7 +51,7 @@ describe('the commands of the pages on deployment and operation', () => {
   })
 
   test.each(commands.flatMap(({ flags, ...rest }) => flags.map((flag) => ({ ...rest, flag }))))(
-    '$page: npm run $script accepts --$flag',
+    '$page: npm run $script takes --$flag',
     ({ script, flag }) => {
       expect(flagsOf(script)).toContain(flag)
     },
@@ -92,7 +92,7 @@ describe('the pipeline', () => {
     expect(runsOf('diff').join('\n')).toMatch(/npx cdk diff --app cdk\.out\/prod.*gh pr comment/s)
   })
 
-  test('gets credentials by OIDC, only in the jobs that need them', () => {
+  test('gets credentials by OIDC, in the jobs that need some and in no other', () => {
     const withCredentials = Object.entries(jobs).filter(([, { steps }]) =>
       steps.some(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials')),
     )
@@ -103,7 +103,7 @@ describe('the pipeline', () => {
     expect(withTokens).toEqual(withCredentials)
   })
 
-  test('contains no long-lived key', () => {
+  test('names no long-lived key', () => {
     expect(read('docs/examples/github-actions.yml')).not.toMatch(/aws-access-key-id|secrets\./i)
   })
 })

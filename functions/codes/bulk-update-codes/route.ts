@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
-import { BulkView } from '#shared/platform/jobs/bulk-reply.ts'
+import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 /** Any object. Valibot's record drops keys such as `constructor` and `__proto__`, and accepts arrays. */
 const Item = v.pipe(

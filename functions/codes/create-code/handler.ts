@@ -1,12 +1,11 @@
 import { makeCode, viewOf } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { created } from '#shared/platform/request/reply.ts'
+import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ body, scope, caller }, { settings, newId }) {
+  decide({ body }, { settings, newId, scope, caller }) {
     const made = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
     const code = makeCode(body, made, settings)
     return created(viewOf(code, settings), {

@@ -3,13 +3,12 @@ import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
 import { failField } from '#shared/platform/base/failure.ts'
 import { exportFolder, headOf } from '#shared/platform/formats/file-store.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { ok, type Reply } from '#shared/platform/request/reply.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ scope, query, caller }, context): Promise<Reply> {
-    const { settings, now, newId } = context
+  async decide({ query }, context) {
+    const { settings, now, newId, scope, caller } = context
     const includeDeleted = query.include_deleted === 'true'
     if (includeDeleted && !settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)) {
       throw failField('AUTHZ.filter.denied', 'include_deleted', { reason: 'role' })

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { openPoint } from '#shared/platform/base/settings.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'codes.export',

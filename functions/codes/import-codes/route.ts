@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { BulkView } from '#shared/platform/jobs/bulk-reply.ts'
+import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({

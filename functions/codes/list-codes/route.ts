@@ -1,8 +1,8 @@
 import { CodeView } from '#shared/codes/code.ts'
 import { codeListing } from '#shared/codes/code-listing.ts'
-import { perSettings } from '#shared/platform/base/settings.ts'
-import { listEnvelope } from '#shared/platform/request/list-reply.ts'
+import { listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'codes.list',

@@ -2,12 +2,11 @@ import { viewOf } from '#shared/codes/code.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { ok } from '#shared/platform/request/reply.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ params, scope }, { settings, table }) {
+  async decide({ params }, { settings, table, scope }) {
     const code = await readCode(table, scope, params.id ?? '', settings)
     if (code.soft_deleted && settings['codes.readOfSoftDeleted'] === 404) throw fail('NOT_FOUND.code')
     return ok(viewOf(code, settings), { etag: codeEtag(code) })

@@ -3,30 +3,34 @@ import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, putBackClaim, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { defineEndpoint, type PerformOf } from '#shared/platform/request/endpoint.ts'
+import { type Decision, defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
-import { ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
-const perform: PerformOf<typeof route> = async (request, context) => {
-  const { settings, table, now } = context
-  const code = await readCode(table, request.scope, request.params.id ?? '', settings)
-  if (!mayStart('restore', code.state, settings)) {
-    if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
-    return ok(viewOf(code, settings), { etag: codeEtag(code) })
-  }
-  checkIfMatch(request.ifMatch, codeEtag(code))
-  const after = restoreCode(code, settings, now())
-  return ok(viewOf(after, settings), {
-    etag: codeEtag(after),
-    writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
-    audit: auditOfChange('restore', code, after),
-    onConflict: async (existing) => {
-      // Another code now has the same text, so a retry cannot succeed.
-      if (existing?.code_id !== undefined && existing.code_id !== code.id) throw fail('CONFLICT.code.exists')
-      return perform(request, context)
-    },
-  })
-}
+export const endpoint = defineEndpoint(route, {
+  async decide({ params, ifMatch }, { settings, table, now, scope }) {
+    return decide()
 
-export const endpoint = defineEndpoint(route, { perform })
+    async function decide(): Promise<Decision> {
+      const code = await readCode(table, scope, params.id ?? '', settings)
+      if (!mayStart('restore', code.state, settings)) {
+        if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
+        return ok(viewOf(code, settings), { etag: codeEtag(code) })
+      }
+      checkIfMatch(ifMatch, codeEtag(code))
+      const after = restoreCode(code, settings, now())
+      return ok(viewOf(after, settings), {
+        etag: codeEtag(after),
+        writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
+        audit: auditOfChange('restore', code, after),
+        async onConflict(existing) {
+          // Another code now has the same text, so a retry cannot succeed.
+          if (existing?.code_id !== undefined && existing.code_id !== code.id) {
+            throw fail('CONFLICT.code.exists')
+          }
+          return decide()
+        },
+      })
+    }
+  },
+})

@@ -3,13 +3,12 @@ import { auditOfCode } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { defineEndpoint, noContent, ok } from '#shared/platform/request/endpoint.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
-import { noContent, ok } from '#shared/platform/request/reply.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ params, scope, caller, body, ifMatch }, { settings, table }) {
+  async decide({ params, body, ifMatch }, { settings, table, scope, caller }) {
     const { grantee_tenant } = body
     const code = await readCode(table, scope, params.id ?? '', settings)
     // 403, not 404: the caller sent the grantee, so there is nothing to hide.

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { CodeView } from '#shared/codes/code.ts'
-import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
 import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'codes.share',

@@ -4,16 +4,9 @@ import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ body, scope, caller, headers }, context) {
-    const { settings, committer } = context
-    const asked = {
-      tenant: scope.tenant,
-      caller,
-      text: body.code,
-      cartId: headers[settings['discount.cart'].header.toLowerCase()],
-      correlationId: committer.correlation.id,
-    }
-    return verifyDiscount(asked, context)
+  decide({ body, headers }, context) {
+    const cartId = headers[context.settings['discount.cart'].header.toLowerCase()]
+    return verifyDiscount({ text: body.code, cartId }, context)
   },
 })
 

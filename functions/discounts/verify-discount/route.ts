@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { CodeText } from '#shared/codes/code-text.ts'
-import { openPoint } from '#shared/platform/base/settings.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint } from '#shared/settings/per-settings.ts'
 
 const Verified = v.strictObject({
   applied: v.boolean(),

@@ -1,10 +1,9 @@
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { ok } from '#shared/platform/request/reply.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform(_request, { settings }) {
+  decide(_input, { settings }) {
     return ok(settings['health.body'])
   },
 })

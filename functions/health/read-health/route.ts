@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { openPoint, perSettings } from '#shared/platform/base/settings.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'health.read',

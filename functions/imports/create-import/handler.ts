@@ -5,7 +5,7 @@ import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  perform: ({ body, scope }, context) => beginImport(body, scope.tenant, context),
+  decide: ({ body }, context) => beginImport(body, context),
 })
 
 export const handler = httpFunction(endpoint, { files: s3Files })

@@ -3,28 +3,32 @@ import { viewOf } from '#shared/operations/operation.ts'
 import { isOver } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { defineEndpoint, type PerformOf } from '#shared/platform/request/endpoint.ts'
+import type { Decision } from '#shared/platform/request/endpoint.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
-const perform: PerformOf<typeof route> = async (request, context) => {
-  const { settings, table } = context
-  const { params, scope, ifMatch } = request
-  const read = await readOperation(table, scope, params.operation_id ?? '', settings)
-  // An ended operation is not changed, so If-Match is not checked.
-  if (!isOver(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
-  const { operation, writes, audit } = cancelOperation(read, context)
-  const again = { 'Retry-After': String(settings['operations.retryAfter']) }
-  return {
-    status: route.reply.status(settings),
-    body: viewOf(operation, undefined),
-    headers: isOver(operation.state) ? {} : again,
-    writes,
-    ...(audit && { audit }),
-    // The operation changed after it was read: decide again.
-    onConflict: () => perform(request, context),
-  }
-}
+export const endpoint = defineEndpoint(route, {
+  async decide({ params, ifMatch }, context) {
+    const { settings, table, scope } = context
+    return decide()
 
-export const endpoint = defineEndpoint(route, { perform })
+    async function decide(): Promise<Decision> {
+      const read = await readOperation(table, scope, params.operation_id ?? '', settings)
+      // An ended operation is not changed, so If-Match is not checked.
+      if (!isOver(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
+      const { operation, writes, audit } = cancelOperation(read, context)
+      const again = { 'Retry-After': String(settings['operations.retryAfter']) }
+      return {
+        status: route.reply.status(settings),
+        body: viewOf(operation, undefined),
+        headers: isOver(operation.state) ? {} : again,
+        writes,
+        ...(audit && { audit }),
+        onConflict: decide,
+      }
+    }
+  },
+})
+
 export const handler = httpFunction(endpoint)

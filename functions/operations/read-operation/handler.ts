@@ -3,13 +3,12 @@ import { isOver } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { ok } from '#shared/platform/request/reply.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ params, scope }, context) {
-    const { settings, table } = context
+  async decide({ params }, context) {
+    const { settings, table, scope } = context
     const operation = await readOperation(table, scope, params.operation_id ?? '', settings)
     const key = operation.completion?.rejects_key
     const { linkSeconds: seconds } = settings['imports.result']

@@ -1,8 +1,8 @@
 import { OrderView } from '#shared/orders/order.ts'
 import { orderListing } from '#shared/orders/order-listing.ts'
-import { perSettings } from '#shared/platform/base/settings.ts'
-import { listEnvelope } from '#shared/platform/request/list-reply.ts'
+import { listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'orders.list',

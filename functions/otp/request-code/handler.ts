@@ -5,7 +5,7 @@ import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  perform: async ({ body }, context) => requestCode(body.email, context),
+  decide: ({ body }, context) => requestCode(body.email, context),
 })
 
 export const handler = httpFunction(endpoint, { deploymentSecret })

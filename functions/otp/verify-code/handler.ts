@@ -2,13 +2,13 @@ import { validMilliseconds } from '#shared/otp/one-time-code.ts'
 import { verifyCode } from '#shared/otp/verify-code.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
-import { timeOf } from '#shared/platform/base/ids.ts'
+import { timeOf } from '#shared/platform/base/clock.ts'
 import { sessionCookies, sessionKeyPurpose, sessionSecret } from '#shared/platform/identity/session.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  perform: async ({ body }, context) => verifyCode(body, context),
+  decide: ({ body }, context) => verifyCode(body, context),
 
   /**
    * Derives the cookie's secret from the session id, so no idempotency record stores it and a retry after a lost

@@ -1,9 +1,8 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
-import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/tasks.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/event-definition.ts'
 
-const log = powertoolsLog('commerce-api')
 /** The batch limit of one request to the queue. */
 const batchSize = 10
 
@@ -17,21 +16,23 @@ interface QueuedTask {
  * Queues the tasks of new items, in the order of the stream. The stream redelivers from the first failed record, so
  * task handlers must expect duplicates.
  */
-export async function handler({ Records }: DynamoDBStreamEvent): Promise<DynamoDBBatchResponse> {
-  for (const batch of batchesOf(Records.flatMap(taskOf))) {
-    const [{ queue }] = batch
-    const bodies = batch.map(({ body }) => body)
-    const failed = await sendAll(process.env[queueUrlVariable(queue)] ?? '', bodies).catch(
-      (fault: unknown) => {
+export const handler = eventFunction(
+  {},
+  async ({ Records }: DynamoDBStreamEvent, { log, environment }): Promise<DynamoDBBatchResponse> => {
+    for (const batch of batchesOf(Records.flatMap(taskOf))) {
+      const [{ queue }] = batch
+      const bodies = batch.map(({ body }) => body)
+      const url = environment(queueUrlVariable(queue)) ?? ''
+      const failed = await sendAll(url, bodies).catch((fault: unknown) => {
         log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
         return batch.map(() => true)
-      },
-    )
-    const first = batch[failed.indexOf(true)]
-    if (first) return { batchItemFailures: [{ itemIdentifier: first.sequenceNumber }] }
-  }
-  return { batchItemFailures: [] }
-}
+      })
+      const first = batch[failed.indexOf(true)]
+      if (first) return { batchItemFailures: [{ itemIdentifier: first.sequenceNumber }] }
+    }
+    return { batchItemFailures: [] }
+  },
+)
 
 function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
   const { queue, body } = dynamodb?.NewImage?.task?.M ?? {}

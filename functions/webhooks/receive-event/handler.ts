@@ -10,7 +10,7 @@ import { route } from './route.ts'
 const mostBytes = 384 * 1024
 
 export const endpoint = defineEndpoint(route, {
-  async perform({ body, headers }, { settings, committer, now }) {
+  decide({ body, headers }, { settings, correlation, now }) {
     const { idHeader } = settings['webhooks.scheme']
     if (headers[idHeader.toLowerCase()] !== body.event_id) {
       throw failField('VALIDATION.field.format', 'event_id', { reason: 'other_than_signed' })
@@ -26,7 +26,7 @@ export const endpoint = defineEndpoint(route, {
       throw fail(settings['limits.tooLarge'], { http: 413, details })
     }
     const status = route.reply.status(settings)
-    const correlationId = correlationIdOf(body, settings) ?? committer.correlation.id
+    const correlationId = correlationIdOf(body, settings) ?? correlation.id
     return {
       status,
       writes: [received(body, correlationId, now(), settings['webhooks.inboxDays'])],

@@ -1,5 +1,5 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/cached-load.ts'
 import type { Publish } from '../events/relay.ts'
 
 const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }

@@ -1,41 +1,43 @@
-import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { type LogCode, powertoolsLog } from '../base/log.ts'
-import { queueUrlVariable, type TaskQueue } from '../events/tasks.ts'
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
+import { type Clock, newId } from '../base/clock.ts'
+import type { LogCode } from '../base/log.ts'
+import { queueUrlVariable, type TaskQueue } from '../events/event-definition.ts'
+import { openWork, type WorkContext } from '../request/context.ts'
+import { type Adapters, deployedRuntime } from './runtime.ts'
 import { changeVisibility } from './sqs.ts'
 
+/** The time limit of the work on one message. */
+const milliseconds = 10_000
+
 /**
- * Returns the handler of a queue, which processes one message after another. Only a message that fails is retried,
- * after a growing pause, until the queue moves it to the dead-letter queue.
+ * Turns work on the messages of a queue into a function. It processes one message after another. Only a message that
+ * fails is retried, after a growing pause, until the queue moves it to the dead-letter queue.
  * @param failure the log code of a failed message
  */
 export function queueFunction(
-  queue: TaskQueue,
-  failure: LogCode,
-  work: (body: string) => Promise<unknown>,
+  { queue, failure, ...adapters }: Adapters & { queue: TaskQueue; failure: LogCode },
+  work: (body: string, context: WorkContext) => Promise<unknown>,
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  const log = powertoolsLog('commerce-api')
+  let runtime: ReturnType<typeof deployedRuntime> | undefined
   return async ({ Records }) => {
-    const failed: SQSRecord[] = []
-    for (const record of Records) {
+    runtime ??= deployedRuntime(adapters)
+    const { clock, log, environment } = runtime
+    const batchItemFailures: SQSBatchResponse['batchItemFailures'] = []
+    for (const { body, messageId, attributes, receiptHandle } of Records) {
       try {
-        await work(record.body)
+        const correlation = { id: newId(clock), trace: {} }
+        await work(body, openWork(runtime, { operation: queue, correlation, milliseconds }))
       } catch (fault) {
         log.job({ code: failure, done: 0, failed: 1, fault })
-        failed.push(record)
-        await postpone(queue, record)
+        batchItemFailures.push({ itemIdentifier: messageId })
+        const seconds = retryDelaySeconds(Number(attributes.ApproximateReceiveCount) + 1, clock)
+        const url = environment(queueUrlVariable(queue)) ?? ''
+        // If this fails, the queue's visibility timeout applies.
+        await changeVisibility(url, receiptHandle, seconds).catch(() => undefined)
       }
     }
-    return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) }
+    return { batchItemFailures }
   }
-}
-
-/** Delays the retry of a message. If this fails, the queue's visibility timeout applies. */
-async function postpone(queue: TaskQueue, { attributes, receiptHandle }: SQSRecord): Promise<void> {
-  const seconds = retryDelaySeconds(Number(attributes.ApproximateReceiveCount) + 1, systemClock)
-  await changeVisibility(process.env[queueUrlVariable(queue)] ?? '', receiptHandle, seconds).catch(
-    () => undefined,
-  )
 }
 
 const longestSeconds = 900

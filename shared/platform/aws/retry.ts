@@ -1,5 +1,4 @@
-import type { Budget } from '../base/budget.ts'
-import type { Clock } from '../base/clock.ts'
+import type { Budget, Clock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */

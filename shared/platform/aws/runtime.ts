@@ -1,65 +1,79 @@
-import type { Budget } from '../base/budget.ts'
-import { systemClock } from '../base/clock.ts'
+import type { Context } from 'aws-lambda'
+import type { Settings } from '../../settings/register.ts'
+import type { Budget } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import { powertoolsLog } from '../base/log.ts'
-import type { SecretRead } from '../base/secrets.ts'
-import { deriveKey } from '../base/secrets.ts'
+import { deriveKey, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
-import { poolIssuer, tokenVerifier } from '../identity/token.ts'
-import { cursorSeal } from '../listing/cursor.ts'
-import type { Runtime } from '../request/passage.ts'
+import type { TokenVerifier } from '../identity/token.ts'
+import type { Runtime } from '../request/context.ts'
+import type { Table } from '../table/table.ts'
 import { deployedSettings } from './deployed-settings.ts'
-import { dynamodbClient, dynamodbTable } from './dynamodb-table.ts'
 
-/** Readers of secrets and files, passed in so that functions without them do not bundle their clients. */
-export interface RuntimeOptions {
+/** Adapters of a function, passed in so that functions without them do not bundle their clients. */
+export interface Adapters {
+  table?: (name: string, clock: Clock, budget: Budget) => Table
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
+  tokens?: (settings: Settings, environment: NodeJS.ProcessEnv) => TokenVerifier
 }
 
-/** Creates everything at its first use: a function that lists nothing never reads the secret. */
-export function deployedRuntime(
-  { deploymentSecret, secret, files }: RuntimeOptions,
-  settings = deployedSettings(),
-): Runtime {
+/**
+ * Returns the runtime of a function on AWS; the only reader of environment variables. It creates everything at its
+ * first use: a function that lists nothing never reads the secret.
+ */
+export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock
-  let tokens: Runtime['tokens'] | undefined
-  const ownSecret = async (budget: Budget) => {
-    if (!deploymentSecret) throw new Error('this function was not given the deployment secret')
-    return deploymentSecret(environment('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
-  }
+  let tokens: TokenVerifier | undefined
+  const environment = (name: string) => process.env[name]
+  const ownSecret = async (budget: Budget) =>
+    passed(adapters.deploymentSecret)(required('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
   return {
     settings,
     clock,
-    log: powertoolsLog('commerce-api'),
+    log: powertoolsLog('commerce-api', process.env),
     tokens: {
       verify: (...credentials) => {
-        tokens ??= tokenVerifier(settings, poolIssuer(process.env))
+        tokens ??= passed(adapters.tokens)(settings, process.env)
         return tokens.verify(...credentials)
       },
     },
-    openTable: (budget) => dynamodbTable(dynamodbClient(), environment('TABLE_NAME'), clock, budget),
-    openFiles: (budget) => {
-      if (!files) throw new Error('this function was not given the files')
-      return files(environment('FILES_BUCKET'), budget)
-    },
+    openTable: (budget) => passed(adapters.table)(required('TABLE_NAME'), clock, budget),
+    openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
     secret: (name, budget) => {
-      if (!secret) throw new Error(`this function was not given the secret ${name}`)
-      const arn = environment(`${name.toUpperCase()}_SECRET_ARN`)
-      return secret(arn, { settings, clock, budget }).catch(unavailable)
+      const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
+      return passed(adapters.secret)(arn, { settings, clock, budget }).catch(unavailable)
     },
-    cursorSeal: async (budget) => cursorSeal(await ownSecret(budget), clock.randomBytes),
     derivedKey: async (purpose, budget) => deriveKey(await ownSecret(budget), purpose),
+    environment,
   }
+
+  function required(name: string): string {
+    const value = environment(name)
+    if (!value) throw new Error(`the environment variable ${name} is missing`)
+    return value
+  }
+}
+
+/** Turns work on an event of AWS (a stream, a schedule, a trigger) into a function. */
+export function eventFunction<Event, Result>(
+  adapters: Adapters,
+  work: (event: Event, runtime: Runtime, invocationId: string) => Result | Promise<Result>,
+): (event: Event, invocation?: Pick<Context, 'awsRequestId'>) => Promise<Result> {
+  let runtime: Runtime | undefined
+  return async (event, invocation) => {
+    runtime ??= deployedRuntime(adapters)
+    return work(event, runtime, invocation?.awsRequestId ?? '')
+  }
+}
+
+function passed<Adapter>(adapter: Adapter | undefined): Adapter {
+  if (!adapter) throw new Error('this function was created without the adapter')
+  return adapter
 }
 
 function unavailable(cause: unknown): never {
   throw cause instanceof Failure ? cause : fail('DEPENDENCY.unavailable', { cause })
-}
-
-function environment(name: string): string {
-  const value = process.env[name]
-  if (!value) throw new Error(`the environment variable ${name} is missing`)
-  return value
 }

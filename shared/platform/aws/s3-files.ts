@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { AbortMultipartUploadCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
-import type { Budget } from '../base/budget.ts'
+import { lazy } from '../base/cached-load.ts'
+import type { Budget } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
-import { lazy } from '../base/lazy.ts'
 import type { FileStore } from '../formats/file-store.ts'
 
 /** The smallest part that S3 accepts, in bytes, and the number of concurrent parts: the memory that a file needs. */

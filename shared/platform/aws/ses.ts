@@ -1,5 +1,5 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2'
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/cached-load.ts'
 
 /** A plain-text mail. */
 export interface Mail {

@@ -1,5 +1,5 @@
 import { ChangeMessageVisibilityCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/cached-load.ts'
 
 const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
 const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler }))

@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/cached-load.ts'
 import type { Workflow } from '../jobs/workflow.ts'
 
 const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }

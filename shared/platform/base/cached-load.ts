@@ -1,5 +1,4 @@
-import type { Budget } from './budget.ts'
-import type { Clock } from './clock.ts'
+import type { Budget, Clock } from './clock.ts'
 import { fail } from './failure.ts'
 
 /** All in milliseconds. */
@@ -104,4 +103,13 @@ function spent({ signal }: Budget): Promise<never> {
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   })
+}
+
+/** Returns a function that creates a value at its first call and returns the same value afterwards. */
+export function lazy<Value>(create: () => Value): () => Value {
+  let created: { value: Value } | undefined
+  return () => {
+    created ??= { value: create() }
+    return created.value
+  }
 }

@@ -1,6 +1,6 @@
+import { perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import type { HttpRequest } from './http.ts'
-import { perSettings } from './settings.ts'
 
 /** The trace of a request by header name. Each value can be sent and stored unchanged. */
 export interface TraceContext {

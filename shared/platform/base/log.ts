@@ -2,14 +2,6 @@ import { Logger } from '@aws-lambda-powertools/logger'
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import {
-  ageMetric,
-  embedded,
-  errorMetric,
-  failureMetric,
-  type MetricValue,
-  type Work,
-} from './embedded-metric.ts'
 import { ConfigurationError, type Failure } from './failure.ts'
 
 /** The code of a log record, stable for searches and metrics. */
@@ -71,14 +63,14 @@ export interface Log {
  * Returns the log. If METRICS_NAMESPACE is set, the log also emits metrics there: errors by code, failures by function
  * version, and the age of unfinished work.
  */
-export function powertoolsLog(service: string): Log {
+export function powertoolsLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
   const logger = new Logger({ serviceName: service })
   // Lambda sets the function's name and version.
   const {
     METRICS_NAMESPACE: namespace,
     AWS_LAMBDA_FUNCTION_NAME: function_name,
     AWS_LAMBDA_FUNCTION_VERSION: function_version,
-  } = process.env
+  } = environment
   const metrics = (...values: MetricValue[]) =>
     namespace ? embedded(namespace, systemClock.now(), values) : {}
   const errors = (code?: ErrorCode): MetricValue[] =>
@@ -149,4 +141,45 @@ export function describeFault(fault: unknown): { name: string; message?: string;
     ...(fault instanceof ConfigurationError && { message: fault.message }),
     at: frames.slice(0, 5).map((line) => line.trim()),
   }
+}
+
+/** The counter of errors, by error code. */
+export const errorMetric = { name: 'errors', dimensions: ['error_code'], unit: 'Count' } as const
+
+/** Failures of the service by function version. A deployment rolls back on this metric. */
+export const failureMetric = {
+  name: 'failures',
+  dimensions: ['function_name', 'function_version'],
+  unit: 'Count',
+} as const
+
+/** The age of the oldest unfinished work, by kind. */
+export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work'], unit: 'Seconds' } as const
+
+/** The kinds of work that a request starts and that finish after it. */
+export type Work = 'imports' | 'refunds'
+
+/** A metric, with its value and its dimensions as members of the log line. */
+export type MetricValue =
+  | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
+  | {
+      metric: typeof failureMetric
+      members: { function_name: string; function_version: string; failures: number }
+    }
+  | { metric: typeof ageMetric; members: { work: Work; oldest_unfinished_seconds: number } }
+
+/**
+ * Returns the members that make a log line a source of metrics, in CloudWatch's embedded metric format. CloudWatch
+ * extracts them from the line, so no request waits for it.
+ * @param at milliseconds since 1970
+ */
+export function embedded(namespace: string, at: number, values: readonly MetricValue[]): object {
+  if (values.length === 0) return {}
+  const directives = values.map(({ metric: { name, dimensions, unit } }) => ({
+    Namespace: namespace,
+    Dimensions: [dimensions],
+    Metrics: [{ Name: name, Unit: unit }],
+  }))
+  const _aws = { Timestamp: at, CloudWatchMetrics: directives }
+  return Object.assign({ _aws }, ...values.map(({ members }) => members))
 }

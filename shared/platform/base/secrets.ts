@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
-import type { Budget } from './budget.ts'
-import type { Clock } from './clock.ts'
+import type { Budget, Clock } from './clock.ts'
 
 /** The secrets that the service shares with others: the payment provider's key and the keys that sign webhooks. */
 export type SecretName = 'payments' | 'webhooks'

@@ -1,19 +1,26 @@
 import { type Clock, newId, timestamp } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
-import type { Outbox } from '../events/outbox.ts'
-import type { Caller } from '../identity/caller.ts'
-import type { Effects } from '../request/reply.ts'
-import type { Item } from '../table/keys.ts'
+import type { Outbox } from '../events/event-definition.ts'
+import type { Actor } from '../identity/caller.ts'
+import { type Item, keyOf } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
-import { type AuditEntry, auditItem } from './audit-record.ts'
+import type { Effects } from './effects.ts'
 
 /** The dependencies of a commit. */
-export interface Committer {
+export interface CommitContext {
   table: Table
   clock: Clock
-  caller: Caller | undefined
+  /** The actor in audit records that name none. */
+  caller: Actor | undefined
   correlation: Correlation
+}
+
+/** The changes that the platform commits with a decision. */
+export interface PlatformChanges {
+  /** A put that makes the decision take effect once: if its condition fails, the existing item is returned. */
+  guard?: Put
+  others?: readonly Change[]
 }
 
 /**
@@ -25,60 +32,53 @@ const firstDelayMilliseconds = 10
 const longestDelayMilliseconds = 200
 
 /**
- * Commits the effects of a decision and, with a key, its idempotency record: all in one transaction.
- * @param prepare renders each decision, because its response must be valid before anything is written; it may add the
- * record and further changes of the platform
- * @returns the prepared form of the committed decision; or the existing record if another request with this key was
- * first
+ * Commits the effects of a decision and the changes of the platform, such as its idempotency record, in one
+ * transaction.
+ * @param changesOf returns the changes of the platform for a decision
+ * @returns the committed decision; or the existing item if the guard of another request was first
  * @throws the error of the first write whose condition failed, unless the decision handles it
  */
-export async function commit<Decision extends Effects, Ready extends object>(
-  committer: Committer,
+export async function commit<Decision extends Effects<Decision>>(
+  context: CommitContext,
   decision: Decision,
-  prepare: (decision: Decision) => Ready & { record?: Put; along?: readonly Change[] },
-): Promise<{ prepared: Ready } | { existing: Item }> {
+  changesOf: (decision: Decision) => PlatformChanges = () => ({}),
+): Promise<{ committed: Decision } | { existing: Item }> {
   let current = decision
-  for (let taken = 1; ; taken += 1) {
-    const prepared = prepare(current)
-    const { record, along = [] } = prepared
-    const changes = [...changesOf(committer, current, record), ...along]
-    const refusal = changes.length > 0 ? await committer.table.transact(changes) : undefined
-    if (!refusal) return { prepared }
-    if (record && refusal.index === 0) {
+  for (let count = 1; ; count += 1) {
+    const { guard, others = [] } = changesOf(current)
+    const changes = [...(guard ? [guard] : []), ...changesOfEffects(context, current), ...others]
+    const refusal = changes.length > 0 ? await context.table.transact(changes) : undefined
+    if (!refusal) return { committed: current }
+    if (guard && refusal.index === 0) {
       if (!refusal.existing) throw fail('TRANSIENT.error')
       return { existing: refusal.existing }
     }
-    const write = current.writes?.[refusal.index - (record ? 1 : 0)]
-    if (!write || !current.onConflict || taken === mostDecisions) {
+    const write = current.writes?.[refusal.index - (guard ? 1 : 0)]
+    if (!write || !current.onConflict || count === mostDecisions) {
       throw fail(write?.onFailure ?? 'INTERNAL.unexpected')
     }
     // The first failure reveals what a decision did not know. Only later ones are contention, which a pause spreads.
-    if (taken > 1) await committer.clock.sleep(committer.clock.jitter() * delayAfter(taken))
-    current = (await current.onConflict(refusal.existing)) as Effects as Decision
+    if (count > 1) await context.clock.sleep(context.clock.jitter() * delayAfter(count))
+    current = await current.onConflict(refusal.existing)
   }
 }
 
-function delayAfter(taken: number): number {
-  return Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** taken)
+function delayAfter(count: number): number {
+  return Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** count)
 }
 
-/** Puts the record first, so that its failure is reported before any other. */
-function changesOf(
-  committer: Committer,
-  { writes = [], events = [], audit }: Effects,
-  record: Put | undefined,
-): Change[] {
+function changesOfEffects(context: CommitContext, { writes = [], events = [], audit }: Effects): Change[] {
   const changes: Change[] = writes.map(({ onFailure: _, ...change }) => change)
   if (events.length > 0) {
     const first = writes[0]
     if (!first || !('item' in first)) throw new Error('events are carried by a put, the first of the writes')
-    const outbox = outboxOf(committer, events)
+    const outbox = outboxOf(context, events)
     changes[0] = { item: { ...first.item, outbox }, condition: first.condition }
   }
-  return [...(record ? [record] : []), ...changes, ...(audit ? [auditPut(committer, audit)] : [])]
+  return [...changes, ...(audit ? [auditPut(context, audit)] : [])]
 }
 
-function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): Outbox {
+function outboxOf({ clock, correlation }: CommitContext, events: Outbox['events']): Outbox {
   return {
     id: newId(clock),
     occurred_at: timestamp(clock.now()),
@@ -88,8 +88,63 @@ function outboxOf({ clock, correlation }: Committer, events: Outbox['events']): 
   }
 }
 
-function auditPut({ caller, correlation, clock }: Committer, { actor = caller, ...entry }: AuditEntry): Put {
+function auditPut(
+  { caller, correlation, clock }: CommitContext,
+  { actor = caller, ...entry }: AuditEntry,
+): Put {
   if (!actor) throw new Error('an audited action has an actor')
   const item = auditItem(actor, { result: 'allow', reason: 'allowed', ...entry }, correlation.id, clock)
   return { item, condition: { absent: true } }
+}
+
+/** The audit data that a sensitive action adds to its transaction. */
+export interface AuditEntry {
+  action: string
+  /** The kind of resource and, if the caller may access it, its id: `order/…`. */
+  target: string
+  /** The changed values, without free text and secrets. */
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+  /** The caller's reason, if the action requires one; the error code of a denial. */
+  reason?: string
+  /** The tenant of the action, in which the record is stored. Defaults to the actor's tenant. */
+  tenant?: string
+  /** `deny` if the committed outcome is a rejection. Defaults to `allow`. */
+  result?: AuditRecord['result']
+  /** The requester, if not the caller of this request: pending operations also finish without their request. */
+  actor?: Actor
+}
+
+/** An audit record. A denial is stored in the tenant of the actor and names no other tenant. */
+export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
+  actor_id: string
+  role: string
+  token_sub: string
+  tenant_id: string
+  result: 'allow' | 'deny'
+  reason: string
+  correlation_id: string
+  at: string
+}
+
+export function auditItem(
+  actor: Actor,
+  {
+    tenant = actor.tenant,
+    ...entry
+  }: Omit<AuditEntry, 'actor'> & { result: AuditRecord['result']; reason: string },
+  correlationId: string,
+  clock: Clock,
+): Item {
+  const id = newId(clock)
+  const record: AuditRecord = {
+    actor_id: actor.sub,
+    role: actor.role ?? 'none',
+    token_sub: actor.sub,
+    tenant_id: tenant,
+    correlation_id: correlationId,
+    at: timestamp(clock.now()),
+    ...entry,
+  }
+  return { ...keyOf(tenant, 'audit', id), ...record }
 }

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Clock, newId } from '../base/clock.ts'
+import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
+import type { Actor } from '../identity/caller.ts'
 import type { Item, Key } from '../table/keys.ts'
-import type { Condition } from '../table/table.ts'
+import type { Change, Condition } from '../table/table.ts'
 
 /** Hashes a payload. The order of its keys does not matter. */
 export function fingerprint(payload: unknown): string {
@@ -19,7 +21,7 @@ function canonical(value: unknown): string {
 }
 
 /** A response in the form in which it is sent, stored and replayed, byte for byte. */
-export interface Answer {
+export interface StoredResponse {
   status: number
   headers: Record<string, string>
   body: string | undefined
@@ -33,22 +35,30 @@ export interface Lease {
   lease_until: number
 }
 
-/** The part of an intent that a pending record keeps. */
-export interface Unfinished {
+/** What a pending record keeps of its saga. The names are those of the stored attributes. */
+export interface RecordedSaga {
+  /** The state of the saga. */
   resume: Record<string, unknown>
-  /** The id of its marker, if the service can finish it. */
+  /** The sort key of its entry among the pending sagas, if the service can finish it. */
   marker?: string
 }
 
 /** The record of one Idempotency-Key. */
-export type IdempotencyRecord = Key & {
+export type IdempotencyRecord = FinishedRecord | PendingRecord
+
+type CommonRecord = Key & {
   payload_hash: string
   /** Seconds since 1970; also the table's TTL attribute. */
   expires_at: number
-} & (
-    | ({ state: 'complete' | 'failed'; status: number; headers: Record<string, string> } & StoredBody)
-    | ({ state: 'pending' } & Unfinished & Lease)
-  )
+}
+
+export type FinishedRecord = CommonRecord & {
+  state: 'complete' | 'failed'
+  status: number
+  headers: Record<string, string>
+} & StoredBody
+
+export type PendingRecord = CommonRecord & { state: 'pending' } & RecordedSaga & Lease
 
 /** The body is compressed if it is long: a batch response can exceed an item of the table and is repetitive. */
 type StoredBody = { body?: string; packed_body?: Uint8Array }
@@ -78,15 +88,19 @@ export function recordKey(tenant: string, principal: string, operation: string, 
   return { pk: `idempotency#${createHash('sha256').update(scope).digest('base64url')}`, sk: 'record' }
 }
 
-export function finishedRecord(keyed: KeyedRequest, answer: Answer, state: 'complete' | 'failed'): Item {
+export function finishedRecord(
+  keyed: KeyedRequest,
+  response: StoredResponse,
+  state: 'complete' | 'failed',
+): Item {
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
     expires_at: keyed.expiresAt,
     state,
-    status: answer.status,
-    headers: answer.headers,
-    ...stored(answer.body),
+    status: response.status,
+    headers: response.headers,
+    ...stored(response.body),
   }
 }
 
@@ -96,12 +110,12 @@ function stored(body: string | undefined): StoredBody {
 }
 
 /** Returns the response in a record, byte for byte. */
-export function storedAnswer(record: IdempotencyRecord & { state: 'complete' | 'failed' }): Answer {
+export function storedResponse(record: FinishedRecord): StoredResponse {
   const { status, headers, body, packed_body } = record
   return { status, headers, body: packed_body ? gunzipSync(packed_body).toString() : body }
 }
 
-export function pendingRecord(keyed: KeyedRequest, { resume, marker }: Unfinished, lease: Lease): Item {
+export function pendingRecord(keyed: KeyedRequest, { resume, marker }: RecordedSaga, lease: Lease): Item {
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
@@ -134,4 +148,55 @@ export function heldBy({ lease_id }: Lease): Condition {
 /** The condition that there is no record, or an expired one. */
 export function isNew({ clock }: { clock: Clock }): Condition {
   return { absentOrExpiredBy: Math.floor(clock.now() / 1000) }
+}
+
+/**
+ * The entry of a saga that the service can finish. It exists from the transaction that commits the start to the one
+ * that commits the outcome. All entries share a partition, oldest first, so pending sagas are found without a scan.
+ */
+export interface PendingSaga extends Key {
+  operation: string
+  /** The key of its idempotency record. */
+  record: Key
+  payload_hash: string
+  correlation_id: string
+  /** The caller's tenant; absent from entries of release 0.1.0. */
+  tenant?: string
+}
+
+/** The partition of all entries. One suffices: an entry exists only as long as its saga. */
+export const pendingSagas = 'unfinished'
+
+/** The request of a saga. */
+interface Requested {
+  operation: string
+  keyed: KeyedRequest
+  correlation: Correlation
+  caller: Actor | undefined
+}
+
+/** Returns the change that adds the entry of a saga, if the service can finish it. */
+export function addPendingSaga(
+  { operation, keyed, correlation, caller }: Requested,
+  { marker }: RecordedSaga,
+): Change[] {
+  if (marker === undefined) return []
+  const item: PendingSaga & Item = {
+    ...keyOfPending(marker),
+    operation,
+    record: keyed.key,
+    payload_hash: keyed.payloadHash,
+    correlation_id: correlation.id,
+    ...(caller && { tenant: caller.tenant }),
+  }
+  return [{ item, condition: { absent: true } }]
+}
+
+/** Returns the change that removes an entry. Another process may have removed it already. */
+export function removePendingSaga({ marker }: Pick<RecordedSaga, 'marker'>): Change[] {
+  return marker === undefined ? [] : [{ remove: keyOfPending(marker), condition: 'none' }]
+}
+
+function keyOfPending(marker: string): Key {
+  return { pk: pendingSagas, sk: marker }
 }

@@ -1,11 +1,10 @@
 import type { Settings } from '../../settings/register.ts'
 import { Denial, Failure, fail, isRetryable } from '../base/failure.ts'
-import type { Intent, Reply } from '../request/reply.ts'
-import type { Change, Condition, Put, Table } from '../table/table.ts'
-import { type Committer, commit } from './commit.ts'
-import { marking, unmarking } from './marker.ts'
+import type { Condition, Table } from '../table/table.ts'
+import { type CommitContext, commit } from './commit.ts'
+import type { RenderedDecision, SagaStart } from './effects.ts'
 import {
-  type Answer,
+  addPendingSaga,
   asRecord,
   checkPayload,
   finishedRecord,
@@ -15,189 +14,223 @@ import {
   type KeyedRequest,
   type Lease,
   newLease,
+  type PendingRecord,
   pendingRecord,
-  storedAnswer,
-  type Unfinished,
+  type RecordedSaga,
+  removePendingSaga,
+  type StoredResponse,
+  storedResponse,
 } from './record.ts'
 
-/** The input of a keyed request. */
-export interface Once extends Committer {
-  operation: string
-  settings: Settings
-  keyed: KeyedRequest
-  perform(): Promise<Reply | Intent>
-  /** Carries out an intent, or finds its effect already made. */
-  proceed(resume: Record<string, unknown>): Promise<Reply>
-  /** Checks a reply against its schema and renders it. */
-  render(reply: Reply): Answer
-  /** Renders the response stored for a request that can never succeed. */
-  renderFault(fault: unknown): Answer
-  /** Opens the table for writes after an effect, even if the request's time is spent. */
-  afterwards(): Table
+/** One operation to run: a decision, or a saga whose state and result are known to itself alone. */
+export interface Work {
+  decide(): Promise<RenderedDecision | SagaStart>
+  finishedBy?: 'service' | 'caller'
+  /** Returns the state of a saga from its recorded part. */
+  restore(recorded: Record<string, unknown>): Promise<object>
+  execute(state: object): Promise<unknown>
+  outcome(state: object, result: unknown): Promise<RenderedDecision>
 }
 
-/** The response to a keyed request, and whether it is its own or that of an earlier one. */
-export interface OnceAnswer {
-  answer: Answer
-  status: 'stored' | 'replayed'
+/** An operation with its dependencies. */
+export interface Execution extends CommitContext {
+  operation: string
+  settings: Settings
+  work: Work
+  /** Renders the response stored for a request that can never succeed. */
+  renderFault(fault: unknown): RenderedDecision
+  /** Opens the table for writes after an effect, even if the request's time is spent. */
+  tableForOutcome(): Table
+}
+
+export interface KeyedExecution extends Execution {
+  keyed: KeyedRequest
+}
+
+/** A response, and whether it is the request's own or that of an earlier one with its key. */
+export interface Outcome {
+  response: StoredResponse
+  /** Absent without a key. */
+  status?: 'stored' | 'replayed'
+  /** The failure that the response reports; absent from replays. */
+  failure?: Failure | undefined
 }
 
 const pollMilliseconds = 50
 
+/** Runs an operation without a key. Each of its decisions is still one transaction. */
+export async function runWithoutKey(run: Execution): Promise<Outcome> {
+  let decision = await run.work.decide()
+  if ('state' in decision) {
+    // Without a key, nothing can be resumed: the start is committed and executed at once.
+    await commit(run, decision)
+    decision = await run.work.outcome(decision.state, await run.work.execute(decision.state))
+  }
+  const result = await commit(run, decision)
+  if ('existing' in result) throw new Error('a decision without a guard has no existing item')
+  return outcomeOf(result.committed)
+}
+
 /**
- * Runs a request at most once for its key (docs/idempotency.md).
+ * Runs an operation at most once for its key (docs/idempotency.md).
  * - The effect and the record are one transaction: a replay finds the stored response, and nothing happens again.
- * - A transient failure stores nothing, or leaves an intent pending: the same key may be sent again.
- * - A permanent fault is stored as failed and replayed. For an intent that the service can finish, it is not: an
- *   earlier attempt may have made the effect, so the intent stays pending until the outcome is known.
+ * - A transient failure stores nothing, or leaves a saga pending: the same key may be sent again.
+ * - A permanent fault is stored as failed and replayed. For a saga that the service can finish, it is not: an earlier
+ *   attempt may have made the effect, so the saga stays pending until the outcome is known.
  * - A rejection (4xx) has no effect and is not stored.
  */
-export async function runOnce(once: Once): Promise<OnceAnswer> {
-  let decision: Reply | Intent
+export async function runOnce(run: KeyedExecution): Promise<Outcome> {
+  let decision: RenderedDecision | SagaStart
   try {
-    decision = await once.perform()
+    decision = await run.work.decide()
   } catch (thrown) {
-    return afterRefusal(once, thrown)
+    return afterRejection(run, thrown)
   }
-  const lease = newLease(once)
-  const ready = (taken: Reply | Intent) => readyOf(once, taken, lease)
-  let committed: Awaited<ReturnType<typeof commit<Reply | Intent, Ready>>>
+  return 'state' in decision ? startSaga(run, decision) : storeDecision(run, decision)
+}
+
+async function storeDecision(run: KeyedExecution, decision: RenderedDecision): Promise<Outcome> {
+  const condition = isNew(run)
+  let result: Awaited<ReturnType<typeof commit<RenderedDecision>>>
   try {
-    committed = await commit(once, decision, ready)
+    result = await commit(run, decision, ({ response }) => ({
+      guard: { item: finishedRecord(run.keyed, response, 'complete'), condition },
+    }))
   } catch (thrown) {
-    // The intent may be committed although the response was lost.
-    if (isRetryable(thrown) && 'resume' in decision)
-      await release(once, unfinishedOf(decision, lease), heldBy(lease))
-    return afterRefusal(once, thrown)
+    return afterRejection(run, thrown)
   }
-  if ('existing' in committed) return replay(once, asRecord(committed.existing))
-  const { answer, unfinished } = committed.prepared
-  return answer ? { answer, status: 'stored' } : finish(once, unfinished, lease)
+  if ('existing' in result) return replay(run, asRecord(result.existing))
+  return { ...outcomeOf(result.committed), status: 'stored' }
 }
 
-/** A decision that is ready to be committed: its response, or the state with which a retry continues its intent. */
-type Ready = { record: Put } & (
-  | { answer: Answer; unfinished?: undefined }
-  | { answer?: undefined; unfinished: Unfinished; along: readonly Change[] }
-)
-
-function readyOf(once: Once, decision: Reply | Intent, lease: Lease): Ready {
-  const condition = isNew(once)
-  if ('resume' in decision) {
-    const unfinished = unfinishedOf(decision, lease)
-    const record = { item: pendingRecord(once.keyed, unfinished, lease), condition }
-    return { unfinished, record, along: marking(once, unfinished) }
+async function startSaga(run: KeyedExecution, start: SagaStart): Promise<Outcome> {
+  const lease = newLease(run)
+  // The entry of the pending saga has the id of the lease under which it is created.
+  const byService = run.work.finishedBy === 'service'
+  const saga = { resume: start.recorded, ...(byService && { marker: lease.lease_id }) }
+  const changes = {
+    guard: { item: pendingRecord(run.keyed, saga, lease), condition: isNew(run) },
+    others: addPendingSaga(run, saga),
   }
-  const answer = once.render(decision)
-  return { answer, record: { item: finishedRecord(once.keyed, answer, 'complete'), condition } }
+  let result: Awaited<ReturnType<typeof commit<SagaStart>>>
+  try {
+    result = await commit(run, start, () => changes)
+  } catch (thrown) {
+    // The start may be committed although the response was lost.
+    if (isRetryable(thrown)) await release(run, saga, heldBy(lease))
+    return afterRejection(run, thrown)
+  }
+  return 'existing' in result ? replay(run, asRecord(result.existing)) : finish(run, saga, lease, start.state)
 }
 
-/** The marker has the id of the lease under which it is created. */
-function unfinishedOf({ resume, finished }: Intent, { lease_id }: Lease): Unfinished {
-  return { resume, ...(finished === 'by_itself' && { marker: lease_id }) }
-}
-
-/** Handles a rejection. If the first run has succeeded since, its response is replayed. */
-async function afterRefusal(once: Once, thrown: unknown): Promise<OnceAnswer> {
+/** Handles a rejection. If an earlier run has succeeded since, its response is replayed. */
+async function afterRejection(run: KeyedExecution, thrown: unknown): Promise<Outcome> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
   if (failure instanceof Failure && failure.retryable && failure.http >= 500) throw failure
-  const existing = await recall(once)
-  if (existing) return replay(once, existing)
+  const existing = await findRecord(run)
+  if (existing) return replay(run, existing)
   if (failure instanceof Failure) throw thrown
-  return storeFault(once, once.table, thrown, isNew(once))
+  return storeFault(run, run.table, thrown, isNew(run))
 }
 
 /**
- * Makes the effect and commits its outcome if this request still holds the lease. Once the effect is made, nothing is
+ * Makes the effect and commits its outcome if this run still holds the lease. Once the effect is made, nothing is
  * stored as failed any more and the request's time limit is ignored: only a pending record lets a retry record the
  * effect.
  */
-async function finish(once: Once, unfinished: Unfinished, lease: Lease): Promise<OnceAnswer> {
+async function finish(
+  run: KeyedExecution,
+  saga: RecordedSaga,
+  lease: Lease,
+  state: object,
+): Promise<Outcome> {
   const held = heldBy(lease)
-  let outcome: Reply
+  let result: unknown
   try {
-    outcome = await once.proceed(unfinished.resume)
+    result = await run.work.execute(state)
   } catch (thrown) {
     const passes = isRetryable(thrown)
-    if (!passes && unfinished.marker === undefined) return storeFault(once, once.afterwards(), thrown, held)
-    await release(once, unfinished, held)
+    if (!passes && saga.marker === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
+    await release(run, saga, held)
     throw passes ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
+  let committed: Awaited<ReturnType<typeof commit<RenderedDecision>>>
   try {
-    const committed = await commit({ ...once, table: once.afterwards() }, outcome, (taken) => {
-      const answer = once.render(taken)
-      const record = { item: finishedRecord(once.keyed, answer, 'complete'), condition: held }
-      return { answer, record, along: unmarking(unfinished) }
-    })
-    if ('existing' in committed) return replay(once, asRecord(committed.existing))
-    return { answer: committed.prepared.answer, status: 'stored' }
+    const outcome = await run.work.outcome(state, result)
+    committed = await commit({ ...run, table: run.tableForOutcome() }, outcome, ({ response }) => ({
+      guard: { item: finishedRecord(run.keyed, response, 'complete'), condition: held },
+      others: removePendingSaga(saga),
+    }))
   } catch (thrown) {
-    await release(once, unfinished, held)
+    await release(run, saga, held)
     throw isRetryable(thrown) ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
+  if ('existing' in committed) return replay(run, asRecord(committed.existing))
+  return { ...outcomeOf(committed.committed), status: 'stored' }
+}
+
+function outcomeOf({ response, failure }: RenderedDecision): Outcome {
+  return { response, failure }
 }
 
 /** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
-async function release(once: Once, unfinished: Unfinished, held: Condition): Promise<void> {
-  const free = { ...newLease(once), lease_until: 0 }
-  await once
-    .afterwards()
-    .put({ item: pendingRecord(once.keyed, unfinished, free), condition: held })
+async function release(run: KeyedExecution, saga: RecordedSaga, held: Condition): Promise<void> {
+  const free = { ...newLease(run), lease_until: 0 }
+  const item = pendingRecord(run.keyed, saga, free)
+  await run
+    .tableForOutcome()
+    .put({ item, condition: held })
     .catch(() => undefined)
 }
 
 async function storeFault(
-  once: Once,
+  run: KeyedExecution,
   table: Table,
   thrown: unknown,
   condition: Condition,
-): Promise<OnceAnswer> {
-  const answer = once.renderFault(thrown)
-  const refusal = await table.put({ item: finishedRecord(once.keyed, answer, 'failed'), condition })
-  if (!refusal?.existing) return { answer, status: 'stored' }
-  return replay(once, asRecord(refusal.existing))
+): Promise<Outcome> {
+  const fault = run.renderFault(thrown)
+  const refusal = await table.put({ item: finishedRecord(run.keyed, fault.response, 'failed'), condition })
+  if (refusal?.existing) return replay(run, asRecord(refusal.existing))
+  return { ...outcomeOf(fault), status: 'stored' }
 }
 
-/** Responds from the record of an earlier request: waits for it, or takes it over once its lease has expired. */
-async function replay(once: Once, existing: IdempotencyRecord): Promise<OnceAnswer> {
-  const { waitSeconds, status } = once.settings['idempotency.whilePending']
-  const patience = once.clock.now() + waitSeconds * 1000
-  for (let record: IdempotencyRecord | undefined = existing; record; record = await recall(once)) {
-    checkPayload(record, once.keyed)
-    if (record.state !== 'pending') {
-      return { answer: storedAnswer(record), status: 'replayed' }
-    }
-    if (record.lease_until <= once.clock.now()) return takeOver(once, record)
-    if (once.clock.now() >= patience) break
-    await once.clock.sleep(pollMilliseconds)
+/** Responds from the record of an earlier run: waits for it, or takes it over once its lease has expired. */
+async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise<Outcome> {
+  const { waitSeconds, status } = run.settings['idempotency.whilePending']
+  const patience = run.clock.now() + waitSeconds * 1000
+  for (let record: IdempotencyRecord | undefined = existing; record; record = await findRecord(run)) {
+    checkPayload(record, run.keyed)
+    if (record.state !== 'pending') return { response: storedResponse(record), status: 'replayed' }
+    if (record.lease_until <= run.clock.now()) return takeOver(run, record)
+    if (run.clock.now() >= patience) break
+    await run.clock.sleep(pollMilliseconds)
   }
   throw fail(status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable')
 }
 
-/** Continues an intent that an earlier request left unfinished; it is never started again. */
-export async function takeOver(
-  once: Once,
-  record: IdempotencyRecord & { state: 'pending' },
-): Promise<OnceAnswer> {
-  const lease = newLease(once)
-  const refusal = await once.table.put({
-    item: pendingRecord(once.keyed, record, lease),
+/** Continues a saga that an earlier run left pending; it is never started again. */
+export async function takeOver(run: KeyedExecution, record: PendingRecord): Promise<Outcome> {
+  const state = await run.work.restore(record.resume)
+  const lease = newLease(run)
+  const refusal = await run.table.put({
+    item: pendingRecord(run.keyed, record, lease),
     condition: { matches: { state: 'pending', lease_id: record.lease_id } },
   })
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
-  const mine = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return mine ? finish(once, record, lease) : replay(once, holder)
+  const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
+  return isHeld ? finish(run, record, lease, state) : replay(run, holder)
 }
 
 /** Replays an earlier request with the same key and payload; undefined if there was none. */
-export async function replayEarlier(once: Once): Promise<OnceAnswer | undefined> {
-  const record = await recall(once)
-  return record?.payload_hash === once.keyed.payloadHash ? replay(once, record) : undefined
+export async function replayEarlier(run: KeyedExecution): Promise<Outcome | undefined> {
+  const record = await findRecord(run)
+  return record?.payload_hash === run.keyed.payloadHash ? replay(run, record) : undefined
 }
 
-export async function recall(once: Once): Promise<IdempotencyRecord | undefined> {
-  const item = await once.table.get(once.keyed.key)
+async function findRecord({ table, keyed, clock }: KeyedExecution): Promise<IdempotencyRecord | undefined> {
+  const item = await table.get(keyed.key)
   const record = item && asRecord(item)
-  return record && record.expires_at > once.clock.now() / 1000 ? record : undefined
+  return record && record.expires_at > clock.now() / 1000 ? record : undefined
 }

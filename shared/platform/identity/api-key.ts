@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { tenantPattern } from '../../settings/tenant-pattern.ts'
+import { isUuidV7 } from '../base/clock.ts'
 import { type Failure, fail } from '../base/failure.ts'
-import { isUuidV7 } from '../base/ids.ts'
 import { type Item, type Key, keyOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { Caller } from './caller.ts'

@@ -1,8 +1,17 @@
+import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
+import { isUuidV7 } from '../base/clock.ts'
 import { Denial, fail } from '../base/failure.ts'
-import type { Route } from '../request/route.ts'
-import type { Caller } from './caller.ts'
-import { type Access, reachOf } from './permissions.ts'
+import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
+import type { Caller, Role } from './caller.ts'
+
+/** The operation that a caller asks for. */
+export interface Requested {
+  operation: string
+  /** A fixed token scope. */
+  scope?: string
+}
 
 /** The tenants that the caller may access in this request. */
 export interface Scope {
@@ -20,7 +29,7 @@ export interface Scope {
  */
 export function authorize(
   caller: Caller,
-  route: Pick<Route, 'operation' | 'scope'> & { access: Access },
+  route: Requested & { access: Access },
   addressed: string | undefined,
   settings: Settings,
 ): Scope {
@@ -37,27 +46,25 @@ export function authorize(
 }
 
 /** Returns the first part of an operation's name, such as `codes`. */
-export function areaOf({ operation }: Pick<Route, 'operation'>): string {
+export function areaOf({ operation }: Pick<Requested, 'operation'>): string {
   return operation.split('.')[0] ?? ''
 }
 
-type Scoped = Pick<Route, 'operation' | 'scope'>
-
 /** Returns the scopes that an operation requires of a token. */
-export function tokenScopes({ operation, scope }: Scoped, settings: Settings): string[] {
+export function tokenScopes({ operation, scope }: Requested, settings: Settings): string[] {
   const needed = scope ?? settings['auth.scopes'][operation]
   return needed === undefined ? [] : [needed]
 }
 
 /** Returns the scopes that an operation requires of an API key; undefined if no key may use the operation. */
-export function apiKeyScopes(route: Scoped, settings: Settings): string[] | undefined {
+export function apiKeyScopes(route: Requested, settings: Settings): string[] | undefined {
   const { operation } = route
   const own = settings['auth.operationScopes']
   if (!Object.hasOwn(own, operation)) return undefined
   return [...new Set([own[operation] as string, ...tokenScopes(route, settings)])]
 }
 
-function checkScopes(caller: Caller, route: Scoped, settings: Settings): void {
+function checkScopes(caller: Caller, route: Requested, settings: Settings): void {
   const byRole = caller.scopes.size === 0 && settings['auth.apiKeyPermissions'] === 'role'
   const narrow = caller.apiKey && !byRole
   const needed = narrow ? apiKeyScopes(route, settings) : tokenScopes(route, settings)
@@ -78,4 +85,61 @@ function checkFactors(
   if (proof === value || (Array.isArray(proof) && proof.includes(value))) return
   const hint = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
   throw fail('POLICY.mfa.required', { headers: { 'WWW-Authenticate': hint } })
+}
+
+/** The access of a role to an operation: denied, its own tenant, or all tenants. */
+export type Reach = 'deny' | 'own' | 'any'
+
+type Person = Exclude<Role, 'Service'>
+
+/** The permissions of each role, one rule per cell. Anything that is not listed is denied. */
+export const permissions = {
+  create: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+  read: { Viewer: 'own', Editor: 'own', Admin: 'any' },
+  list: { Viewer: 'own', Editor: 'own', Admin: 'any' },
+  update: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+  soft_delete: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+  restore: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+  hard_delete: { Viewer: 'deny', Editor: 'deny', Admin: 'any' },
+  transfer: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+  share: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
+} as const satisfies Record<string, Record<Person, Reach>>
+
+/** A row of `matrix`. `transfer` is export, import and bulk update. */
+export type Access = keyof typeof permissions
+
+/**
+ * @param actsAs the role whose permissions Service has, from the settings; always within its own tenant
+ */
+export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer' | 'Editor'): Reach {
+  if (role === undefined) return 'deny'
+  return permissions[access][role === 'Service' ? actsAs : role]
+}
+
+/**
+ * Reads an item by id within the caller's scope. An item of another tenant gets the same response as an absent one,
+ * after the same work: both look it up by id and write an audit record.
+ * @throws `missing`, or AUTHZ.scope.tenant if the deployment responds to cross-tenant access with 403
+ */
+export async function locate(
+  table: Table,
+  scope: Scope,
+  entity: Entity,
+  id: string,
+  missing: ErrorCode,
+  settings: Settings,
+): Promise<Item> {
+  const own = isUuidV7(id) ? await table.get(keyOf(scope.tenant, entity, id)) : undefined
+  if (own) return own
+  const elsewhere = isUuidV7(id) ? await table.findById(entity, id) : undefined
+  if (!elsewhere || ownerOf(elsewhere.pk).tenant === scope.tenant)
+    throw new Denial(fail(missing), missing, entity)
+  if (scope.allTenants) {
+    const found = await table.get(elsewhere)
+    if (found) return found
+    throw new Denial(fail(missing), missing, entity)
+  }
+  const status = settings['auth.crossTenantStatus']
+  const answer = status === 404 ? fail(missing) : fail('AUTHZ.scope.tenant', { http: status })
+  throw new Denial(answer, 'AUTHZ.scope.tenant', entity)
 }

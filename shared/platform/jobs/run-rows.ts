@@ -1,13 +1,22 @@
 import { messageId } from '../../error-catalog.ts'
-import { Failure, fail } from '../base/failure.ts'
-import { type Committer, commit } from '../idempotency/commit.ts'
-import { type Attempt, auditDenial } from '../request/audit-denial.ts'
-import type { Effects } from '../request/reply.ts'
+import { type Details, Failure, fail } from '../base/failure.ts'
+import { type CommitContext, commit } from '../idempotency/commit.ts'
+import type { Effects } from '../idempotency/effects.ts'
+import { type Attempt, writeDenial } from '../request/audit-denial.ts'
 import type { Item } from '../table/keys.ts'
-import type { RowResult } from './bulk-reply.ts'
+
+/** The result of one row; rows are numbered from 0 here. */
+export interface RowResult {
+  index: number
+  status: number
+  /** The id of the row's resource, if known. */
+  id?: string
+  /** As in the error envelope. */
+  error?: { code: string; message_id: string; http: number; retryable: boolean; details: Details }
+}
 
 /** The decision for one row: the id of its item, and the effects to commit. */
-export interface RowDecision extends Effects {
+export interface RowDecision extends Effects<RowDecision> {
   status: number
   id: string
 }
@@ -32,14 +41,14 @@ export interface Batch<Row> {
 const rowsAtOnce = 16
 
 /**
- * Executes the rows of a batch, each in its own transaction with a marker. After a crash, the same batch continues
+ * Executes the rows of a batch, each in its own transaction with a item. After a crash, the same batch continues
  * where it stopped, and no row is executed twice.
  * @returns one result per row, in the order of the rows, numbered from 0
  * @throws retryable failures; completed rows stay completed
  */
-export async function runRows<Row>(batch: Batch<Row>, committer: Committer): Promise<RowResult[]> {
+export async function runRows<Row>(batch: Batch<Row>, context: CommitContext): Promise<RowResult[]> {
   const results: (RowResult | undefined)[] = batch.rows.map(() => undefined)
-  for (const done of await rowsDone(batch, committer)) results[done.index] = done
+  for (const done of await rowsDone(batch, context)) results[done.index] = done
   const waiting = batch.rows.map((row, index) => ({ row, index })).filter(({ index }) => !results[index])
   const lines = [...Map.groupBy(waiting, ({ row }) => batch.keyOf(row)).values()]
   let interruption: { thrown: unknown } | undefined
@@ -48,7 +57,7 @@ export async function runRows<Row>(batch: Batch<Row>, committer: Committer): Pro
       for (const { row, index } of line) {
         if (interruption) return
         try {
-          results[index] = await runRow(batch, row, index, committer)
+          results[index] = await runRow(batch, row, index, context)
         } catch (thrown) {
           interruption ??= { thrown }
         }
@@ -59,13 +68,13 @@ export async function runRows<Row>(batch: Batch<Row>, committer: Committer): Pro
   if (interruption) throw (interruption as { thrown: unknown }).thrown
   // A transaction of an earlier run may have committed late and made its own row fail here: such a row is done.
   if (results.some((result) => result?.error)) {
-    for (const done of await rowsDone(batch, committer)) results[done.index] = done
+    for (const done of await rowsDone(batch, context)) results[done.index] = done
   }
   return results as RowResult[]
 }
 
 /** Returns the results of the rows that any run of the batch has completed. */
-async function rowsDone<Row>({ id }: Batch<Row>, { table }: Committer): Promise<RowResult[]> {
+async function rowsDone<Row>({ id }: Batch<Row>, { table }: CommitContext): Promise<RowResult[]> {
   const done: RowResult[] = []
   for (let low = 0; ; low = (done.at(-1)?.index ?? 0) + 1) {
     const range = { partition: partitionOf(id), low: sortKeyOf(low), high: 'g', descending: false }
@@ -79,18 +88,18 @@ async function runRow<Row>(
   batch: Batch<Row>,
   row: Row,
   index: number,
-  committer: Committer,
+  context: CommitContext,
 ): Promise<RowResult> {
   try {
     const decision = await batch.decide(row, index)
-    const committed = await commit(committer, decision, ({ status, id }) => ({
-      record: { item: markerOf(batch, index, { status, id }, committer), condition: { absent: true } },
+    const result = await commit(context, decision, ({ status, id }) => ({
+      guard: { item: completedRow(batch, index, { status, id }, context), condition: { absent: true } },
     }))
-    return 'existing' in committed
-      ? resultOf(committed.existing)
-      : { index, status: decision.status, id: decision.id }
+    if ('existing' in result) return resultOf(result.existing)
+    const { status, id } = result.committed
+    return { index, status, id }
   } catch (thrown) {
-    const answer = await auditDenial(thrown, () => batch.attemptOf(row), committer)
+    const answer = await writeDenial(thrown, () => batch.attemptOf(row), context)
     const failure = answer instanceof Failure ? answer : fail('INTERNAL.unexpected', { cause: answer })
     if (failure.retryable) throw failure
     if (failure.http >= 500) batch.onFault(failure)
@@ -102,11 +111,11 @@ function rowError({ code, http, retryable, details = {} }: Failure): NonNullable
   return { code, message_id: messageId(code), http, retryable, details }
 }
 
-function markerOf<Row>(
+function completedRow<Row>(
   { id, resumableSeconds }: Batch<Row>,
   index: number,
   result: { status: number; id: string },
-  { clock }: Committer,
+  { clock }: CommitContext,
 ): Item {
   return {
     pk: partitionOf(id),
@@ -117,8 +126,8 @@ function markerOf<Row>(
   }
 }
 
-function resultOf(marker: Item): RowResult {
-  return { index: Number(marker.sk), status: Number(marker.status), id: String(marker.row_id) }
+function resultOf(item: Item): RowResult {
+  return { index: Number(item.sk), status: Number(item.status), id: String(item.row_id) }
 }
 
 function partitionOf(batchId: string): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { failField } from '../base/failure.ts'
-import { deriveKey, seal, unseal } from '../base/secrets.ts'
+import { seal, unseal } from '../base/secrets.ts'
 import type { ListQuery } from './list-query.ts'
 
 /** The position of a page: its first sort key (inclusive) and the direction in which it is read. */
@@ -30,12 +30,14 @@ export function sessionHash(operation: string, tenant: string, query: ListQuery)
   return createHash('sha256').update(text).digest('base64url')
 }
 
+/** The purpose of the key that seals cursors. */
+export const cursorKeyPurpose = 'list cursors v1'
+
 /**
- * @param secret the deployment's secret, from which the key of cursors is derived
+ * @param key derived for `cursorKeyPurpose`
  * @param randomBytes for nonces
  */
-export function cursorSeal(secret: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
-  const key = deriveKey(secret, 'list cursors v1')
+export function cursorSeal(key: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
   return {
     seal({ direction, start, bound, snapshotBound, skip }, session) {
       const text = JSON.stringify([direction, start, bound ?? null, snapshotBound, skip])

@@ -1,8 +1,16 @@
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, failField } from '../base/failure.ts'
-import { checkLength, checkRanges, parameterOf, parseBoolean, parseFilter } from './filters.ts'
-import type { Filter, Listing } from './listing.ts'
-import { parseSort, type Sort } from './sort.ts'
+import { charactersOf, readDateTime } from '../formats/text.ts'
+import {
+  type Filter,
+  type FilterValue,
+  type Listing,
+  type Operator,
+  operatorsOf,
+  parseSort,
+  rangeOperators,
+  type Sort,
+} from './listing.ts'
 
 /** A parsed list request. */
 export interface ListQuery extends Sort {
@@ -141,4 +149,101 @@ function parseOffset(value: string | undefined, most: number): number {
     throw failField('VALIDATION.filter.value_invalid', 'offset', { reason: 'integer', min: 0, max: most })
   }
   return offset
+}
+
+/**
+ * Parses one query parameter as a filter.
+ * @throws VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required
+ */
+export function parseFilter(name: string, value: string, listing: Listing, settings: Settings): Filter {
+  const dot = name.lastIndexOf('.')
+  const [field, suffix] = dot < 0 ? [name, 'eq'] : [name.slice(0, dot), name.slice(dot + 1)]
+  const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
+  const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
+  if (!kind || !operator) throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown' })
+  const texts = operator === 'in' ? value.split(',') : [value]
+  const max = settings['lists.maxFilterValues']
+  if (texts.length > max) {
+    throw failField('VALIDATION.filter.value_invalid', name, {
+      reason: 'too_many',
+      max,
+      actual: texts.length,
+    })
+  }
+  return { field, operator, values: texts.map((text) => parseValue(name, text, field, listing, settings)) }
+}
+
+/** Returns the name of the query parameter of a filter. */
+export function parameterOf({ field, operator }: Filter): string {
+  return operator === 'eq' ? field : `${field}.${operator}`
+}
+
+function parseValue(
+  name: string,
+  text: string,
+  field: string,
+  listing: Listing,
+  settings: Settings,
+): FilterValue {
+  checkLength(name, text, settings['lists.maxFilterLength'])
+  const kind = listing.fields[field]
+  if (kind === 'date-time') return parseDateTime(name, text)
+  if (kind === 'integer') return parseInteger(name, text)
+  if (kind === 'boolean') return parseBoolean(name, text)
+  const normalize = listing.normalize?.[field]
+  const stored = normalize ? normalize(text) : text
+  if (stored === undefined) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format' })
+  const allowed = listing.allowed(settings)[field]
+  if (allowed && !allowed.includes(stored)) {
+    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed })
+  }
+  return stored
+}
+
+/** @throws VALIDATION.filter.value_invalid unless the text has 1 to `max` characters */
+export function checkLength(name: string, text: string, max: number): void {
+  const actual = charactersOf(text)
+  if (actual >= 1 && actual <= max) return
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'length', min: 1, max, actual })
+}
+
+function parseInteger(name: string, text: string): number {
+  const number = Number(text)
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'integer' })
+}
+
+/** @throws VALIDATION.filter.value_invalid */
+export function parseBoolean(name: string, text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'boolean', allowed: ['true', 'false'] })
+}
+
+function parseDateTime(name: string, text: string): number {
+  const read = readDateTime(text)
+  if (read === 'malformed') throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time' })
+  if (read === 'without_zone') {
+    throw failField('VALIDATION.datetime.timezone_required', name, { reason: 'timezone_required' })
+  }
+  return read
+}
+
+/** @throws VALIDATION.date.range, VALIDATION.filter.value_invalid if a lower bound is above an upper bound */
+export function checkRanges(filters: readonly Filter[], listing: Listing): void {
+  for (const [field, kind] of Object.entries(listing.fields)) {
+    const bounds = filters.filter((filter) => filter.field === field && isRange(filter.operator))
+    const lower = Math.max(...valuesOf(bounds, ['gte', 'gt']), Number.NEGATIVE_INFINITY)
+    const upper = Math.min(...valuesOf(bounds, ['lte', 'lt']), Number.POSITIVE_INFINITY)
+    if (lower <= upper) continue
+    const code = kind === 'date-time' ? 'VALIDATION.date.range' : 'VALIDATION.filter.value_invalid'
+    throw failField(code, field, { reason: 'range' })
+  }
+}
+
+function isRange(operator: Operator): boolean {
+  return rangeOperators.some((one) => one === operator)
+}
+
+function valuesOf(filters: readonly Filter[], operators: readonly Operator[]): number[] {
+  return filters.filter(({ operator }) => operators.includes(operator)).map(({ values }) => Number(values[0]))
 }

@@ -8,7 +8,7 @@ import {
   lastIdAt,
   smaller,
   smallestId,
-} from '../base/ids.ts'
+} from '../base/clock.ts'
 import { keyOf, partitionsOf } from '../table/keys.ts'
 import type { Filter, SortIndex } from './listing.ts'
 import {

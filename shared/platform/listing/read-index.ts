@@ -1,4 +1,4 @@
-import { adjacentId, type Bounds, largestId, smallestId } from '../base/ids.ts'
+import { adjacentId, type Bounds, largestId, smallestId } from '../base/clock.ts'
 import { type Item, keyOf, partitionsOf } from '../table/keys.ts'
 import type { Range, RangeRead, Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'

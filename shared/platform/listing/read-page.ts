@@ -1,4 +1,4 @@
-import { larger, lastIdAt } from '../base/ids.ts'
+import { larger, lastIdAt } from '../base/clock.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'

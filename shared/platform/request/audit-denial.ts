@@ -1,35 +1,43 @@
 import type { Settings } from '../../settings/register.ts'
+import { isUuidV7 } from '../base/clock.ts'
 import { Denial, Failure } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import { isUuidV7 } from '../base/ids.ts'
-import { type AuditEntry, auditItem } from '../idempotency/audit-record.ts'
-import type { Committer } from '../idempotency/commit.ts'
+import type { CommitContext } from '../idempotency/commit.ts'
+import { type AuditEntry, auditItem } from '../idempotency/commit.ts'
 import { areaOf } from '../identity/authorize.ts'
-import { parseBody } from './parse-request.ts'
-import type { Passage } from './passage.ts'
+import { parseBody } from './check-request.ts'
+import type { RequestContext } from './context.ts'
 import type { Route } from './route.ts'
 
 /** The denied action. It contains only data that the caller sent. */
 export type Attempt = Pick<AuditEntry, 'action' | 'target' | 'after'>
 
 /**
- * Writes the audit record of a denial before the response. If the record cannot be written, the caller gets the error
- * of the table (DEPENDENCY.*) and still no access.
+ * Writes the audit record of a denied request before the response.
+ * @returns the error for the response: that of the table (DEPENDENCY.*) if the record cannot be written
+ */
+export async function auditDenial(thrown: unknown, context: RequestContext): Promise<unknown> {
+  return writeDenial(thrown, () => deniedAttempt(context), context).catch((fault: unknown) => fault)
+}
+
+/**
+ * Writes the audit record of a denial, if the error is one and the caller is known.
  * @param attemptOf describes the denied action; called only for a denial
  * @returns the error for the response
+ * @throws DEPENDENCY.* when the record cannot be written
  */
-export async function auditDenial(
+export async function writeDenial(
   thrown: unknown,
   attemptOf: () => Attempt,
-  { caller, correlation, table, clock }: Committer,
+  { caller, correlation, table, clock }: CommitContext,
 ): Promise<unknown> {
-  const answer = thrown instanceof Denial ? thrown.failure : thrown
+  const error = thrown instanceof Denial ? thrown.failure : thrown
   const reason = thrown instanceof Denial ? thrown.reason : deniedCode(thrown)
-  if (!caller || !reason) return answer
+  if (!caller || !reason) return error
   const known = thrown instanceof Denial ? { target: thrown.target } : {}
   const entry = { ...attemptOf(), ...known, result: 'deny' as const, reason }
   await table.put({ item: auditItem(caller, entry, correlation.id, clock), condition: { absent: true } })
-  return answer
+  return error
 }
 
 function deniedCode(thrown: unknown): string | undefined {
@@ -37,7 +45,7 @@ function deniedCode(thrown: unknown): string | undefined {
 }
 
 /** Describes a denied request for the audit from the request itself. */
-export function deniedAttempt({ endpoint, request, settings }: Passage): Attempt {
+function deniedAttempt({ endpoint, request, settings }: RequestContext): Attempt {
   const { operation, action = operation } = endpoint.route
   return {
     action,

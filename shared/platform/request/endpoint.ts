@@ -1,23 +1,15 @@
-import type * as v from 'valibot'
-import type { ErrorCode } from '../../error-catalog.ts'
+import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
-import type { Budget } from '../base/budget.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import type { LogCode } from '../base/log.ts'
-import type { SecretName } from '../base/secrets.ts'
-import type { FileStore } from '../formats/file-store.ts'
-import type { Committer } from '../idempotency/commit.ts'
-import type { Scope } from '../identity/authorize.ts'
+import type { Effects, Saga } from '../idempotency/effects.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { CursorSeal } from '../listing/cursor.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { Table } from '../table/table.ts'
-import type { Intent, Reply } from './reply.ts'
+import type { RequestContext, WorkContext } from './context.ts'
 import { pathOf, pathVariables, type Route, verbOf } from './route.ts'
 
-/** A request that passed every check of the platform. */
-export interface Checked<Body> {
+/** What a caller sent, checked against the schemas of the route. */
+export interface Input<Body = unknown> {
   params: Readonly<Record<string, string>>
   body: Body
   /** The parameters of the route's query schema. */
@@ -30,99 +22,97 @@ export interface Checked<Body> {
   reason: string | undefined
   /** Present on list routes only. */
   list: ListQuery | undefined
-  /** Absent on routes without authentication. */
-  caller: Caller | undefined
-  scope: Scope
 }
 
-/** The dependencies of an endpoint. Time and ids are passed in, so a decision is a function of its input. */
-export interface Context {
-  settings: Settings
-  table: Table
-  /** Milliseconds since 1970. */
-  now(): number
-  newId(): string
-  sleep(milliseconds: number): Promise<void>
-  /** Created at its first use, because it needs the deployment's secret. */
-  cursorSeal(): Promise<CursorSeal>
-  /** Returns the deployment's key for one purpose; only for endpoints whose route uses its secret. */
-  derivedKey(purpose: string): Promise<Uint8Array>
-  /** Available only to functions that are created with files. */
-  files(): FileStore
-  /** Available only to endpoints whose route uses the secret. */
-  secret(name: SecretName): Promise<string>
-  /**
-   * Logs an event that the response does not show: an error hidden from the caller, or the fault behind one of many
-   * results.
-   */
-  report(code: LogCode, error: ErrorCode, fault?: unknown): void
-  clock: Clock
-  /** The network of the caller (see `sourceOf`); for hashing, never stored or logged. */
-  source: string
-  /** The remaining time of the request, for calls of other services. */
-  budget: Budget
-  /** For endpoints with many commits, such as one for each row of a batch. */
-  committer: Committer
-}
-
-export interface Endpoint<Body extends v.GenericSchema = v.GenericSchema> {
-  route: Route<Body>
+/** An endpoint whose effects are all in the table. */
+interface DecisionEndpoint<Body> {
   /** Decides. It may read but never writes. */
-  perform(request: Checked<v.InferOutput<Body>>, context: Context): Promise<Reply | Intent>
-  /**
-   * Carries out an Intent, or finds its effect already made: it may run again after a crash, with the same `resume`
-   * and a request of the same payload.
-   */
-  proceed?(
-    resume: Record<string, unknown>,
-    request: Checked<v.InferOutput<Body>>,
-    context: Context,
-  ): Promise<Reply>
+  decide(input: Input<Body>, context: RequestContext): Decision | Promise<Decision>
   /**
    * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
    * as long as the endpoint allows.
    */
-  cookies?(body: Readonly<Record<string, unknown>>, context: Context): Promise<readonly string[]>
+  cookies?(body: Readonly<Record<string, unknown>>, context: RequestContext): Promise<readonly string[]>
 }
 
-/** The type of the `perform` function of a route. */
-export type PerformOf<R extends Route> =
-  R extends Route<infer Body>
-    ? (request: Checked<v.InferOutput<Body>>, context: Context) => Promise<Reply>
-    : never
+/** The dependencies of a saga: a request's, or those of the sweeper, which has no caller. */
+export type SagaContext = WorkContext & { caller?: Caller | undefined }
 
-/** Joins a route with its decision (see `Route` and `Reply`); `lambda` turns it into a function on AWS. */
+/** An endpoint with an effect outside the table. */
+interface SagaEndpoint<Body, State extends object, Result> {
+  /** Decides the state with which the saga starts. It may read but never writes. */
+  stateOf(input: Input<Body>, context: RequestContext): State | Promise<State>
+  saga(context: SagaContext): Saga<State, Result, Decision>
+}
+
+/** An operation of the service: its route, and the decision or the saga behind it. */
+export type Endpoint<Body = unknown, State extends object = object, Result = unknown> = { route: Route } & (
+  | (DecisionEndpoint<Body> & { saga?: never })
+  | SagaEndpoint<Body, State, Result>
+)
+
+/** Joins a route with its decision; `httpFunction` turns it into a function on AWS. */
 export function defineEndpoint<Body extends v.GenericSchema>(
   route: Route<Body>,
-  behaviour: Omit<Endpoint<Body>, 'route'>,
-): Endpoint<Body> {
-  return { route, ...behaviour }
+  decision: DecisionEndpoint<v.InferOutput<Body>>,
+): Endpoint {
+  return { route: route as Route, ...decision }
 }
 
-/** An endpoint, and the request with the endpoint's path variables. */
-export interface Picked {
-  endpoint: Endpoint
-  request: HttpRequest
+/** Joins a route with its saga. */
+export function defineSagaEndpoint<Body extends v.GenericSchema, State extends object, Result>(
+  route: Route<Body>,
+  saga: SagaEndpoint<v.InferOutput<Body>, State, Result>,
+): Endpoint {
+  return { route: route as Route, ...saga }
+}
+
+/** Responds 404 to a request that no endpoint of the gateway's method takes. */
+const unknownRoute = defineEndpoint(
+  {
+    operation: 'platform.unknown-route',
+    method: 'GET',
+    path: '',
+    summary: '',
+    description: '',
+    auth: 'none',
+    idempotency: 'none',
+    reply: { status: () => 404, schema: () => v.never() },
+    errors: [],
+    openPoints: [],
+    uses: [],
+    impact: '',
+  },
+  {
+    decide() {
+      throw fail('NOT_FOUND.route')
+    },
+  },
+)
+
+export function isKnown(endpoint: Endpoint): boolean {
+  return endpoint !== unknownRoute
 }
 
 /**
- * Picks the endpoint of a request among those that share one gateway method. The gateway treats `x:restore` as an id
- * and ignores the query. An endpoint with a query condition (`when`) takes precedence.
+ * Picks the endpoint of a request among those that share one gateway method, and sets its path variables. The gateway
+ * treats `x:restore` as an id and ignores the query. An endpoint with a query condition (`when`) takes precedence.
  */
 export function pickEndpoint(
   endpoints: readonly Endpoint[],
   request: HttpRequest,
   settings: Settings,
-): Picked | undefined {
+): { endpoint: Endpoint; request: HttpRequest } {
   const suited = endpoints.flatMap((endpoint) => {
-    const params = paramsFor(endpoint, request, settings)
+    const params = paramsFor(endpoint.route, request, settings)
     return params ? [{ endpoint, request: { ...request, params } }] : []
   })
-  return suited.find(({ endpoint }) => endpoint.route.when) ?? suited[0]
+  const picked = suited.find(({ endpoint }) => endpoint.route.when) ?? suited[0]
+  return picked ?? { endpoint: unknownRoute, request }
 }
 
 function paramsFor(
-  { route }: Endpoint,
+  route: Route,
   { params, query }: HttpRequest,
   settings: Settings,
 ): HttpRequest['params'] | undefined {
@@ -136,4 +126,36 @@ function paramsFor(
   const value = params[last] ?? ''
   if (!value.endsWith(`:${verb}`)) return undefined
   return { ...params, [last]: value.slice(0, -verb.length - 1) }
+}
+
+/** An endpoint's decision: the response and, as data, the effects that are committed with it. */
+export interface Decision extends Effects<Decision> {
+  status: number
+  /** The failure of a committed decision, which is stored with its effects and replayed. */
+  failure?: Failure
+  body?: unknown
+  /** A strong entity tag, quoted. */
+  etag?: string
+  /** The path of the created item, as in the route table; or a URL elsewhere. */
+  location?: string
+  headers?: Record<string, string>
+}
+
+type Extra = Omit<Decision, 'status' | 'body'> & { status?: number }
+
+/** Returns an error that is committed with its effects, stored and replayed. */
+export function rejection(failure: Failure, effects: Effects<Decision> = {}): Decision {
+  return { status: failure.http, failure, ...effects }
+}
+
+export function ok(body: unknown, extra: Extra = {}): Decision {
+  return { status: 200, body, ...extra }
+}
+
+export function noContent(extra: Extra = {}): Decision {
+  return { status: 204, ...extra }
+}
+
+export function created(body: unknown, extra: Extra = {}): Decision {
+  return { status: 201, body, ...extra }
 }

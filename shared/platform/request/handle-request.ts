@@ -1,182 +1,100 @@
-import { startBudget } from '../base/budget.ts'
 import { newId } from '../base/clock.ts'
-import { type Correlation, correlationHeaders, correlationOf } from '../base/correlation.ts'
-import { type Failure, fail } from '../base/failure.ts'
+import { correlationOf } from '../base/correlation.ts'
+import { fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
-import { commit } from '../idempotency/commit.ts'
-import type { Answer } from '../idempotency/record.ts'
+import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
+import { sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
-import { answerOnce, proceed, renderReply } from './answer-once.ts'
-import { auditDenial, deniedAttempt } from './audit-denial.ts'
-import type { Checked, Endpoint } from './endpoint.ts'
-import { type Picked, pickEndpoint } from './endpoint.ts'
-import { checkAccept, idempotencyKey, matchesEtag, timeBudget } from './parse-headers.ts'
-import { authenticate, checkBodySize, parseRequest, scopeOf } from './parse-request.ts'
-import { contextOf, type Passage, type Runtime } from './passage.ts'
-import { checkRate } from './rate-limit.ts'
-import {
-  checkSunset,
-  corsHeaders,
-  deprecationHeaders,
-  errorAnswer,
-  securityHeaders,
-  toFailure,
-} from './respond.ts'
-import { usesCookies } from './route.ts'
+import { auditDenial } from './audit-denial.ts'
+import { authenticate, checkRequest, parseInput, scopeOf } from './check-request.ts'
+import type { RequestContext } from './context.ts'
+import { openWork, type Runtime } from './context.ts'
+import { type Endpoint, pickEndpoint } from './endpoint.ts'
+import { executionOf, keyedRequest } from './execution.ts'
+import { timeBudget } from './parse-headers.ts'
+import { countRequest, isThrottled } from './rate-limit.ts'
+import { failureOutcome, respond } from './respond.ts'
 
 /**
- * Responds to one request. Never throws: every error becomes the error envelope here.
+ * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
  * @param endpoints those that share the gateway's method; a request that matches none of them gets 404
  * @param cutShort aborted once an early response was sent; this call then logs nothing
  */
 export async function handleRequest(
   endpoints: readonly Endpoint[],
-  gatewayRequest: HttpRequest,
+  received: HttpRequest,
   runtime: Runtime,
   cutShort?: AbortSignal,
 ): Promise<HttpResponse> {
-  const { clock, settings } = runtime
-  const arrival = arrivalOf(endpoints, gatewayRequest, runtime)
-  const { startedAt, picked, request, correlation, operation } = arrival
-  let answer: Answer
-  let failure: Failure | undefined
+  let context = openRequest(endpoints, received, runtime)
+  let outcome: Outcome
   let cookies: readonly string[] = []
   try {
-    if (!picked) throw fail('NOT_FOUND.route')
-    checkSunset(operation, settings, startedAt)
-    const budget = startBudget(clock, timeBudget(request.headers, settings))
-    const table = runtime.openTable(budget)
-    const known = { ...picked, runtime, clock, settings, correlation, budget, table }
-    const passage: Passage = { ...known, caller: undefined }
-    answer = await pass(passage)
-    if (answer.status >= 400) failure = passage.fault
-    else cookies = await cookiesOf(passage, answer)
+    checkRequest(context)
+    context = { ...context, caller: await authenticate(context) }
+    checkCsrf(context.request, context.caller, context.settings)
+    context = { ...context, scope: scopeOf(context) }
+    const input = parseInput(context)
+    const execution = executionOf(context, input)
+    const keyed = await keyedRequest(context, input)
+    // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess.
+    const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
+    const counted = earlier ? undefined : await countRequest(context, input)
+    outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
+    await counted?.settle(outcome)
+    cookies = await cookiesOf(context, outcome)
   } catch (thrown) {
-    failure = toFailure(thrown)
-    answer = errorAnswer(failure, correlation, settings)
+    outcome = failureOutcome(await auditDenial(thrown, context), context)
   }
-  if (!cutShort?.aborted) logAnswer(arrival, answer, failure, runtime)
-  return responseOf(arrival, answer, runtime, cookies)
+  if (!cutShort?.aborted) logOutcome(context, outcome)
+  return respond(context, outcome, cookies)
 }
 
 /** Responds to and logs a request whose time is up, while its original call is still running. */
 export function answerCutShort(
   endpoints: readonly Endpoint[],
-  request: HttpRequest,
+  received: HttpRequest,
   runtime: Runtime,
   startedAt: number,
 ): HttpResponse {
-  const arrival = { ...arrivalOf(endpoints, request, runtime), startedAt }
-  const failure = fail('DEPENDENCY.timeout')
-  const answer = errorAnswer(failure, arrival.correlation, runtime.settings)
-  logAnswer(arrival, answer, failure, runtime)
-  return responseOf(arrival, answer, runtime)
+  const context = { ...openRequest(endpoints, received, runtime), startedAt }
+  const outcome = failureOutcome(fail('DEPENDENCY.timeout'), context)
+  logOutcome(context, outcome)
+  return respond(context, outcome)
 }
 
-/** The attributes of a request that are known before it is processed. */
-interface Arrival {
-  startedAt: number
-  picked: Picked | undefined
-  request: HttpRequest
-  correlation: Correlation
-  operation: string
-}
-
-function arrivalOf(endpoints: readonly Endpoint[], given: HttpRequest, runtime: Runtime): Arrival {
-  const { clock, settings } = runtime
-  const picked = pickEndpoint(endpoints, given, settings)
-  const request = picked?.request ?? given
+/** Opens a request at the edge. Never throws: the steps that follow check what it accepts. */
+function openRequest(
+  endpoints: readonly Endpoint[],
+  received: HttpRequest,
+  runtime: Runtime,
+): RequestContext {
+  const { settings, clock } = runtime
+  const { endpoint, request } = pickEndpoint(endpoints, received, settings)
+  const correlation = correlationOf(request.headers, settings, () => newId(clock))
+  const milliseconds = timeBudget(request.headers, settings)
   return {
-    startedAt: clock.now(),
-    picked,
+    ...openWork(runtime, { operation: endpoint.route.operation, correlation, milliseconds }),
+    endpoint,
     request,
-    correlation: correlationOf(request.headers, settings, () => newId(clock)),
-    operation: picked?.endpoint.route.operation ?? 'platform.unknown-route',
+    runtime,
+    startedAt: clock.now(),
+    source: sourceOf(request),
+    caller: undefined,
+    scope: { tenant: settings['auth.publicTenant'], allTenants: false },
   }
 }
 
-function logAnswer(
-  { operation, correlation, startedAt }: Arrival,
-  { status }: Answer,
-  failure: Failure | undefined,
-  { log, clock }: Runtime,
-): void {
-  const durationMilliseconds = clock.now() - startedAt
-  log.request({ operation, status, failure, correlation, durationMilliseconds })
+/** Creates the cookies for each success, replays included, because no record may store them. */
+async function cookiesOf(context: RequestContext, { response }: Outcome): Promise<readonly string[]> {
+  const { endpoint } = context
+  if (response.status >= 400 || response.body === undefined || endpoint.saga || !endpoint.cookies) return []
+  return endpoint.cookies(JSON.parse(response.body), context)
 }
 
-function responseOf(
-  { picked, request, correlation, operation }: Arrival,
-  answer: Answer,
-  { settings }: Runtime,
-  cookies: readonly string[] = [],
-): HttpResponse {
-  const cookiesMatter = picked !== undefined && usesCookies(picked.endpoint.route, settings)
-  return {
-    status: answer.status,
-    headers: {
-      'Cache-Control': 'no-store',
-      ...answer.headers,
-      ...securityHeaders,
-      ...correlationHeaders(correlation),
-      ...deprecationHeaders(operation, settings),
-      ...corsHeaders(request.headers.origin, settings, cookiesMatter),
-    },
-    cookies,
-    body: request.method === 'HEAD' ? undefined : answer.body,
-  }
-}
-
-/** Creates the cookies for each response, replays included, because no record may store them. */
-async function cookiesOf(passage: Passage, { body }: Answer): Promise<readonly string[]> {
-  const { endpoint } = passage
-  return endpoint.cookies && body !== undefined ? endpoint.cookies(JSON.parse(body), contextOf(passage)) : []
-}
-
-/** Processes a request. Every denial is audited before the response is sent. */
-async function pass(passage: Passage): Promise<Answer> {
-  try {
-    return await decide(passage)
-  } catch (thrown) {
-    throw await auditDenial(thrown, () => deniedAttempt(passage), passage)
-  }
-}
-
-/** Runs all steps of a request, in order. */
-async function decide(passage: Passage): Promise<Answer> {
-  const { endpoint, request, runtime, settings } = passage
-  const { route } = endpoint
-  checkBodySize(request, route, settings)
-  passage.caller = await authenticate(request, route, runtime, passage.table, passage.budget)
-  checkCsrf(request, passage.caller, settings)
-  const scope = scopeOf(request, route, passage.caller, settings)
-  checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
-  const checked = parseRequest(request, route, passage.caller, scope, settings)
-  const key = idempotencyKey(request, route, settings)
-  if (key !== undefined) return answerOnce(passage, checked, key)
-  const counted = await checkRate(passage, checked)
-  const answer = await answerDirectly(passage, checked)
-  if (answer.status < 400) await counted.succeed()
-  return answer
-}
-
-/** Responds to a request without a key. Its writes are still one transaction. */
-async function answerDirectly(passage: Passage, checked: Checked<unknown>): Promise<Answer> {
-  const { endpoint, request } = passage
-  const context = contextOf(passage)
-  let decision = await endpoint.perform(checked as Checked<never>, context)
-  if ('resume' in decision) {
-    // Without a key, nothing can be resumed: the intent is committed and carried out at once.
-    await commit(passage, decision, () => ({}))
-    decision = await proceed(endpoint, decision.resume, checked, context)
-  }
-  const committed = await commit(passage, decision, (taken) => ({ answer: renderReply(passage, taken) }))
-  if ('existing' in committed) throw new Error('nothing stands in the way of a request without a key')
-  const { answer } = committed.prepared
-  const etag = answer.headers.ETag
-  const conditional = request.method === 'GET' || request.method === 'HEAD'
-  if (!conditional || etag === undefined || !matchesEtag(request.headers['if-none-match'], etag))
-    return answer
-  const { 'Content-Type': _, ...headers } = answer.headers
-  return { status: 304, headers, body: undefined }
+function logOutcome(context: RequestContext, { response, failure }: Outcome): void {
+  const { endpoint, correlation, startedAt, log, now } = context
+  const { operation } = endpoint.route
+  const { status } = response
+  log.request({ operation, status, failure, correlation, durationMilliseconds: now() - startedAt })
 }

@@ -4,21 +4,26 @@ import { fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Route } from './route.ts'
 
+const wholeNumber = /^[1-9][0-9]{0,8}$/
+
 /**
  * Returns the time limit of a request in milliseconds: X-Request-Timeout, up to the maximum of the deployment.
- * @throws VALIDATION.header.invalid unless it is a whole number above 0
  */
 export function timeBudget(headers: HttpRequest['headers'], settings: Settings): number {
   const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
-  const given = headers['x-request-timeout']
-  if (given === undefined) return maxMilliseconds
-  if (!/^[1-9][0-9]{0,8}$/.test(given)) {
-    throw failField('VALIDATION.header.invalid', 'X-Request-Timeout', {
-      reason: 'format',
-      regex: '^[1-9][0-9]{0,8}$',
-    })
-  }
+  const given = headers['x-request-timeout'] ?? ''
+  if (!wholeNumber.test(given)) return maxMilliseconds
   return Math.min(Number(given) * (unit === 'seconds' ? 1000 : 1), maxMilliseconds)
+}
+
+/** @throws VALIDATION.header.invalid unless X-Request-Timeout is a whole number above 0, or absent */
+export function checkTimeout(headers: HttpRequest['headers']): void {
+  const given = headers['x-request-timeout']
+  if (given === undefined || wholeNumber.test(given)) return
+  throw failField('VALIDATION.header.invalid', 'X-Request-Timeout', {
+    reason: 'format',
+    regex: wholeNumber.source,
+  })
 }
 
 /**

@@ -2,24 +2,25 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { type Details, fail } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
+import type { Outcome } from '../idempotency/run-once.ts'
 import { principalOf } from '../identity/caller.ts'
-import { sourceOf } from '../identity/source.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Condition, Put, Table } from '../table/table.ts'
-import type { Checked } from './endpoint.ts'
-import type { Passage } from './passage.ts'
+import type { RequestContext } from './context.ts'
+import type { Input } from './endpoint.ts'
 import type { RateLimit } from './route.ts'
 
-/** A counted request. Undoing is best effort: a counter that stays costs its caller one request of the window. */
-export interface Counted {
-  /** Removes the request from the counters of failures. */
-  succeed(): Promise<void>
-  /** Removes the request from all counters. */
-  undo(): Promise<void>
+/** A counted request. */
+export interface CountedRequest {
+  /**
+   * Removes a replay from all counters, and a success from the counters of failures. This is best effort: a counter
+   * that stays costs its caller one request of the window.
+   */
+  settle(outcome: Outcome): Promise<void>
 }
 
 /** Returns whether requests of the route are counted. */
-export function isThrottled({ endpoint, settings }: Passage): boolean {
+export function isThrottled({ endpoint, settings }: RequestContext): boolean {
   const { operation, throttle } = endpoint.route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
@@ -28,23 +29,21 @@ export function isThrottled({ endpoint, settings }: Passage): boolean {
  * Counts a request by all limits of its route: those of the route and those of the setting limits.other.
  * @throws RATE_LIMIT.exceeded; the request is then counted nowhere
  */
-export async function checkRate(passage: Passage, checked: Checked<unknown>): Promise<Counted> {
-  const { table, clock } = passage
-  const counters = [...limitedByDeployment(passage, checked), ...(await limitedByRoute(passage, checked))]
-  const countedAt = await countRequest(counters, table, clock)
-  const remove = async (from: readonly Counter[]) => {
-    for (const { subject } of from) await uncountRequest(subject, countedAt, table).catch(() => undefined)
-  }
+export async function countRequest(context: RequestContext, input: Input): Promise<CountedRequest> {
+  const { table, clock } = context
+  const counters = [...limitedByDeployment(context), ...(await limitedByRoute(context, input))]
+  const countedAt = await countIn(counters, table, clock)
   return {
-    succeed: () => remove(counters.filter(({ failuresOnly }) => failuresOnly)),
-    undo: () => remove(counters),
+    async settle({ status, response }) {
+      for (const { subject, failuresOnly } of counters) {
+        if (status !== 'replayed' && !(failuresOnly && response.status < 400)) continue
+        await uncountRequest(subject, countedAt, table).catch(() => undefined)
+      }
+    },
   }
 }
 
-function limitedByDeployment(
-  { endpoint, caller, settings }: Passage,
-  { scope }: Checked<unknown>,
-): Counter[] {
+function limitedByDeployment({ endpoint, caller, scope, settings }: RequestContext): Counter[] {
   const { operation } = endpoint.route
   const limit = settings['limits.other'][operation]
   const subject = [operation, caller?.tenant ?? scope.tenant, principalOf(caller)]
@@ -55,17 +54,15 @@ function limitedByDeployment(
  * Hashes addresses and e-mails with a key of the deployment, because a plain hash of them can be reversed by trial.
  */
 async function limitedByRoute(
-  { endpoint, request, runtime, settings, budget }: Passage,
-  { body }: Checked<unknown>,
+  { endpoint, source, derivedKey, settings }: RequestContext,
+  { body }: Input,
 ): Promise<Counter[]> {
   const { operation, throttle } = endpoint.route
   if (!throttle) return []
-  const key = await runtime.derivedKey('throttles v1', budget)
+  const key = await derivedKey('throttles v1')
   const fields = body as Readonly<Record<string, unknown>>
   return throttle(settings).map(({ by, shared = operation, ...limit }) => {
-    const values = by.map((one) =>
-      String(one === 'source' ? sourceOf(request) : fields[one.slice('body.'.length)]),
-    )
+    const values = by.map((one) => String(one === 'source' ? source : fields[one.slice('body.'.length)]))
     return { ...limit, subject: [shared, keyedHash(key, ...values)] }
   })
 }
@@ -88,11 +85,7 @@ const mostRounds = 60
  * @returns the time at which it was counted, in milliseconds since 1970
  * @throws RATE_LIMIT.exceeded with the seconds until a request would be admitted
  */
-export async function countRequest(
-  counters: readonly Counter[],
-  table: Table,
-  clock: Clock,
-): Promise<number> {
+export async function countIn(counters: readonly Counter[], table: Table, clock: Clock): Promise<number> {
   const windows = await readWindows(counters, table)
   for (let round = 0; round < mostRounds; round += 1) {
     const now = clock.now()
@@ -105,7 +98,7 @@ export async function countRequest(
   throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds: 1, details: detailsOf(counters) })
 }
 
-/** Removes a request from a window. @param countedAt the result of `countRequest` */
+/** Removes a request from a window. @param countedAt the result of `countIn` */
 export async function uncountRequest(
   subject: readonly string[],
   countedAt: number,

@@ -1,15 +1,24 @@
 import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
-import type { Correlation } from '../base/correlation.ts'
+import { type Correlation, correlationHeaders } from '../base/correlation.ts'
 import { envelope, Failure, fail } from '../base/failure.ts'
-import type { Answer } from '../idempotency/record.ts'
-import type { Reply } from './reply.ts'
-import { hasBody, type Route } from './route.ts'
+import type { HttpRequest, HttpResponse } from '../base/http.ts'
+import type { StoredResponse } from '../idempotency/record.ts'
+import type { Outcome } from '../idempotency/run-once.ts'
+import type { RequestContext } from './context.ts'
+import type { Decision } from './endpoint.ts'
+import { matchesEtag } from './parse-headers.ts'
+import { hasBody, type Route, usesCookies } from './route.ts'
 
-/** Renders a reply. A reply that violates its schema is a fault, found before anything is committed. */
-export function render(reply: Reply, route: Route, settings: Settings, correlation: Correlation): Answer {
-  if (reply.failure) return errorAnswer(reply.failure, correlation, settings)
-  const { status, body, etag, location } = reply
+/** Renders a decision. One that violates its schema is a fault, found before anything is committed. */
+export function renderDecision(
+  decision: Decision,
+  route: Route,
+  settings: Settings,
+  correlation: Correlation,
+): StoredResponse {
+  if (decision.failure) return renderFailure(decision.failure, correlation, settings)
+  const { status, body, etag, location } = decision
   const type = route.reply.mediaType?.(settings) ?? 'application/json'
   const cacheable = etag !== undefined && !hasBody(route)
   const headers = {
@@ -17,7 +26,7 @@ export function render(reply: Reply, route: Route, settings: Settings, correlati
     ...(cacheable && { 'Cache-Control': 'private, no-cache' }),
     ...(location !== undefined && { Location: location }),
     ...(body !== undefined && { 'Content-Type': type }),
-    ...reply.headers,
+    ...decision.headers,
   }
   return {
     status,
@@ -30,13 +39,67 @@ function textOf(body: unknown, mediaType: string): string {
   return typeof body === 'string' && !/[/+]json\b/.test(mediaType) ? body : JSON.stringify(body)
 }
 
-export function errorAnswer(failure: Failure, correlation: Correlation, settings: Settings): Answer {
+/** Renders the error envelope. */
+export function renderFailure(
+  failure: Failure,
+  correlation: Correlation,
+  settings: Settings,
+): StoredResponse {
   const retryAfter = failure.http === 503 && { 'Retry-After': String(settings['errors.retryAfterSeconds']) }
   return {
     status: failure.http,
     headers: { 'Content-Type': 'application/json', ...retryAfter, ...failure.headers },
     body: JSON.stringify(envelope(failure, correlation.id)),
   }
+}
+
+/** Returns the outcome of a request that failed or was rejected. */
+export function failureOutcome(thrown: unknown, { correlation, settings }: RequestContext): Outcome {
+  const failure = toFailure(thrown)
+  return { response: renderFailure(failure, correlation, settings), failure }
+}
+
+/** Builds the response of an outcome: its status and headers by the route, the request and the settings. */
+export function respond(
+  { endpoint, request, correlation, settings }: RequestContext,
+  outcome: Outcome,
+  cookies: readonly string[] = [],
+): HttpResponse {
+  const { route } = endpoint
+  const { status, headers, body } = conditional(request, withReplayStatus(outcome, route, settings))
+  return {
+    status,
+    headers: {
+      'Cache-Control': 'no-store',
+      ...headers,
+      ...securityHeaders,
+      ...correlationHeaders(correlation),
+      ...deprecationHeaders(route.operation, settings),
+      ...corsHeaders(request.headers.origin, settings, usesCookies(route, settings)),
+    },
+    cookies,
+    body: request.method === 'HEAD' ? undefined : body,
+  }
+}
+
+/** Reports whether a keyed response is a replay. */
+function withReplayStatus({ response, status }: Outcome, route: Route, settings: Settings): StoredResponse {
+  if (status === undefined) return response
+  const replayStatus = response.status < 300 ? route.reply.replayStatus?.(settings) : undefined
+  return {
+    ...response,
+    status: (status === 'replayed' && replayStatus) || response.status,
+    // An endpoint may report a replay of its own, whatever the key.
+    headers: { 'Idempotency-Status': status, ...response.headers },
+  }
+}
+
+/** Returns 304 if the caller has the current entity. */
+function conditional({ method, headers: sent }: HttpRequest, response: StoredResponse): StoredResponse {
+  const { ETag: etag, 'Content-Type': _, ...headers } = response.headers
+  const reads = method === 'GET' || method === 'HEAD'
+  if (!reads || etag === undefined || !matchesEtag(sent['if-none-match'], etag)) return response
+  return { status: 304, headers: { ETag: etag, ...headers }, body: undefined }
 }
 
 /** Returns a thrown value as a failure: INTERNAL.unexpected if it is none. */

@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import type { Details } from '../base/failure.ts'
-import type { Access } from '../identity/permissions.ts'
+import type { Access } from '../identity/authorize.ts'
 import type { Listing } from '../listing/listing.ts'
 
 /** A capability of a function. Its AWS permissions come only from these. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { SettingKey, Settings } from '../../settings/register.ts'
+import type { SettingKey, Settings } from './register.ts'
 
 /** Marks a schema that depends on a setting; the API description shows the setting's key as `x-open-point`. */
 export function openPoint<Value>(key: SettingKey) {

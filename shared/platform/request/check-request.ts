@@ -1,7 +1,6 @@
 import { parse } from 'content-type'
 import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
-import type { Budget } from '../base/budget.ts'
 import { fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
@@ -10,16 +9,24 @@ import { type Caller, tenantNamePattern } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
 import { verifySignature } from '../identity/signature.ts'
 import { parseListQuery } from '../listing/list-query.ts'
-import type { Table } from '../table/table.ts'
-import type { Checked } from './endpoint.ts'
+import type { RequestContext } from './context.ts'
+import { type Input, isKnown } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
-import { auditReason, ifMatch } from './parse-headers.ts'
-import type { Runtime } from './passage.ts'
+import { auditReason, checkAccept, checkTimeout, ifMatch } from './parse-headers.ts'
+import { checkSunset } from './respond.ts'
 import { type BodyType, bodyLimitOf, bodyTypesOf, type Route, takesSession } from './route.ts'
 import { parseStrictJson } from './strict-json.ts'
 
-/** @throws the code of the setting limits.tooLarge with 413 when the body exceeds the limit of its route */
-export function checkBodySize(request: HttpRequest, route: Route, settings: Settings): void {
+/**
+ * Checks what needs no credential: the route, its sunset, X-Request-Timeout and the size of the body.
+ * @throws NOT_FOUND.route, the code of the setting versioning.sunset, VALIDATION.header.invalid, the code of the
+ * setting limits.tooLarge with 413
+ */
+export function checkRequest({ endpoint, request, settings, startedAt }: RequestContext): void {
+  const { route } = endpoint
+  if (!isKnown(endpoint)) throw fail('NOT_FOUND.route')
+  checkSunset(route.operation, settings, startedAt)
+  checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
@@ -28,44 +35,12 @@ export function checkBodySize(request: HttpRequest, route: Route, settings: Sett
 }
 
 /**
- * Returns the caller of a bearer token, an API key, or a session where the operation accepts one. Only the first of
- * several credentials counts; if it is invalid, the others are not tried.
- * @throws AUTH.* when the credential is invalid
- */
-export async function authenticate(
-  request: HttpRequest,
-  route: Route,
-  { tokens, secret, settings, clock }: Pick<Runtime, 'tokens' | 'secret' | 'settings' | 'clock'>,
-  table: Table,
-  budget: Budget,
-): Promise<Caller | undefined> {
-  if (route.auth === 'none') return undefined
-  if (route.auth === 'signature') {
-    verifySignature(request, await secret('webhooks', budget), settings, clock.now())
-    return undefined
-  }
-  const { headers } = request
-  if (headers.authorization === undefined) {
-    const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
-    if (apiKey !== undefined) return verifyApiKey(apiKey, table, clock.now())
-    const session = takesSession(route, settings) && hasSessionCookie(headers)
-    if (session) return verifySession(request, table, settings, clock.now())
-  }
-  const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
-  return tokens.verify(headers.authorization, nonce, clock.now(), budget)
-}
-
-/**
  * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
  * POLICY.*
  */
-export function scopeOf(
-  request: HttpRequest,
-  route: Route,
-  caller: Caller | undefined,
-  settings: Settings,
-): Scope {
-  if (route.auth !== 'bearer') return { tenant: settings['auth.publicTenant'], allTenants: false }
+export function scopeOf({ request, endpoint, caller, settings, scope: publicScope }: RequestContext): Scope {
+  const { route } = endpoint
+  if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
   const name = settings['auth.adminTenantParameter']
@@ -82,14 +57,13 @@ export function scopeOf(
   return scope
 }
 
-/** Parses query, headers and body by the schemas of the route. @throws VALIDATION.*, AUTHZ.filter.denied */
-export function parseRequest(
-  request: HttpRequest,
-  route: Route,
-  caller: Caller | undefined,
-  scope: Scope,
-  settings: Settings,
-): Checked<unknown> {
+/**
+ * Parses query, headers and body by the schemas of the route.
+ * @throws VALIDATION.*, AUTHZ.filter.denied
+ */
+export function parseInput({ request, endpoint, caller, settings }: RequestContext): Input {
+  const { route } = endpoint
+  checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   const query = request.query.filter(([name]) => name !== settings['auth.adminTenantParameter'])
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   const list =
@@ -102,8 +76,6 @@ export function parseRequest(
     ifMatch: ifMatch(request, route, settings),
     reason: auditReason(request, route, settings),
     body: route.body && parseBody(request, { ...route, body: route.body }, settings),
-    caller,
-    scope,
   }
 }
 
@@ -191,4 +163,29 @@ function decode(bytes: Uint8Array): string {
   } catch (cause) {
     throw fail('VALIDATION.body.encoding', { cause })
   }
+}
+
+/**
+ * Returns the caller of a bearer token, an API key, or a session where the operation accepts one. Only the first of
+ * several credentials counts; if it is invalid, the others are not tried.
+ * @throws AUTH.* when the credential is invalid
+ */
+export async function authenticate(context: RequestContext): Promise<Caller | undefined> {
+  const { endpoint, request, runtime, settings, table, budget, now } = context
+  const { route } = endpoint
+  if (route.auth === 'none') return undefined
+  if (route.auth === 'signature') {
+    verifySignature(request, await context.secret('webhooks'), settings, now())
+    return undefined
+  }
+  const { headers } = request
+  if (headers.authorization === undefined) {
+    const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
+    if (apiKey !== undefined) return verifyApiKey(apiKey, table, now())
+    if (takesSession(route, settings) && hasSessionCookie(headers)) {
+      return verifySession(request, table, settings, now())
+    }
+  }
+  const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
+  return runtime.tokens.verify(headers.authorization, nonce, now(), budget)
 }

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { type CursorSeal, type Position, sessionHash } from '../listing/cursor.ts'
+import {
+  type CursorSeal,
+  cursorKeyPurpose,
+  cursorSeal,
+  type Position,
+  sessionHash,
+} from '../listing/cursor.ts'
+import { sortText } from '../listing/listing.ts'
 import { type PageRequest, readPage } from '../listing/read-page.ts'
-import { sortText } from '../listing/sort.ts'
 import type { Item } from '../table/keys.ts'
-import type { Checked, Context } from './endpoint.ts'
-import { ok, type Reply } from './reply.ts'
+import type { RequestContext } from './context.ts'
+import type { Input } from './endpoint.ts'
+import { type Decision, ok } from './endpoint.ts'
 import type { Route } from './route.ts'
 
 /** Bytes reserved for the envelope, cursors and links of a response. */
@@ -28,16 +35,16 @@ export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
  * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
-export async function listReply(
+export async function listDecision(
   route: Route,
-  { list: query, scope }: Checked<unknown>,
-  context: Context,
+  { list: query }: Input,
+  context: RequestContext,
   viewOf: (item: Item) => Record<string, unknown>,
-): Promise<Reply> {
+): Promise<Decision> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
-  const { table, settings } = context
-  const seal = await context.cursorSeal()
+  const { table, settings, scope } = context
+  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), context.clock.randomBytes)
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = context.now()

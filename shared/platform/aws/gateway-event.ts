@@ -1,0 +1,66 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda'
+import type { HttpRequest, HttpResponse } from '../base/http.ts'
+
+/** Converts API Gateway's REST proxy event to a request. */
+export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
+  const query = Object.entries(event.multiValueQueryStringParameters ?? {})
+  return {
+    method: event.httpMethod,
+    path: event.path,
+    params: Object.fromEntries(
+      Object.entries(event.pathParameters ?? {}).map(([name, value]) => [name, decode(value ?? '')]),
+    ),
+    query: query.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as const)),
+    headers: headersOf(event),
+    body: bodyOf(event),
+    sourceAddress: event.requestContext?.identity?.sourceIp ?? '',
+  }
+}
+
+/** @param basePath the public path before the service's paths, for Location */
+export function toResult(
+  { status, headers, cookies = [], body }: HttpResponse,
+  basePath = '',
+): APIGatewayProxyResult {
+  const { Location: location } = headers
+  const within = location?.startsWith('/')
+  const placed = within ? { ...headers, Location: `${basePath}${location}` } : headers
+  const multiple = cookies.length > 0 && { multiValueHeaders: { 'Set-Cookie': [...cookies] } }
+  return { statusCode: status, headers: placed, ...multiple, body: body ?? '' }
+}
+
+/** Returns the base path: the deployment's own, else the gateway's stage or the mapping of a custom domain. */
+export function basePathOf(
+  { path, requestContext }: APIGatewayProxyEvent,
+  deployed: string | undefined,
+): string {
+  if (deployed !== undefined) return deployed
+  const full = requestContext.path ?? path
+  return full.endsWith(path) ? full.slice(0, full.length - path.length) : ''
+}
+
+function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {
+  const single = Object.entries(headers ?? {}).map(([name, value]) => [name, value ?? ''] as const)
+  const multiple = Object.entries(multiValueHeaders ?? {}).map(
+    ([name, values]) => [name, (values ?? []).join(',')] as const,
+  )
+  return Object.fromEntries([...single, ...multiple].map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/**
+ * Reads a body. The gateway sends accepted media types in base64, byte for byte. Other types arrive as text in which
+ * the gateway has replaced invalid UTF-8; they are rejected for their type.
+ */
+function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent): Uint8Array | undefined {
+  if (body === null || body === undefined || body === '') return undefined
+  return Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')
+}
+
+/** Decodes a path variable, which arrives percent-encoded. Invalid encoding is kept and matches no item. */
+function decode(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

@@ -1,0 +1,109 @@
+import * as v from 'valibot'
+import { openPoint, perSettings } from '../../settings/per-settings.ts'
+import type { Settings } from '../../settings/register.ts'
+
+import type { Saga } from '../idempotency/effects.ts'
+import type { Scope } from '../identity/authorize.ts'
+import type { Caller } from '../identity/caller.ts'
+import type { Attempt } from '../request/audit-denial.ts'
+import type { RequestContext, WorkContext } from '../request/context.ts'
+import type { Decision, Input, SagaContext } from '../request/endpoint.ts'
+import { type RowDecision, type RowResult, runRows } from './run-rows.ts'
+
+/** The dependencies of a row. */
+export type RowContext = WorkContext & { scope: Scope; caller: Caller | undefined }
+
+/** An operation on many rows, each decided and committed by itself. */
+export interface BulkOperation<Body, Row> {
+  /** Returns the rows of a body. @throws VALIDATION.* when the body as a whole is invalid */
+  rowsOf(body: Body, settings: Settings): readonly Row[]
+  /** The audit record of the whole operation; by default, only its rows are audited. */
+  audit?: { action: string; target: string }
+  /** Rows with the same key are executed one after another, in order. */
+  keyOf(row: Row): string
+  decide(row: Row, context: RowContext): Promise<RowDecision>
+  /** Returns the audit data of a denied row. */
+  attemptOf(row: Row): Attempt
+}
+
+/** Only `batch` is recorded: a retry has the same payload, and so the same rows. */
+interface BulkState<Row> {
+  batch: string
+  rows: readonly Row[]
+  scope: Scope
+  caller: Caller | undefined
+}
+
+/** Returns the saga of a bulk operation. Its completed rows are not executed again. */
+export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
+  return {
+    stateOf({ body }: Input<Body>, { newId, scope, caller, settings }: RequestContext): BulkState<Row> {
+      return { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller }
+    },
+    saga(context: SagaContext): Saga<BulkState<Row>, readonly RowResult[], Decision> {
+      const { settings, report } = context
+      return {
+        finishedBy: 'caller',
+        recorded: ({ batch }) => ({ batch }),
+        start({ rows, scope }) {
+          const { audit } = operation
+          return audit ? { audit: { ...audit, tenant: scope.tenant, after: { rows: rows.length } } } : {}
+        },
+        execute({ batch, rows, scope, caller }) {
+          const rowContext = { ...context, scope, caller }
+          const { keyOf, decide, attemptOf } = operation
+          return runRows(
+            {
+              ...{ id: batch, rows, keyOf, attemptOf },
+              decide: (row) => decide(row, rowContext),
+              onFault: ({ code, cause }) => report('ROW_FAILED', code, cause),
+              resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
+            },
+            rowContext,
+          )
+        },
+        outcome: (_, results) => multiStatus(results, settings),
+      }
+    },
+  }
+}
+
+const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
+
+/** The body of a 207: one result per row, and counts. */
+export const BulkView = perSettings((settings) => {
+  const { items, counts } = settings['bulk.layout']
+  const error = v.strictObject({
+    code: v.string(),
+    message_id: v.string(),
+    http: whole,
+    retryable: v.boolean(),
+    details: v.record(v.string(), v.unknown()),
+  })
+  const row = v.strictObject({
+    row: whole,
+    id: v.nullable(v.string()),
+    status: whole,
+    error: v.optional(error),
+  })
+  const fields = {
+    [items]: v.array(row),
+    [counts]: v.strictObject({ total: whole, succeeded: whole, failed: whole }),
+  }
+  return v.pipe(v.strictObject(fields), openPoint('bulk.layout'))
+})
+
+/** Returns the response to a batch: always 207, whatever the results of its rows. */
+export function multiStatus(results: readonly RowResult[], settings: Settings): Decision {
+  const { items, counts, firstRow } = settings['bulk.layout']
+  const succeeded = results.filter(({ error }) => error === undefined).length
+  return {
+    status: 207,
+    body: {
+      [items]: results.map(({ index, id = null, status, error }) => {
+        return { row: index + firstRow, id, status, ...(error && { error }) }
+      }),
+      [counts]: { total: results.length, succeeded, failed: results.length - succeeded },
+    },
+  }
+}

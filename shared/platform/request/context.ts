@@ -1,0 +1,107 @@
+import type { ErrorCode } from '../../error-catalog.ts'
+import type { Settings } from '../../settings/register.ts'
+import { type Budget, type Clock, newId, startBudget } from '../base/clock.ts'
+import type { Correlation } from '../base/correlation.ts'
+import type { HttpRequest } from '../base/http.ts'
+import type { Log, LogCode } from '../base/log.ts'
+import type { SecretName } from '../base/secrets.ts'
+import type { FileStore } from '../formats/file-store.ts'
+import type { Scope } from '../identity/authorize.ts'
+import type { Caller } from '../identity/caller.ts'
+import type { TokenVerifier } from '../identity/token.ts'
+import type { Table } from '../table/table.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** One request. Each step extends it by a copy; no step changes it. */
+export interface RequestContext extends WorkContext {
+  endpoint: Endpoint
+  request: HttpRequest
+  runtime: Runtime
+  /** Milliseconds since 1970. */
+  startedAt: number
+  /** The network of the caller; for hashing, never stored or logged. */
+  source: string
+  /** Known after authentication; absent on routes without it. */
+  caller: Caller | undefined
+  /** Known after authorization; the public tenant before. */
+  scope: Scope
+}
+
+/** The dependencies that all invocations of a function share. */
+export interface Runtime {
+  settings: Settings
+  clock: Clock
+  log: Log
+  tokens: TokenVerifier
+  openTable(budget: Budget): Table
+  openFiles(budget: Budget): FileStore
+  secret(name: SecretName, budget: Budget): Promise<string>
+  /** Returns the deployment's key for one purpose. */
+  derivedKey(purpose: string, budget: Budget): Promise<Uint8Array>
+  /** Returns the name or address of a resource that the stack passes to the function. */
+  environment(name: string): string | undefined
+}
+
+/**
+ * The dependencies of one unit of work: a request, a queued message, a sweep. Time and ids are passed in, so a decision
+ * is a function of its input.
+ */
+export interface WorkContext {
+  settings: Settings
+  /** Opened at its first use, because some functions have none. */
+  readonly table: Table
+  clock: Clock
+  log: Log
+  /** The remaining time, for calls of other services. */
+  budget: Budget
+  correlation: Correlation
+  /** Milliseconds since 1970. */
+  now(): number
+  newId(): string
+  sleep(milliseconds: number): Promise<void>
+  /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
+  derivedKey(purpose: string): Promise<Uint8Array>
+  /** Available only to functions that are created with files. */
+  files(): FileStore
+  /** Available only to functions with the secret. */
+  secret(name: SecretName): Promise<string>
+  environment(name: string): string | undefined
+  /** Logs what no response shows: an error hidden from the caller, or the fault behind one of many results. */
+  report(code: LogCode, error: ErrorCode, fault?: unknown): void
+  /** Opens the table with a time limit of its own, in milliseconds. */
+  tableWithin(milliseconds: number): Table
+}
+
+/** Opens the dependencies of one unit of work. */
+export function openWork(
+  runtime: Runtime,
+  {
+    operation,
+    correlation,
+    milliseconds,
+  }: { operation: string; correlation: Correlation; milliseconds: number },
+): WorkContext {
+  const { settings, clock, log } = runtime
+  const budget = startBudget(clock, milliseconds)
+  let table: Table | undefined
+  return {
+    settings,
+    get table() {
+      table ??= runtime.openTable(budget)
+      return table
+    },
+    clock,
+    log,
+    budget,
+    correlation,
+    now: () => clock.now(),
+    newId: () => newId(clock),
+    sleep: (pause) => clock.sleep(pause),
+    derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
+    files: () => runtime.openFiles(budget),
+    secret: (name) => runtime.secret(name, budget),
+    environment: (name) => runtime.environment(name),
+    report: (code, error, fault) => log.report({ code, error, fault, operation, correlation }),
+    tableWithin: (limit) => runtime.openTable(startBudget(clock, limit)),
+  }
+}

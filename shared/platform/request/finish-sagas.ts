@@ -1,0 +1,81 @@
+import type { Clock } from '../base/clock.ts'
+import { startBudget, timeOf } from '../base/clock.ts'
+import { asRecord, type PendingSaga, pendingSagas, removePendingSaga } from '../idempotency/record.ts'
+import { takeOver } from '../idempotency/run-once.ts'
+import type { Table } from '../table/table.ts'
+import { pendingEntries, roundRobin } from '../table/table.ts'
+import { openWork, type Runtime } from './context.ts'
+import type { Endpoint } from './endpoint.ts'
+import { recordExpiry, sagaExecution } from './execution.ts'
+
+/** The result of one run. */
+export interface Finished {
+  /** Sagas whose outcome is now committed. */
+  finished: number
+  /** Sagas that could not be finished; the next run tries them again. */
+  left: number
+  /** The error of the last of those. */
+  fault?: unknown
+  /** The start of the oldest pending saga, in milliseconds since 1970; absent if there is none. */
+  oldest?: number
+}
+
+/** Requests may still be working on younger sagas. */
+const restMilliseconds = 60_000
+const budgetMilliseconds = 10_000
+/** No saga is continued after this time; the function has time left for the last one. */
+const lookMilliseconds = 15_000
+
+/**
+ * Finishes the sagas that no caller retried. Each is taken over as by a retry and executed with its recorded state.
+ * Tenants take turns in random order, so slow failures or one tenant's backlog do not block the others run after run.
+ * @param endpoints the endpoints of these sagas
+ */
+export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
+  const { clock } = runtime
+  const until = clock.now() + lookMilliseconds
+  const table = runtime.openTable(startBudget(clock, lookMilliseconds + budgetMilliseconds))
+  const items = await pendingEntries(table, pendingSagas, clock.now() - restMilliseconds)
+  const result: Finished = { finished: 0, left: 0 }
+  if (items[0]) result.oldest = timeOf(items[0].sk)
+  for (const entry of inTurns(items as unknown as PendingSaga[], clock)) {
+    const inTime = clock.now() < until
+    const done = inTime && (await finishSaga(entry, endpoints, runtime, table).catch(keepFault))
+    result[done ? 'finished' : 'left'] += 1
+  }
+  return result
+
+  function keepFault(fault: unknown): false {
+    result.fault = fault
+    return false
+  }
+}
+
+function inTurns(all: readonly PendingSaga[], clock: Clock): PendingSaga[] {
+  const drawn = all.map((entry) => ({ entry, at: clock.jitter() }))
+  const shuffled = drawn.toSorted((a, b) => a.at - b.at).map(({ entry }) => entry)
+  return roundRobin([...Map.groupBy(shuffled, ({ tenant }) => tenant).values()])
+}
+
+async function finishSaga(
+  entry: PendingSaga,
+  endpoints: readonly Endpoint[],
+  runtime: Runtime,
+  table: Table,
+): Promise<boolean> {
+  const item = await table.get(entry.record)
+  const record = item && asRecord(item)
+  if (record?.state !== 'pending' || record.marker !== entry.sk) {
+    await table.transact(removePendingSaga({ marker: entry.sk }))
+    return true
+  }
+  if (record.lease_until > runtime.clock.now()) return false
+  const { operation, correlation_id: id } = entry
+  const endpoint = endpoints.find(({ route }) => route.operation === operation)
+  if (!endpoint) throw new Error(`no endpoint finishes sagas of ${operation}`)
+  const correlation = { id, trace: {} }
+  const context = openWork(runtime, { operation, correlation, milliseconds: budgetMilliseconds })
+  const keyed = { key: entry.record, payloadHash: entry.payload_hash, expiresAt: recordExpiry(context) }
+  await takeOver({ ...sagaExecution(endpoint, context), keyed }, record)
+  return true
+}
