@@ -109,12 +109,12 @@ export function loginOverHttp(deployment: () => Deployment): void {
     expect(told(await orders(`${header}.${payload}.${signature}`))).toBe('401 AUTH.invalid_credentials')
   })
 
-  test('a password that the pool does not take makes no user, and a user stays in their tenant', async () => {
+  test('a password that the pool rejects creates no user, and a user stays in their tenant', async () => {
     const other = ['--email', 'weak@users.example', '--tenant', tenant, '--role', 'Viewer']
     await expect(userWith('weak', ...other)).rejects.toThrow(/Password/)
     await expect(user(...other.slice(0, 2), '--role', 'Editor')).rejects.toThrow('there is no such user')
     await expect(user('--tenant', 'elsewhere')).rejects.toThrow('a user stays in the tenant')
-    await expect(user('--role', 'Owner')).rejects.toThrow('a role is one of Viewer, Editor, Admin, Service')
+    await expect(user('--role', 'Owner')).rejects.toThrow('--role takes one of Viewer, Editor, Admin, Service')
     expect((await audit()).filter(({ action }) => action === 'role.change')).toHaveLength(2)
   })
 
