@@ -18,6 +18,6 @@ const ui = SwaggerUIBundle({
 })
 
 async function read(file) {
-  const answer = await fetch(file)
-  return answer.json()
+  const response = await fetch(file)
+  return response.json()
 }

@@ -48,6 +48,19 @@ describe('--help', () => {
   )
 })
 
+describe('wrong options', () => {
+  test.each([
+    ['a missing option', ['--tenant', 'acme', '--role', 'Editor'], '--sub is required'],
+    ['an unknown option', ['--tenants', 'acme'], "Unknown option '--tenants'"],
+    ['an unexpected argument', ['acme'], "Unexpected argument 'acme'"],
+  ])('%s is reported with the usage and exit code 1', async (_, args, message) => {
+    const { code, stderr } = await run('node bin/token.ts', ...args)
+    expect(code).toBe(1)
+    expect(stderr).toContain(message)
+    expect(stderr).toContain('usage: npm run -s token')
+  })
+})
+
 describe('token', () => {
   const token = (...more: string[]) =>
     run('node bin/token.ts', '--tenant', 'acme', '--sub', 'u1', '--role', ...more)
