@@ -114,7 +114,9 @@ export function loginOverHttp(deployment: () => Deployment): void {
     await expect(userWith('weak', ...other)).rejects.toThrow(/Password/)
     await expect(user(...other.slice(0, 2), '--role', 'Editor')).rejects.toThrow('there is no such user')
     await expect(user('--tenant', 'elsewhere')).rejects.toThrow('a user stays in the tenant')
-    await expect(user('--role', 'Owner')).rejects.toThrow('--role takes one of Viewer, Editor, Admin, Service')
+    await expect(user('--role', 'Owner')).rejects.toThrow(
+      '--role takes one of Viewer, Editor, Admin, Service',
+    )
     expect((await audit()).filter(({ action }) => action === 'role.change')).toHaveLength(2)
   })
 
