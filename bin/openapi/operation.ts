@@ -8,9 +8,31 @@ import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'
 
 type Operation = ReturnType<typeof operation>
 
-/** Returns the description of one operation of the route table. */
+/** Returns the description of one operation of the route table, with the settings that decide it. */
 export function operation(route: Route, settings: Settings) {
-  const { body, latency, payloadKilobytes } = route
+  const { value, keys } = recorded(settings, (recording) => description(route, recording))
+  const marks = JSON.stringify(value).matchAll(/"x-open-point":"([^"]+)"/g)
+  const points = new Set<string>([...keys, ...Array.from(marks, ([, key = '']) => key)])
+  return { ...value, 'x-open-points': [...points].sort() }
+}
+
+/** Calls a function with the settings. @returns its result, and the keys of the settings that it has read */
+function recorded<T>(settings: Settings, read: (recording: Settings) => T) {
+  const keys = new Set<keyof Settings>()
+  const recording = new Proxy(settings, {
+    get(target, key: keyof Settings) {
+      keys.add(key)
+      return target[key]
+    },
+  })
+  return { value: read(recording), keys }
+}
+
+function description(route: Route, settings: Settings) {
+  const { body, latency, payloadKilobytes, throttle, payloadHeaders, bodyBytes, replyBytes, reply } = route
+  // The description does not show these, but the settings that they read shape the request or the reply.
+  for (const hidden of [throttle, payloadHeaders, bodyBytes, replyBytes, reply.replayStatus])
+    hidden?.(settings)
   return {
     operationId: route.operation,
     summary: route.summary,
@@ -24,7 +46,6 @@ export function operation(route: Route, settings: Settings) {
     responses: { ...successes(route, settings), ...errorResponses(route, settings) },
     ...(latency && { 'x-latency-milliseconds': latency }),
     ...(payloadKilobytes !== undefined && { 'x-payload-kilobytes': payloadKilobytes }),
-    'x-open-points': route.openPoints,
   }
 }
 
@@ -43,14 +64,14 @@ function requestBody(route: Route, body: NonNullable<Route['body']>, settings: S
 }
 
 function successes(route: Route, settings: Settings): Json {
-  const { reply, idempotency, openPoints } = route
-  const status = reply.status(settings)
+  const { reply, idempotency } = route
+  const { value: status, keys } = recorded(settings, reply.status)
+  const [byProfile] = keys
   const common = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
   const etag = { ETag: reference('headers', 'ETag') }
   const location = { Location: reference('headers', 'Location') }
   const mediaType = reply.mediaType?.(settings) ?? 'application/json'
   const schema = reply.schema(settings)
-  const byProfile = openPoints.find((key) => key.endsWith('Status') && settings[key] === status)
   const success = {
     description: 'Success.',
     headers: {

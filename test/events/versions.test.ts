@@ -49,7 +49,6 @@ const route = defineRoute({
   body: () => v.strictObject({ once: v.optional(v.string()) }),
   reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
   errors: [],
-  openPoints: [],
   uses: ['table.write'],
   impact: 'Nothing.',
 })

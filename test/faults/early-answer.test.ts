@@ -22,7 +22,6 @@ const route = defineRoute({
   body: () => v.strictObject({ milliseconds: v.number() }),
   reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
   errors: [],
-  openPoints: [],
   uses: ['table.write'],
   impact: 'Nothing.',
 })

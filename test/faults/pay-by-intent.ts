@@ -94,7 +94,6 @@ export function payEndpoint(provider: Provider, paidWith: Record<string, unknown
       schema: () => v.strictObject({ id: v.string(), amount: v.number(), payout: v.string() }),
     },
     errors: [],
-    openPoints: [],
     uses: ['table.read', 'table.write'],
     impact: 'Nothing.',
   })

@@ -4,7 +4,6 @@ import { routes } from '#functions/routes.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { readApiKey } from '#shared/platform/identity/api-key.ts'
 import { permissions } from '#shared/platform/identity/authorize.ts'
-import type { Route } from '#shared/platform/request/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -169,7 +168,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
   '%s by an API key',
   (operation, route) => {
     const call = async (owner: string, key: string) => {
-      const { path, headers, body } = await exampleOf(route as Route, service, owner)
+      const { path, headers, body } = await exampleOf(route, service, owner)
       const keyed = route.idempotency === 'none' ? {} : { 'Idempotency-Key': crypto.randomUUID() }
       return {
         method: route.method,

@@ -26,7 +26,6 @@ const route = defineRoute({
   body: () => v.strictObject({ email: v.pipe(v.string(), v.toLowerCase()), text: v.optional(v.string()) }),
   reply: { status: () => 200, schema: () => v.strictObject({}) },
   errors: [],
-  openPoints: [],
   uses: [],
   impact: 'Nothing.',
 })

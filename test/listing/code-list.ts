@@ -46,7 +46,6 @@ const route = defineRoute({
   listing: codeListing,
   reply: { status: () => 200, schema: () => listEnvelope(v.unknown()), etag: true },
   errors: [],
-  openPoints: [],
   uses: ['table.read', 'secret.read'],
   impact: '',
 })

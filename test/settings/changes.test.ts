@@ -20,7 +20,6 @@ const accepted = defineEndpoint(
     body: () => v.strictObject({ a: v.number(), b: v.number() }),
     reply: { status: () => 201, schema: () => v.strictObject({}) },
     errors: [],
-    openPoints: [],
     uses: [],
     impact: '',
   }),

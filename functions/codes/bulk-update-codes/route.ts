@@ -45,7 +45,6 @@ export const route = defineRoute({
   }),
   reply: { status: () => 207, schema: BulkView },
   errors: [],
-  openPoints: ['codes.bulkUpdate', 'codes.missingIfMatch', 'codes.adminUpdateOfSoftDeleted', 'bulk.layout'],
   uses: ['table.read', 'table.find', 'table.write'],
   impact: 'Discount codes cannot be updated in bulk.',
 })

@@ -38,14 +38,6 @@ export const route = defineRoute({
     'VALIDATION.date.range',
     'CONFLICT.code.exists',
   ],
-  openPoints: [
-    'codes.types',
-    'codes.fields',
-    'codes.initialState',
-    'codes.nameInnerSpace',
-    'codes.duplicate',
-    'codes.replayStatus',
-  ],
   uses: ['table.read', 'table.write'],
   impact: 'No discount code can be created.',
 })

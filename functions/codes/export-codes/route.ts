@@ -14,7 +14,10 @@ export const route = defineRoute({
   access: 'transfer',
   scope: 'codes:read',
   idempotency: 'none',
-  query: () => v.strictObject({ include_deleted: v.exactOptional(v.picklist(['true', 'false'])) }),
+  query: () => {
+    const flag = v.pipe(v.picklist(['true', 'false']), openPoint('lists.includeDeletedRoles'))
+    return v.strictObject({ include_deleted: v.exactOptional(flag) })
+  },
   reply: {
     status: () => 200,
     others: [303],
@@ -22,7 +25,6 @@ export const route = defineRoute({
     mediaType: () => 'text/csv',
   },
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
-  openPoints: ['codes.export', 'lists.includeDeletedRoles'],
   uses: ['table.read', 'table.write', 'files.write', 'files.link'],
   impact: 'Discount codes cannot be exported.',
 })

@@ -19,7 +19,6 @@ export const route = defineRoute({
   query: () => v.strictObject({ force: v.literal('true') }),
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required'],
-  openPoints: ['codes.hardDeleteReason'],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
   impact: 'No discount code can be removed for good.',
 })

@@ -26,7 +26,6 @@ export const route = defineRoute({
     'VALIDATION.csv.malformed',
     'VALIDATION.csv.too_many_rows',
   ],
-  openPoints: ['codes.import', 'codes.types', 'bulk.layout'],
   uses: ['table.read', 'table.write'],
   impact: 'No discount codes can be imported.',
 })

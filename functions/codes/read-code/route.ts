@@ -14,7 +14,6 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code'],
-  openPoints: ['codes.fields', 'codes.readOfSoftDeleted', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
   impact: 'No discount code can be read by its id.',
 })

@@ -17,13 +17,6 @@ export const route = defineRoute({
   body: () => v.strictObject({}),
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
-  openPoints: [
-    'codes.fields',
-    'codes.stateAfterRestore',
-    'codes.restoreOfLive',
-    'codes.duplicate',
-    'auth.crossTenantStatus',
-  ],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
   impact: 'No deleted discount code can be restored.',
 })

@@ -35,7 +35,6 @@ export const route = defineRoute({
     ),
   },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
-  openPoints: ['codes.share', 'codes.fields', 'requests.tenantName', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
   impact: 'No discount code can be shared.',
 })

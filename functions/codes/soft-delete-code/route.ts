@@ -17,7 +17,6 @@ export const route = defineRoute({
   query: () => v.strictObject({ force: v.exactOptional(v.picklist(['false'])) }),
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.code.exists', 'VALIDATION.field.enum'],
-  openPoints: ['codes.repeatedDelete', 'codes.duplicate', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
   impact: 'No discount code can be deleted.',
 })

@@ -28,14 +28,6 @@ export const route = defineRoute({
     'CONFLICT.soft_deleted',
     'CONFLICT.etag.mismatch',
   ],
-  openPoints: [
-    'codes.fields',
-    'codes.missingIfMatch',
-    'codes.transitions',
-    'codes.nameInnerSpace',
-    'codes.adminUpdateOfSoftDeleted',
-    'auth.crossTenantStatus',
-  ],
   uses: ['table.read', 'table.find', 'table.write'],
   impact: 'No discount code can be changed.',
 })

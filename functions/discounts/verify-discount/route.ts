@@ -29,16 +29,6 @@ export const route = defineRoute({
     'CONFLICT.code.not_combinable',
     'NOT_FOUND.cart',
   ],
-  openPoints: [
-    'discount.cart',
-    'discount.cartFields',
-    'discount.mayApply',
-    'discount.combination',
-    'discount.rejection',
-    'discount.amount',
-    'codes.types',
-    'limits.other',
-  ],
   uses: ['table.read', 'table.write'],
   impact: 'No discount can be verified or applied to a cart.',
 })

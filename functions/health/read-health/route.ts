@@ -19,7 +19,6 @@ export const route = defineRoute({
     mediaType: (settings) => settings['health.mediaType'],
   },
   errors: [],
-  openPoints: ['health.body', 'health.mediaType'],
   uses: [],
   impact: 'Load balancers and monitors believe that the service is down.',
 })

@@ -22,14 +22,6 @@ export const route = defineRoute({
   bodyBytes: importBytes,
   reply: { status: () => 202, schema: () => OperationBegun, location: true },
   errors: ['VALIDATION.body.encoding', 'VALIDATION.url.private_range'],
-  openPoints: [
-    'imports.request',
-    'imports.maxBytes',
-    'imports.fetch',
-    'imports.inProgressPerTenant',
-    'operations.retentionDays',
-    'limits.tooLarge',
-  ],
   uses: ['table.read', 'table.write', 'table.update', 'imports.write'],
   impact: 'No customers can be imported.',
 })

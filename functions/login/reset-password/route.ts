@@ -18,7 +18,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
-  openPoints: ['login.provider', 'passwordReset.shape', 'passwordReset.countBy'],
   uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can ask for a new password.',
 })

@@ -30,15 +30,6 @@ export const route = defineRoute({
     'POLICY.mfa.required',
     'POLICY.password.change_required',
   ],
-  openPoints: [
-    'login.provider',
-    'login.shape',
-    'login.scopes',
-    'login.tokenLifetimes',
-    'login.captcha',
-    'login.countBy',
-    'login.refusalMilliseconds',
-  ],
   uses: ['table.read', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
   impact: 'Nobody can log in with a password.',
 })

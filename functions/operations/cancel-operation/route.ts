@@ -17,7 +17,6 @@ export const route = defineRoute({
   body: () => v.strictObject({}),
   reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
-  openPoints: ['operations.cancel', 'imports.result', 'operations.retryAfter', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
   impact: 'No import can be canceled.',
 })

@@ -13,12 +13,6 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: { status: () => 200, schema: OperationView, etag: true },
   errors: ['NOT_FOUND.operation'],
-  openPoints: [
-    'imports.result',
-    'operations.retryAfter',
-    'operations.retentionDays',
-    'auth.crossTenantStatus',
-  ],
   uses: ['table.read', 'table.find', 'table.write', 'rejects.read'],
   impact: 'Nobody learns what became of an import.',
 })

@@ -26,13 +26,6 @@ export const route = defineRoute({
     location: true,
   },
   errors: [],
-  openPoints: [
-    'orders.createStatus',
-    'orders.fields',
-    'orders.limits',
-    'orders.currencies',
-    'orders.statuses',
-  ],
   uses: ['table.read', 'table.write'],
   impact: 'No order can be placed.',
 })

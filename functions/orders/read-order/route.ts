@@ -15,7 +15,6 @@ export const route = defineRoute({
   latency: { p95: 200, p99: 600 },
   reply: { status: () => 200, schema: OrderView, etag: true },
   errors: ['NOT_FOUND.order', 'GONE.order'],
-  openPoints: ['orders.fields', 'orders.statuses', 'orders.gone', 'auth.crossTenantStatus'],
   uses: ['table.read', 'table.find', 'table.write'],
   impact: 'No order can be read by its id.',
 })

@@ -18,14 +18,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
   errors: ['VALIDATION.email'],
-  openPoints: [
-    'otp.code',
-    'otp.mail',
-    'otp.user',
-    'otp.sourceThrottle',
-    'otp.dailyWrongAttempts',
-    'auth.publicTenant',
-  ],
   uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can ask for a one-time code, so nobody can log in with one.',
 })

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { verifyThrottles } from '#shared/otp/throttle.ts'
 import { characters, Email } from '#shared/platform/formats/text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'otp.verify',
@@ -17,18 +18,13 @@ export const route = defineRoute({
   throttle: verifyThrottles,
   payloadKilobytes: 16,
   latency: { p95: 300, p99: 800 },
-  body: () => v.strictObject({ email: Email, code: v.pipe(v.string(), v.trim(), characters(1, 64)) }),
+  body: () => {
+    const code = v.pipe(v.string(), v.trim(), characters(1, 64), openPoint('otp.code'))
+    return v.strictObject({ email: Email, code })
+  },
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => v.strictObject({ session_id: v.string() }) },
   errors: ['VALIDATION.email', 'CODE.invalid'],
-  openPoints: [
-    'otp.code',
-    'otp.sessionSeconds',
-    'otp.user',
-    'otp.sourceThrottle',
-    'otp.dailyWrongAttempts',
-    'auth.publicTenant',
-  ],
   uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can log in with a one-time code.',
 })

@@ -24,7 +24,6 @@ export const route = defineRoute({
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
   ],
-  openPoints: ['refunds.provider', 'refunds.account', 'refunds.fields', 'refunds.policy'],
   uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
   impact: 'No charge can be refunded.',
 })

@@ -21,16 +21,6 @@ export const route = defineRoute({
   }),
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],
-  openPoints: [
-    'webhooks.scheme',
-    'webhooks.windowSeconds',
-    'webhooks.futureSeconds',
-    'webhooks.status',
-    'webhooks.maxBytes',
-    'webhooks.inboxDays',
-    'requests.correlationId',
-    'requests.tenantName',
-  ],
   uses: ['table.write', 'secret.webhooks'],
   impact: 'Events of other services are not received; their senders try again.',
 })

@@ -56,7 +56,7 @@ export function defineEndpoint<Body extends v.GenericSchema>(
   route: Route<Body>,
   decision: DecisionEndpoint<v.InferOutput<Body>>,
 ): Endpoint {
-  return { route: route as Route, ...decision }
+  return { route, ...decision }
 }
 
 /** Joins a route with its saga. */
@@ -64,7 +64,7 @@ export function defineSagaEndpoint<Body extends v.GenericSchema, State extends o
   route: Route<Body>,
   saga: SagaEndpoint<v.InferOutput<Body>, State, Result>,
 ): Endpoint {
-  return { route: route as Route, ...saga }
+  return { route, ...saga }
 }
 
 /** Responds 404 to a request that no endpoint of the gateway's method takes. */
@@ -79,7 +79,6 @@ const unknownRoute = defineEndpoint(
     idempotency: 'none',
     reply: { status: () => 404, schema: () => v.never() },
     errors: [],
-    openPoints: [],
     uses: [],
     impact: '',
   },

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { openPoint } from '../../settings/per-settings.ts'
 import {
   type CursorSeal,
   cursorKeyPurpose,
@@ -25,7 +26,7 @@ export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
     page_size: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
     next_cursor: v.nullable(v.string()),
     prev_cursor: v.nullable(v.string()),
-    count: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
+    count: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('lists.count'))),
     count_strategy: v.optional(v.picklist(['exact', 'approximate'])),
     sort: v.string(),
   })

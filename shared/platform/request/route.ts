@@ -120,8 +120,6 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   }
   /** The error codes beyond those of every route. */
   errors: readonly ErrorCode[]
-  /** The settings that shape the request or the reply, shown as x-open-point. */
-  openPoints: readonly (keyof Settings)[]
   uses: readonly Use[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
