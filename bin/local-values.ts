@@ -32,11 +32,12 @@ const encrypted = ['auth.issuers', 'refunds.provider']
  * Finds values that are valid on a developer's machine only, in a profile for a stage on AWS.
  * @returns a line for each setting with such values
  */
-export function localValues(profile: unknown, { name, callableFromLocalhost }: Stage): string[] {
+export function localValues(profile: unknown, { name, keepsData }: Stage): string[] {
   const settings = (profile ?? {}) as Record<string, unknown>
   const member = (key: string, path: string) => (settings[key] as Record<string, unknown> | undefined)?.[path]
   const problems = Object.entries(settings)
-    .filter(([key]) => !(key === 'cors.allowedOrigins' && callableFromLocalhost))
+    // Pages on a developer's machine may call a stage without data of customers.
+    .filter(([key]) => keepsData || key !== 'cors.allowedOrigins')
     .flatMap(([key, value]) => localAddresses(key, value, name))
   for (const [key, path] of fileLimits)
     if (Number(member(key, path)) > largestFileInRequest)

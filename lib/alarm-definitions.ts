@@ -9,12 +9,17 @@ import * as measures from './measures.ts'
 export type Severity = 'page' | 'ticket'
 
 /** An alarm that notifies people. */
-export interface AlarmDefinition extends Advice {
+export interface AlarmDefinition {
   /** The id in PascalCase. The name of the alarm ends with it (see `alarmName`). */
   id: string
   severity: Severity
   /** The impact on users, in one sentence. */
   impact: string
+  /** The response, in one or two sentences. Impact and response are the description of the alarm. */
+  act: string
+  queries?: readonly LogQuery[]
+  /** STACK is the name of the stack, T a tenant. */
+  commands?: readonly string[]
   /** The conditions, which must all be met. The first one decides on the stack of the alarm. */
   thresholds: readonly [Threshold, ...Threshold[]]
 }
@@ -30,15 +35,6 @@ export type Threshold = {
   /** Missing data breaches the limit: nothing was measured because nothing ran. */
   | { below: number; above?: undefined }
 )
-
-/** The response to an alarm. */
-interface Advice {
-  /** The action, in one or two sentences. It is part of the alarm's description. */
-  act: string
-  queries?: readonly LogQuery[]
-  /** STACK is the name of the stack, T a tenant. */
-  commands?: readonly string[]
-}
 
 /**
  * A CloudWatch Logs Insights query. `group` is the logical id of its log group without the hash. CloudFormation

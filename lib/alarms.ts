@@ -78,7 +78,6 @@ export class Watch extends NestedStack {
       // A stage without backups or without a key has no alarms for them.
       const [first] = parts
       if (!first) continue
-      // The impact on users and the action.
       const alarmDescription = `${impact} ${act}`
       const scope = this.#stackOf(first.threshold)
       if (thresholds.length === 1 && (severity === 'ticket' || definition === apiFailing)) {

@@ -48,7 +48,7 @@ export class CommerceStack extends Stack {
   ) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
-      terminationProtection: stage.deletionProtection,
+      terminationProtection: stage.keepsData,
       tags: { service: 'commerce' },
     })
     const key = ownKey(this, stage)
@@ -70,7 +70,7 @@ export class CommerceStack extends Stack {
     const preflight = invokedBy(preflightHandler, stage)
     const api = restApi(this, { stage, settings, endpoints, preflight, key })
 
-    if (stage.filtersRequests) {
+    if (stage.onAws) {
       webAcl(this, api, { stage, settings, key })
       userPoolWebAcl(this, users.pool, { stage, settings, key })
     }
@@ -90,9 +90,7 @@ export class CommerceStack extends Stack {
       ...consuming.flatMap(({ name, deadLetters }) => (deadLetters ? [[name, deadLetters] as const] : [])),
     ])
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
-    const watch = stage.raisesAlarms
-      ? new Watch(this, { ...watched, key, table, queues, backupVault })
-      : undefined
+    const watch = stage.onAws ? new Watch(this, { ...watched, key, table, queues, backupVault }) : undefined
     const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight]
     gradualDeployments(this, stage, invoked)
     if (bypassesRollout) for (const one of invoked) bypassRollout(one)

@@ -34,7 +34,7 @@ export function dataTable(
     timeToLiveAttribute: 'expires_at',
     // The relay compares both images to tell new events from events that the item already carried.
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
-    deletionProtection: stage.deletionProtection,
+    deletionProtection: stage.keepsData,
     removalPolicy: removalOfProtected(stage),
   })
   table.addGlobalSecondaryIndex({
@@ -58,5 +58,5 @@ export function removalOf(stage: Stage): RemovalPolicy {
  * get stuck.
  */
 export function removalOfProtected(stage: Stage): RemovalPolicy {
-  return stage.deletionProtection ? RemovalPolicy.RETAIN : removalOf(stage)
+  return stage.keepsData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY
 }

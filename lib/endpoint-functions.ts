@@ -53,14 +53,22 @@ export function preflightFunction(
   routes: readonly RouteEntry[],
 ): LambdaFunction {
   const { settings } = deployment
+  const byPath = Map.groupBy(routes, ({ route }) => gatewayPathOf(route, settings))
+  const methods = [...byPath].map(([path, entries]) => {
+    return [path, [...new Set(entries.flatMap(({ route }) => methodsOf(route)))].sort()] as const
+  })
+  const withCookies = [...byPath].filter(([, entries]) =>
+    entries.some(({ route }) => usesCookies(route, settings)),
+  )
   return serviceFunction(main, deployment, {
     name: preflight.name,
     description: 'Answer preflight requests',
     uses: [],
     timeout: requestTimeout(settings),
     environment: {
-      METHODS: JSON.stringify(methodsByPath(routes, settings)),
-      COOKIE_PATHS: JSON.stringify(cookiePaths(routes, settings)),
+      // {"/v1/orders":["GET","HEAD","POST"]}
+      METHODS: JSON.stringify(Object.fromEntries(methods)),
+      COOKIE_PATHS: JSON.stringify(withCookies.map(([path]) => path)),
     },
     onFailure,
   })
@@ -69,21 +77,6 @@ export function preflightFunction(
 /** Returns the gateway methods of a route. HEAD requests the response of GET without its body. */
 export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method]
-}
-
-/** Returns the methods of each path: `{"/v1/orders":["GET","HEAD","POST"]}`. */
-function methodsByPath(routes: readonly RouteEntry[], settings: Settings): Record<string, string[]> {
-  const byPath = Map.groupBy(routes, ({ route }) => gatewayPathOf(route, settings))
-  const methods = [...byPath].map(([path, entries]) => {
-    return [path, [...new Set(entries.flatMap(({ route }) => methodsOf(route)))].sort()] as const
-  })
-  return Object.fromEntries(methods)
-}
-
-/** Returns the paths where browsers may send and store cookies: `["/discount/verify"]`. */
-function cookiePaths(routes: readonly RouteEntry[], settings: Settings): string[] {
-  const found = routes.filter(({ route }) => usesCookies(route, settings))
-  return [...new Set(found.map(({ route }) => gatewayPathOf(route, settings)))]
 }
 
 /**

@@ -25,7 +25,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   })
   if (deadLetters) letBusSend(bus, deadLetters)
-  if (stage.archivesEvents) {
+  if (stage.onAws) {
     const archive = bus.archive('EventArchive', {
       description: 'Published events, kept for replay.',
       eventPattern: { source: ['commerce-api'] },

@@ -18,8 +18,15 @@ export interface Mailing {
  * and DKIM both align. The local run uses the address alone.
  */
 export function mailing(scope: Construct, settings: Settings): Mailing {
-  const configurationSet = mailConfiguration(scope, settings)
   const domain = settings['mail.domain']
+  // SES suppresses addresses that bounced or complained, and publishes both rates by configuration set.
+  const configurationSet =
+    domain || settings['otp.deliveredOn'] !== 'accepted'
+      ? new ses.ConfigurationSet(scope, 'MailConfigurationSet', {
+          suppressionReasons: ses.SuppressionReasons.BOUNCES_AND_COMPLAINTS,
+          reputationMetrics: true,
+        })
+      : undefined
   if (!domain) {
     const identity = ses.Identity.email(settings['otp.mail'].from)
     return { identity: new ses.EmailIdentity(scope, 'MailIdentity', { identity }), configurationSet }
@@ -43,18 +50,6 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
     value: `${domain.mailFrom} TXT "v=spf1 include:amazonses.com ~all"`,
   })
   return { identity, configurationSet }
-}
-
-/**
- * Creates the configuration set of all mails. SES suppresses addresses that bounced or complained, and publishes both
- * rates as `Reputation.BounceRate` and `Reputation.ComplaintRate` by configuration set.
- */
-function mailConfiguration(scope: Construct, settings: Settings): ses.ConfigurationSet | undefined {
-  if (!settings['mail.domain'] && settings['otp.deliveredOn'] === 'accepted') return undefined
-  return new ses.ConfigurationSet(scope, 'MailConfigurationSet', {
-    suppressionReasons: ses.SuppressionReasons.BOUNCES_AND_COMPLAINTS,
-    reputationMetrics: true,
-  })
 }
 
 /**

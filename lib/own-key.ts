@@ -11,7 +11,7 @@ import type { Stage } from './stage.ts'
  * data on their own behalf.
  */
 export function ownKey(scope: Construct, stage: Stage): Key | undefined {
-  if (!stage.ownKey) return undefined
+  if (!stage.keepsData) return undefined
   const key = new Key(scope, 'Key', {
     alias: `commerce-${stage.name}`,
     description: `Encrypts the data of commerce-${stage.name}.`,

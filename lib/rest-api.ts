@@ -99,6 +99,8 @@ function serveUnder(
   new CfnOutput(scope, 'DomainHostedZoneId', { value: domain.domainNameAliasHostedZoneId })
 }
 
+type Throttle = Pick<Settings['limits.gateway'], 'requestsPerSecond' | 'burst'>
+
 /** Returns the options of a method. They replace the shared options, so these are repeated for each method. */
 function methodOptions({ requestsPerSecond, burst }: Throttle): apigateway.MethodDeploymentOptions {
   return {
@@ -111,26 +113,21 @@ function methodOptions({ requestsPerSecond, burst }: Throttle): apigateway.Metho
   }
 }
 
-interface Throttle {
-  requestsPerSecond: number
-  burst: number
-}
-
 /**
  * Returns the options of methods with metrics or their own throttle: `{"/v1/orders/POST": …}`. Metrics of a method cost
- * money, so only methods that alarms read have them: those of routes on a stage with alarms.
+ * money, so only methods that alarms read have them: those of routes on AWS.
  */
 function optionsByMethod(
   endpoints: readonly Endpoint[],
   settings: Settings,
-  { raisesAlarms }: Stage,
+  { onAws }: Stage,
 ): Record<string, apigateway.MethodDeploymentOptions> {
   const { byOperation, ...throttleOfAll } = settings['limits.gateway']
   const named = endpoints.flatMap(({ route }) => {
     const throttle = byOperation[route.operation]
-    if (!throttle && !raisesAlarms) return []
+    if (!throttle && !onAws) return []
     const path = gatewayPathOf(route, settings)
-    const options = { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled: raisesAlarms }
+    const options = { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled: onAws }
     return methodsOf(route).map((method) => [`${path}/${method}`, options] as const)
   })
   return Object.fromEntries(named)
@@ -220,7 +217,7 @@ function acknowledgeFindings(api: apigateway.RestApi, stage: Stage): void {
       reason: 'The policy that API Gateway prescribes for the role with which it writes its logs.',
     },
   )
-  if (stage.filtersRequests) return
+  if (stage.onAws) return
   Validations.of(api.deploymentStage).acknowledge({
     id: 'AwsSolutions-APIG3',
     reason: 'The gateway of this stage is reachable only on its own machine.',

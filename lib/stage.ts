@@ -17,21 +17,17 @@ export interface Concurrency {
 /** The differences between the deployments of the service, except their settings. */
 export interface Stage {
   name: string
-  /** Whether data outlives the stack. */
+  /**
+   * Whether it holds data of customers. Such data outlives the stack, cannot be deleted by accident, is backed up and is
+   * encrypted with a key of the account.
+   */
   keepsData: boolean
-  /** Whether the table refuses to be deleted. */
-  deletionProtection: boolean
+  /**
+   * Whether it runs on AWS. The local engine rejects a stack with an EventBridge archive, the web ACL of a stage, an
+   * alarm on a sum of metrics, or CodeDeploy.
+   */
+  onAws: boolean
   logRetention: RetentionDays
-  /** Whether published events are kept for replay. */
-  archivesEvents: boolean
-  /** Whether stored data is encrypted with a key of the account instead of keys managed by AWS. */
-  ownKey: boolean
-  /** Whether a web ACL protects the gateway. */
-  filtersRequests: boolean
-  /** Whether there are alarms, with topics that notify people. */
-  raisesAlarms: boolean
-  /** Whether pages served on a developer's machine may call the API, if the profile allows it. */
-  callableFromLocalhost: boolean
   /** Absent where functions are replaced at once, without automatic rollback. It requires alarms. */
   rollout?: Rollout
   /** Absent where no concurrency is reserved. */
@@ -44,13 +40,8 @@ export interface Stage {
 
 const production: Omit<Stage, 'name'> = {
   keepsData: true,
-  deletionProtection: true,
+  onAws: true,
   logRetention: RetentionDays.SIX_MONTHS,
-  archivesEvents: true,
-  ownKey: true,
-  filtersRequests: true,
-  raisesAlarms: true,
-  callableFromLocalhost: false,
   rollout: 'canary',
   concurrency: {
     queues: { webhooks: 50, mail: 20, mail_events: 10, password_resets: 5, imports: 5 },
@@ -64,31 +55,17 @@ const stages: readonly Stage[] = [
   {
     name: 'local',
     keepsData: false,
-    deletionProtection: false,
+    onAws: false,
     logRetention: RetentionDays.ONE_DAY,
-    // The local engine refuses a stack with an EventBridge archive.
-    archivesEvents: false,
-    ownKey: false,
-    // The engine refuses to attach a web ACL to a stage.
-    filtersRequests: false,
-    // The engine also refuses an alarm on a sum of metrics, and nobody would be notified.
-    raisesAlarms: false,
-    callableFromLocalhost: true,
-    // No rollout: the engine refuses CodeDeploy. It uses this value as the API's id, so URLs stay the same across
-    // starts.
+    // The engine uses this value as the API's id, so URLs stay the same across starts.
     restApiId: 'c0ffee01',
     basePath: '/restapis/c0ffee01/local/_user_request_',
   },
   {
     name: 'dev',
     keepsData: false,
-    deletionProtection: false,
+    onAws: true,
     logRetention: RetentionDays.TWO_WEEKS,
-    archivesEvents: true,
-    ownKey: false,
-    filtersRequests: true,
-    raisesAlarms: true,
-    callableFromLocalhost: true,
     rollout: 'at_once',
   },
   {

@@ -45,26 +45,33 @@ export function userPool(
       [userAttributes.tenant]: new cognito.StringAttribute({ minLen: 1, maxLen: 64, mutable: false }),
       [userAttributes.role]: new cognito.StringAttribute({ minLen: 1, maxLen: 16, mutable: true }),
     },
-    deletionProtection: stage.deletionProtection,
+    deletionProtection: stage.keepsData,
     removalPolicy: removalOfProtected(stage),
   })
-  acknowledgeFindings(pool)
-  if (settings['mail.domain']?.verified) sendThroughSes(pool, settings['otp.mail'].from, mail)
-  return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
-}
-
-/**
- * Cognito's own sender is limited to 50 mails a day. SES replaces it once the domain is verified: before, Cognito
- * refuses to be deployed with SES.
- */
-function sendThroughSes(pool: cognito.UserPool, from: string, { identity, configurationSet }: Mailing): void {
-  const resource = pool.node.defaultChild as cognito.CfnUserPool
-  resource.emailConfiguration = {
-    emailSendingAccount: 'DEVELOPER',
-    from,
-    sourceArn: identity.emailIdentityArn,
-    ...(configurationSet && { configurationSet: configurationSet.configurationSetName }),
+  Validations.of(pool).acknowledge(
+    {
+      id: 'AwsSolutions-COG2',
+      reason:
+        'The setting auth.mfa names the operations that require a second factor; the pool accepts one from users who have set it up.',
+    },
+    {
+      id: 'AwsSolutions-COG8',
+      reason:
+        'Threat protection needs a plan with a higher price per user. Logins are throttled by the service, and the web ACL requires a CAPTCHA.',
+    },
+  )
+  if (settings['mail.domain']?.verified) {
+    const { identity, configurationSet } = mail
+    // Cognito's own sender is limited to 50 mails a day. Before SES has verified the domain, Cognito rejects it.
+    const resource = pool.node.defaultChild as cognito.CfnUserPool
+    resource.emailConfiguration = {
+      emailSendingAccount: 'DEVELOPER',
+      from: settings['otp.mail'].from,
+      sourceArn: identity.emailIdentityArn,
+      ...(configurationSet && { configurationSet: configurationSet.configurationSetName }),
+    }
   }
+  return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
 }
 
 function loginClient(pool: cognito.UserPool, settings: Settings): cognito.UserPoolClient {
@@ -87,19 +94,4 @@ function loginClient(pool: cognito.UserPool, settings: Settings): cognito.UserPo
     }),
     writeAttributes: new cognito.ClientAttributes().withStandardAttributes({ locale: true }),
   })
-}
-
-function acknowledgeFindings(pool: cognito.UserPool): void {
-  Validations.of(pool).acknowledge(
-    {
-      id: 'AwsSolutions-COG2',
-      reason:
-        'The setting auth.mfa names the operations that require a second factor; the pool accepts one from users who have set it up.',
-    },
-    {
-      id: 'AwsSolutions-COG8',
-      reason:
-        'Threat protection needs a plan with a higher price per user. Logins are throttled by the service, and the web ACL requires a CAPTCHA.',
-    },
-  )
 }
