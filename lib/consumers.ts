@@ -89,11 +89,7 @@ function feedEachMinute(handler: lambda.Function): void {
   new CfnSchedule(handler, 'EachMinute', {
     scheduleExpression: 'rate(1 minute)',
     flexibleTimeWindow: { mode: 'OFF' },
-    target: {
-      arn: handler.functionArn,
-      roleArn: invoker.roleArn,
-      retryPolicy: { maximumRetryAttempts: 0 },
-    },
+    target: { arn: handler.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })
 }
 

@@ -281,9 +281,7 @@ export function grantKey(grantee: IGrantable, key: Key | undefined, actions: rea
       grantee,
       actions: needed.some((action) => storing.test(action)) ? [...reading, ...writing] : reading,
       resourceArns: [key.keyArn],
-      conditions: {
-        StringEquals: { 'kms:ViaService': `${service}.${Stack.of(key).region}.amazonaws.com` },
-      },
+      conditions: { StringEquals: { 'kms:ViaService': `${service}.${Stack.of(key).region}.amazonaws.com` } },
     })
   }
 }

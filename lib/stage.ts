@@ -61,13 +61,7 @@ const stages: readonly Stage[] = [
     restApiId: 'c0ffee01',
     basePath: '/restapis/c0ffee01/local/_user_request_',
   },
-  {
-    name: 'dev',
-    keepsData: false,
-    onAws: true,
-    logRetention: RetentionDays.TWO_WEEKS,
-    rollout: 'at_once',
-  },
+  { name: 'dev', keepsData: false, onAws: true, logRetention: RetentionDays.TWO_WEEKS, rollout: 'at_once' },
   {
     // Equal to prod except for its size, so a change that works here works there.
     ...production,

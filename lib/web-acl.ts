@@ -113,9 +113,7 @@ function managed(name: string, ruleSet: string, counted: readonly string[] = [])
   return {
     name,
     overrideAction: { none: {} },
-    statement: {
-      managedRuleGroupStatement: { vendorName: 'AWS', name: ruleSet, ruleActionOverrides },
-    },
+    statement: { managedRuleGroupStatement: { vendorName: 'AWS', name: ruleSet, ruleActionOverrides } },
     visibilityConfig: visible(name),
   }
 }
