@@ -106,7 +106,7 @@ describe('one outage raises one page', () => {
     expect(subjects.filter((one, index) => subjects.indexOf(one) !== index)).toEqual([])
   })
 
-  test('what is part of a page notifies nobody itself', () => {
+  test('an alarm that is part of a page notifies nobody', () => {
     const rules = JSON.stringify(others.map(([, { Properties }]) => Properties.AlarmRule))
     const parts = alarms.filter(([id]) => rules.includes(`"${id}"`))
     expect(parts.length).toBeGreaterThanOrEqual(others.length)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
-describe('what has to be put right is told in one message, without a stack trace', () => {
+describe('wrong settings are reported in one message, without a stack trace', () => {
   test('a missing, an unknown and a malformed setting, all at once', async () => {
     const { 'orders.gone': _missing, ...rest } = await publishedProfile()
     const settings = await profile({ ...rest, 'orders.color': 'red', 'auth.clockToleranceSeconds': -1 })
@@ -171,7 +171,7 @@ test('two syntheses of the same sources and settings are equal, whatever folders
   expect(withCognito.toSorted()).toEqual(['login.send-reset', 'login.sign-in'])
 }, 180_000)
 
-/** What the CDK command line deploys, and by which it tells whether anything has changed. */
+/** The files that the CDK command line deploys, from which it detects changes. */
 async function deployedFiles(assembly: string): Promise<Record<string, string>> {
   const directory = join(scratch, assembly)
   const names = (await readdir(directory)).filter((name) => /\.(template|assets)\.json$/.test(name)).sort()

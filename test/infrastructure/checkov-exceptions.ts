@@ -27,7 +27,7 @@ export const exceptions: readonly Exception[] = [
   {
     check: 'CKV_AWS_117',
     reason:
-      'The functions use only services of AWS and public addresses over TLS, authorized by IAM. A network of its own would add cost and failures, and protect nothing.',
+      'The functions use only services of AWS and public addresses over TLS, authorized by IAM. A separate network would add cost and failures, and protect nothing.',
   },
   {
     check: 'CKV_AWS_173',

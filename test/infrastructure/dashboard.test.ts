@@ -12,7 +12,7 @@ const { DashboardBody: body } = resourceNamed(watch, 'AWS::CloudWatch::Dashboard
 const text = (body['Fn::Join'][1] as (string | object)[])
   .map((part) => (typeof part === 'string' ? part : JSON.stringify(part).replaceAll('"', "'")))
   .join('')
-// biome-ignore lint/suspicious/noExplicitAny: each widget has properties of its own.
+// biome-ignore lint/suspicious/noExplicitAny: each widget has other properties.
 const widgets: any[] = JSON.parse(text).widgets
 const titled = (start: string) => widgets.find(({ properties }) => properties.title?.startsWith(start))
 
@@ -50,7 +50,7 @@ test('what waits, is late, was given up or throttled is shown', () => {
 })
 
 test.each(alarmDefinitions)(
-  'what the alarm $id goes by is on the graph that the runbook names',
+  'the measure of the alarm $id is on the graph that the runbook names',
   (definition) => {
     for (const { measure } of definition.thresholds) {
       const { metrics } = titled(measure.graph).properties

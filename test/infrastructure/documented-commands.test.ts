@@ -13,7 +13,7 @@ const ofDocs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWit
 const pages = ['README.md', 'CHANGELOG.md', ...ofDocs.map((name) => `docs/${name}`)]
 const texts = await Promise.all(pages.map((name) => readFile(join(root, name), 'utf8')))
 const named = texts.flatMap((text) => text.match(/npx cdk [^`#\n]*[^`#\s]/g) ?? [])
-/** Every documented profile stands for one with public addresses. */
+/** Documented profiles are replaced by one with public addresses. */
 const commands = [...new Set(named.map((command) => command.replace(/settings=\S+/, 'settings=PROFILE')))]
 const ofKind = (kind: string) => commands.filter((command) => command.startsWith(`npx cdk ${kind} `))
 const flags = new Set(commands.flatMap((command) => command.match(/(?<=-c )(?!stage=|settings=)\S+/g) ?? []))

@@ -30,10 +30,10 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
     ['Slow', 6, 21_600, 1800],
   ])('%s: called at %f times its pace, over both windows', (name, times, long, short) => {
     const id = `${pascalCase(operation)}Burns${name}`
-    const { Properties: told } = resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Alarm`)
-    expect(told.AlarmActions).toHaveLength(1)
-    expect(told.OKActions).toEqual(told.AlarmActions)
-    const parts = JSON.stringify(told.AlarmRule)
+    const { Properties: composite } = resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Alarm`)
+    expect(composite.AlarmActions).toHaveLength(1)
+    expect(composite.OKActions).toEqual(composite.AlarmActions)
+    const parts = JSON.stringify(composite.AlarmRule)
     expect(parts).toContain(' AND ')
     for (const [window, seconds, fewest] of [
       ['Long', long, 3],

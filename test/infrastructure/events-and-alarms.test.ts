@@ -70,7 +70,7 @@ describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
   const functions = [...subscriptions, preflight].map(({ name, impact }) => ({ name, impact }))
 
-  test.each(functions)('when $name fails, one says: $impact', ({ name, impact }) => {
+  test.each(functions)('when $name fails, an alarm says: $impact', ({ name, impact }) => {
     const id = `${pascalCase(name)}Failing`
     const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`)
     const [page] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').filter(([one]) =>
@@ -88,7 +88,7 @@ describe('alarms', () => {
     )
   })
 
-  test.each(routes)('when $route.operation answers 5xx, one says: $route.impact', ({ route }) => {
+  test.each(routes)('when $route.operation answers 5xx, an alarm says: $route.impact', ({ route }) => {
     const id = pascalCase(route.operation)
     const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
       [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),
@@ -113,7 +113,7 @@ describe('alarms', () => {
     },
   )
 
-  test('events that are late or given up are told', () => {
+  test('late events and events in the dead-letter queue raise alarms', () => {
     for (const [metric, threshold] of [
       ['IteratorAge', 60_000],
       ['ApproximateNumberOfMessagesVisible', 0],
@@ -125,7 +125,7 @@ describe('alarms', () => {
   })
 })
 
-test('an event is tried as often as webhooks.maxAttempts says, then kept for 14 days, and that is told', () => {
+test('an event is tried webhooks.maxAttempts times, then kept for 14 days with an alarm', () => {
   const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Webhooks')
   expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
   const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')

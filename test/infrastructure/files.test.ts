@@ -77,7 +77,7 @@ describe('the bucket', () => {
     })
   })
 
-  test('is named by the stack, and has no function of its own to empty it', () => {
+  test('is named by an output, and no function empties it', () => {
     expect(template.Outputs?.FilesBucketName).toMatchObject({ Value: { Ref: bucketId } })
     expect(resourcesOf(template, 'Custom::S3AutoDeleteObjects')).toEqual([])
   })

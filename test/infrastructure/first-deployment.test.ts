@@ -17,7 +17,7 @@ const isProtected = ({ Properties: { DeletionProtectionEnabled, DeletionProtecti
   DeletionProtectionEnabled === true || DeletionProtection === 'ACTIVE'
 
 describe('after a first deployment that fails', () => {
-  test('no name is taken: what outlives the stack and has a name of its own is deleted', () => {
+  test('resources with a fixed name that outlive the stack are deleted, so their names are free', () => {
     const left = outliving.filter(([, one]) => one.DeletionPolicy === 'Retain' && ownName(one) !== undefined)
     expect(left.map(([id, one]) => `${id} has the ${ownName(one)}`)).toEqual([])
   })

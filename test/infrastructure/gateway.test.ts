@@ -16,7 +16,7 @@ const { template, stacks, settings } = await synthesise('prod')
 const dev = await synthesise('dev')
 const limits = settings['limits.gateway']
 
-/** Where each route stands at the gateway. */
+/** The path and methods of each route at the gateway. */
 const places = routes.map(({ route }) => ({ method: route.method, path: gatewayPathOf(route, settings) }))
 
 describe('methods', () => {
@@ -28,7 +28,7 @@ describe('methods', () => {
   const handlerAt = (method: string, path: string) =>
     methods.find((one) => one.path === path && one.method === method)?.handler
 
-  test('are those of the route table, with HEAD beside GET and OPTIONS on each path, and no other', () => {
+  test('are those of the route table, with HEAD next to GET and OPTIONS on each path, and no other', () => {
     const paths = [...new Set(places.map(({ path }) => path))]
     const expected = [
       ...new Set(places.map(({ method, path }) => `${method} ${path}`)),
@@ -38,7 +38,7 @@ describe('methods', () => {
     expect(methods.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(expected.sort())
   })
 
-  test('share a function only where the gateway cannot tell routes apart, and HEAD has the one of GET', () => {
+  test('share a function only where the gateway cannot distinguish routes, and HEAD has the one of GET', () => {
     const distinct = new Set(places.map(({ method, path }) => `${method} ${path}`))
     expect(new Set(places.map(({ method, path }) => handlerAt(method, path))).size).toBe(distinct.size)
     for (const { path } of places.filter(({ method }) => method === 'GET')) {
@@ -46,22 +46,22 @@ describe('methods', () => {
     }
   })
 
-  test('take bodies byte for byte, so that functions see what is not valid UTF-8', () => {
+  test('pass bodies unchanged, so functions see invalid UTF-8', () => {
     const BinaryMediaTypes = ['application/json', 'text/csv']
     expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes })).toBe(true)
   })
 
-  test('are told to preflight requests', () => {
+  test('are in the responses to preflight requests', () => {
     const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
-    const told = JSON.parse(built.Properties.Environment.Variables.METHODS)
-    expect(told['/v1/orders']).toEqual(['GET', 'HEAD', 'POST'])
-    expect(Object.keys(told).sort()).toEqual([...new Set(places.map(({ path }) => path))].sort())
+    const variables = JSON.parse(built.Properties.Environment.Variables.METHODS)
+    expect(variables['/v1/orders']).toEqual(['GET', 'HEAD', 'POST'])
+    expect(Object.keys(variables).sort()).toEqual([...new Set(places.map(({ path }) => path))].sort())
   })
 
   test('say to preflight requests where cookies are used, and nowhere else', () => {
     const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
-    const told = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
-    expect(told.sort()).toEqual(['/discount/verify', '/otp/verify'])
+    const variables = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
+    expect(variables.sort()).toEqual(['/discount/verify', '/otp/verify'])
   })
 })
 

@@ -25,7 +25,7 @@ describe('the workflow of imports', () => {
     expect(log.Properties.RetentionInDays).toBe(180)
   })
 
-  test('is deployed as it is defined, its functions and its bucket put in', () => {
+  test('is deployed as it is defined, with its functions and its bucket', () => {
     const text = machine.Properties.DefinitionString['Fn::Join'][1]
       .map((part: string | { Ref?: string }) => (typeof part === 'string' ? part : JSON.stringify(part)))
       .join('')
@@ -40,7 +40,7 @@ describe('the workflow of imports', () => {
     for (const name of Object.keys(all)) expect(text).toContain(`"${name}":`)
   })
 
-  test('tries each step again, gives it its time, and lets none fail without a word', () => {
+  test('retries each step within its timeout, and catches its failure', () => {
     for (const [name, state] of Object.entries(all).filter(([, { Type }]) => Type === 'Task')) {
       expect(state.Retry).toMatchObject([
         { ErrorEquals: ['Lambda.TooManyRequestsException'], MaxAttempts: 60 },
@@ -54,7 +54,7 @@ describe('the workflow of imports', () => {
     expect(all.Rows).toMatchObject({ Retry: [{ MaxAttempts: 2 }], Catch: [{ Next: 'Fail' }] })
   })
 
-  test('runs the chunks of the manifest apart, many at once, and keeps none of their results', () => {
+  test('runs the chunks of the manifest in parallel, and keeps none of their results', () => {
     expect(all.Rows).toMatchObject({
       MaxConcurrency: 20,
       ItemReader: { ReaderConfig: { InputType: 'JSON' } },
@@ -98,16 +98,16 @@ describe('the workflow of imports', () => {
     ])
   })
 
-  test('raises an alarm when it ends otherwise than by its last step, and so does each step', () => {
+  test('raises an alarm when it fails, and so does each step', () => {
     const alarm = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'ImportMachineFailingAlarm')
     const metrics = JSON.stringify(alarm.Properties.Metrics)
     for (const metric of ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted']) {
       expect(metrics).toContain(metric)
     }
-    const [told = ''] = metrics.match(/referencetocommerceprodImportMachine[0-9A-F]{8}Ref/) ?? []
+    const [parameter = ''] = metrics.match(/referencetocommerceprodImportMachine[0-9A-F]{8}Ref/) ?? []
     const stacks = resourcesOf(template, 'AWS::CloudFormation::Stack')
     const within = stacks.find(([id]) => id.startsWith('Watch'))?.[1] as Resource
-    expect(within.Properties.Parameters[told]).toEqual({ Ref: machineId })
+    expect(within.Properties.Parameters[parameter]).toEqual({ Ref: machineId })
     for (const { name, impact } of steps) {
       const { Properties } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${pascalCase(name)}FailingAlarm`)
       expect(Properties.AlarmDescription.startsWith(impact)).toBe(true)

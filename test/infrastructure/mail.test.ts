@@ -30,7 +30,7 @@ describe('mail.domain', () => {
     })
   })
 
-  test('has a MAIL FROM domain of its own', () => {
+  test('has its own MAIL FROM domain', () => {
     expect(identity.Properties.MailFromAttributes).toEqual({
       MailFromDomain: 'bounce.mail.acme.cloud',
       BehaviorOnMxFailure: 'USE_DEFAULT_VALUE',
@@ -94,7 +94,7 @@ describe('the user pool', () => {
     expect(JSON.stringify(email.SourceArn)).toContain(`{"Ref":"${identityId}"}`)
   })
 
-  test('sends by itself before, as Cognito accepts no identity that is not verified', () => {
+  test('sends with Cognito before, which rejects an unverified identity', () => {
     const domain = { identity: 'example.org', mailFrom: 'bounce.example.org', verified: false }
     const early = templateOf({ ...otherSettings, 'mail.domain': domain })
     const [[, waiting]] = resourcesOf(early, 'AWS::Cognito::UserPool') as [[string, Resource]]

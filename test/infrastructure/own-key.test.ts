@@ -14,7 +14,7 @@ const without = { local: await synthesise('local'), dev: await synthesise('dev')
 const [[keyId, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
 const arn = { 'Fn::GetAtt': [keyId, 'Arn'] }
 
-/** Where each kind of resource names the key that it lies under. */
+/** The property of each kind of resource that names its key. */
 const named: [type: string, key: (properties: Resource['Properties']) => unknown][] = [
   ['AWS::DynamoDB::Table', ({ SSESpecification }) => SSESpecification.KMSMasterKeyId],
   [
@@ -32,7 +32,7 @@ const named: [type: string, key: (properties: Resource['Properties']) => unknown
 ]
 
 describe('what prod stores', () => {
-  test('lies under one key, which is rotated and outlives the stack', () => {
+  test('is encrypted with one key, which is rotated and outlives the stack', () => {
     expect(resourcesOf(template, 'AWS::KMS::Key')).toHaveLength(1)
     expect(key.Properties.EnableKeyRotation).toBe(true)
     expect(key.DeletionPolicy).toBe('RetainExceptOnCreate')
@@ -56,7 +56,7 @@ describe('what prod stores', () => {
     expect(within?.Properties.Parameters[referenceOf(topic.Properties.KmsMasterKeyId)]).toEqual(arn)
   })
 
-  test('asks for few keys: a bucket’s own stands for its objects, and queues keep theirs for an hour', () => {
+  test('requests few data keys: the bucket has a bucket key, and queues reuse theirs for an hour', () => {
     const [[, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
     const [rule] = bucket.Properties.BucketEncryption.ServerSideEncryptionConfiguration
     expect(rule.BucketKeyEnabled).toBe(true)
@@ -92,7 +92,7 @@ const writes = [
   'sqs:SendMessage',
   'states:StartExecution',
 ]
-/** What DynamoDB asks of whoever writes to a table under a key of one's own. */
+/** The permissions that DynamoDB requires to write to a table with a customer managed key. */
 const ofTables = ['Encrypt', 'ReEncryptFrom', 'ReEncryptTo', 'GenerateDataKeyWithoutPlaintext']
 const policies = resourcesOf(template, 'AWS::IAM::Policy').map(([id, { Properties }]) => {
   const statements: Statement[] = Properties.PolicyDocument.Statement
@@ -172,15 +172,15 @@ describe('the policy of the key', () => {
   const services = statements.filter(({ Principal }) => Principal?.Service)
 
   test('names the services that store in nobody’s name', () => {
-    const told = services.map(({ Principal }) => JSON.stringify(Principal?.Service))
+    const principals = services.map(({ Principal }) => JSON.stringify(Principal?.Service))
     for (const service of [
       '"logs."',
       'cloudwatch.amazonaws.com',
       'events.amazonaws.com',
       'delivery.logs.amazonaws.com',
     ])
-      expect(told.filter((one) => one.includes(service)).length).toBeGreaterThan(0)
-    expect(new Set(told).size).toBe(4)
+      expect(principals.filter((one) => one.includes(service)).length).toBeGreaterThan(0)
+    expect(new Set(principals).size).toBe(4)
   })
 
   test.each([
@@ -262,7 +262,7 @@ describe('an update that introduces the key', () => {
   )
 })
 
-test.each(Object.entries(without))('stage %s has no key of its own', (_stage, its) => {
+test.each(Object.entries(without))('stage %s has no customer managed key', (_stage, its) => {
   for (const one of [its.template, its.watch]) {
     expect(resourcesOf(one, 'AWS::KMS::Key')).toEqual([])
     expect(JSON.stringify(one)).not.toMatch(/"kms:|KmsMasterKeyId|"KmsKeyId"|KMSMasterKey/)

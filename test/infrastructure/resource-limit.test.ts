@@ -95,7 +95,7 @@ describe('an additional route', () => {
   })
 })
 
-describe('what is deployed stays in its stack and under its logical id', () => {
+describe('deployed resources keep their stack and their logical id', () => {
   // Logical ids of the main stack before it was split. Move none: a resource that moves is made again.
   const ids = Object.keys(prod.stacks['commerce-prod']?.Resources ?? {}).join(' ')
 

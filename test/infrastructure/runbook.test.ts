@@ -25,7 +25,7 @@ const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMa
 )
 const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
   Properties.AlarmName.replace(/^commerce-prod-/, '')
-const telling = all.filter(([, { Properties }]) => Properties.AlarmActions)
+const notifying = all.filter(([, { Properties }]) => Properties.AlarmActions)
 const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
 
 /** The log groups that a runbook asks, as patterns of their names. */
@@ -45,14 +45,14 @@ function groupsOf({ stacks }: Synthesis): string[] {
 }
 
 describe('the runbook', () => {
-  test('has a section for each alarm that tells people, and no other', () => {
-    expect([...sections.keys()].sort()).toEqual(telling.map(alarmNameOf).sort())
+  test('has a section for each alarm that notifies people, and no other', () => {
+    expect([...sections.keys()].sort()).toEqual(notifying.map(alarmNameOf).sort())
     expect(sections.size).toBe(page.match(/^## /gm)?.length)
   })
 
   test('names each silent alarm in the section of the one that it is a part of', () => {
     for (const alarm of silent) {
-      const [owner = ''] = telling.flatMap((one) =>
+      const [owner = ''] = notifying.flatMap((one) =>
         JSON.stringify(one[1].Properties.AlarmRule)?.includes(`"${alarm[0]}"`) ? [alarmNameOf(one)] : [],
       )
       expect(sections.get(owner)).toContain(`\`${alarmNameOf(alarm)}\``)
@@ -61,11 +61,11 @@ describe('the runbook', () => {
   })
 
   test('says the impact, how to look and what to do, as the alarm itself does', () => {
-    for (const alarm of telling) {
+    for (const alarm of notifying) {
       const text = sections.get(alarmNameOf(alarm)) ?? ''
-      const [, breaks = '?'] = /\*\*Impact:\*\* (.*)\n/.exec(text) ?? []
+      const [, impact = '?'] = /\*\*Impact:\*\* (.*)\n/.exec(text) ?? []
       const [, act = '?'] = /\*\*Response:\*\* (.*)\n/.exec(text) ?? []
-      expect(alarm[1].Properties.AlarmDescription).toBe(`${breaks} ${act}`)
+      expect(alarm[1].Properties.AlarmDescription).toBe(`${impact} ${act}`)
       expect(text).toMatch(/\*\*Diagnosis:\*\*[^*]*```\n?/)
     }
   })
@@ -73,7 +73,7 @@ describe('the runbook', () => {
   test('asks log groups that the stack has', () => {
     const found = askedIn(page).map((asked) => groupsOf(prod).filter((name) => asked.test(name)).length)
     expect(new Set(found)).toEqual(new Set([1]))
-    expect(found.length).toBeGreaterThan(telling.length)
+    expect(found.length).toBeGreaterThan(notifying.length)
   })
 
   test('names the log group of a function in a nested stack', () => {
@@ -93,7 +93,7 @@ describe('the runbook', () => {
     for (const [, queue] of page.matchAll(/--queue (\w+)/g)) expect(Object.keys(taskQueues)).toContain(queue)
   })
 
-  test('names the redrive of each function that the stream feeds, for which the stack tells what it needs', () => {
+  test('names the redrive of each function that the stream feeds, with the stack outputs that it needs', () => {
     const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
     expect(streamed.length).toBeGreaterThan(0)
     for (const { name } of streamed) {

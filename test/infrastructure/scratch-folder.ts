@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A folder of its own for what a synthesis writes; it goes with the run of the tests. */
+/** Creates a folder for the output of a synthesis, which is deleted after the run of the tests. */
 export function scratchFolder(): string {
   return mkdtempSync(join(synthesesFolder(), 'scratch-'))
 }

@@ -118,15 +118,18 @@ describe('functions', () => {
     expect(built.Timeout).toBeLessThanOrEqual(29)
   })
 
-  test.each(functions)('$name is told of the secret and the bucket if it uses them', ({ name, uses }) => {
-    const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
-    const told = Object.keys(built.Environment.Variables)
-    expect(told.includes('SECRET_ARN')).toBe(uses.includes('secret.read'))
-    expect(told.includes('FILES_BUCKET')).toBe(
-      uses.some((use) => /^(files|rejects)\.|^imports\.(read|write)$/.test(use)),
-    )
-    expect(told.includes('IMPORT_MACHINE_ARN')).toBe(uses.includes('imports.start'))
-  })
+  test.each(functions)(
+    '$name has the names of the secret and the bucket if it uses them',
+    ({ name, uses }) => {
+      const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
+      const variables = Object.keys(built.Environment.Variables)
+      expect(variables.includes('SECRET_ARN')).toBe(uses.includes('secret.read'))
+      expect(variables.includes('FILES_BUCKET')).toBe(
+        uses.some((use) => /^(files|rejects)\.|^imports\.(read|write)$/.test(use)),
+      )
+      expect(variables.includes('IMPORT_MACHINE_ARN')).toBe(uses.includes('imports.start'))
+    },
+  )
 
   test('every log ends', () => {
     const groups = resourcesOf(template, 'AWS::Logs::LogGroup')

@@ -3,7 +3,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { publishedProfile } from './published-profile.ts'
 
 export interface SynthesisOptions {
-  /** Settings in the place of those of the published profile. */
+  /** Settings instead of those of the published profile. */
   changes?: Record<string, unknown>
   /** Of functions whose code is another. */
   codeShas?: Record<string, string>

@@ -7,10 +7,10 @@ import type { Settings } from '#shared/settings/register.ts'
 import { synthesesFolder } from './scratch-folder.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
-/** What a template says of one resource. */
+/** A resource of a template. */
 export interface Resource {
   Type: string
-  // biome-ignore lint/suspicious/noExplicitAny: each type of resource has properties of its own.
+  // biome-ignore lint/suspicious/noExplicitAny: each type of resource has other properties.
   Properties: any
   DeletionPolicy?: string
   UpdateReplacePolicy?: string
@@ -35,8 +35,8 @@ export interface Synthesis {
 }
 
 /**
- * The templates of a stage. They are made in a process of their own, once in a run of the tests for the same options:
- * to load CDK takes longer than all that is asked of a template.
+ * The templates of a stage. They are synthesized in a separate process, once per run of the tests and options: loading CDK takes longer
+ * than all checks of a template.
  */
 export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
   const asked = JSON.stringify(options)

@@ -39,7 +39,7 @@ test.each(routes)('the example of $route.operation passes', async ({ route }) =>
 })
 
 describe('a list query passes', () => {
-  test('that asks for as many ids as a filter takes, with a cursor', async () => {
+  test('with as many ids as a filter accepts, and a cursor', async () => {
     const ids = Array.from({ length: 50 }, () => crypto.randomUUID()).join(',')
     const parameters = { 'id.in': ids, cursor: 'x'.repeat(1024), page_size: '100' }
     const query = String(new URLSearchParams(parameters))
@@ -63,7 +63,7 @@ test('what no documented request holds is still blocked', () => {
 })
 
 describe('limits.webAcl', () => {
-  test.each([localSettings, otherSettings])('lies above the throttles of the service', (settings) => {
+  test.each([localSettings, otherSettings])('is above the throttles of the service', (settings) => {
     expect(ratesBelowThrottles(settings, routes)).toEqual([])
   })
 

@@ -16,7 +16,7 @@ const rules = acl.Properties.Rules as Resource['Properties'][]
 const ruleNamed = (name: string) => rules.find((rule) => rule.Name === name)
 
 describe('the web ACL', () => {
-  test('stands before the stage of the gateway', () => {
+  test('protects the stage of the gateway', () => {
     const association = resourceNamed(template, 'AWS::WAFv2::WebACLAssociation', 'WebAclOfStage')
     expect(referenceOf(association.Properties.WebACLArn)).toBe(aclId)
     const [[stageId]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
@@ -116,15 +116,15 @@ describe('the web ACL', () => {
     })
   })
 
-  test('every rule has a place of its own', () => {
+  test('every rule has its own priority', () => {
     expect(rules.map(({ Priority }) => Priority)).toEqual(rules.map((_, index) => index))
   })
 })
 
-describe('what it tells of requests', () => {
+describe('what it records of requests', () => {
   test('is no sample, and holds no credential, query or body', () => {
-    for (const { VisibilityConfig: told } of [...rules, acl.Properties]) {
-      expect(told.SampledRequestsEnabled).toBe(false)
+    for (const { VisibilityConfig: visibility } of [...rules, acl.Properties]) {
+      expect(visibility.SampledRequestsEnabled).toBe(false)
     }
     const { DataProtections: protections } = acl.Properties.DataProtectionConfig
     const protectedFields = protections.map(({ Action, Field }: Record<string, { FieldType: string }>) => [

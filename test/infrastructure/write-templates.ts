@@ -27,7 +27,7 @@ const aside = `${file}-${process.pid}`
 writeFileSync(aside, JSON.stringify(templates))
 renameSync(aside, file)
 
-/** Adds a route that costs as many resources as any: read by GET on a path of its own, with budgets. */
+/** Adds a route that costs as many resources as any: read by GET on its own path, with budgets. */
 function addRoute(n: number): void {
   const model = routes.find(({ route }) => route.operation === 'orders.read')
   if (!model) throw new Error('there is no route to copy')
