@@ -1,5 +1,5 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
-import { leastLoginMilliseconds } from '#shared/login/sign-in.ts'
+import { minLoginMilliseconds } from '#shared/login/sign-in.ts'
 import { tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { hastySunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
@@ -57,7 +57,7 @@ function countedWithoutPrincipal(settings: Settings, routes: readonly RouteEntry
 
 /** Finds login settings that no login could satisfy: the largest request budget is shorter than a rejection. */
 function hastyLogins(settings: Settings): string[] {
-  const least = leastLoginMilliseconds(settings)
+  const least = minLoginMilliseconds(settings)
   const { maxMilliseconds } = settings['requests.timeoutHeader']
   return maxMilliseconds > least
     ? []

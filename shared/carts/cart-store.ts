@@ -6,7 +6,7 @@ import { create, replace, type Write } from '../platform/table/table.ts'
 import type { Cart, CartLine } from './cart.ts'
 
 /** The read limit for the lines of a cart; no cart has as many. */
-const mostLines = 100
+const maxLines = 100
 
 export async function findCart(table: Table, tenant: string, cartId: string): Promise<Cart | undefined> {
   return (await table.get(cartKey(tenant, cartId))) as Cart | undefined
@@ -25,7 +25,7 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
  */
 export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
   const prefix = prefixOf(cartId)
-  const range = { low: prefix, high: `${prefix}~`, descending: true, limit: mostLines }
+  const range = { low: prefix, high: `${prefix}~`, descending: true, limit: maxLines }
   const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
   return items as unknown as CartLine[]
 }

@@ -4,8 +4,8 @@ import type { Code } from './code.ts'
 /**
  * Fields recorded with their values. Free text and the code itself, which is worth money, are recorded as redacted.
  */
-const told = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
-const masked = ['name', 'code'] as const
+const recorded = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
+const redacted = ['name', 'code'] as const
 
 /**
  * Returns the audit entry of a change to one code, with the changed fields.
@@ -21,17 +21,17 @@ export function auditOfCode(action: string, { id, tenant_id }: Pick<Code, 'id' |
   return { action, target: `code/${id}`, tenant: tenant_id }
 }
 
-type Told = Record<string, unknown>
+type AuditedFields = Record<string, unknown>
 
-function changesBetween(before: Code, after: Code | undefined): [Told, Told] {
+function changesBetween(before: Code, after: Code | undefined): [AuditedFields, AuditedFields] {
   const changed = <Field extends keyof Code>(field: Field) => !after || before[field] !== after[field]
-  const from: Told = {}
-  const to: Told = {}
-  for (const field of told.filter(changed)) {
+  const from: AuditedFields = {}
+  const to: AuditedFields = {}
+  for (const field of recorded.filter(changed)) {
     from[field] = before[field]
     if (after) to[field] = after[field]
   }
-  for (const field of masked.filter(changed)) {
+  for (const field of redacted.filter(changed)) {
     from[field] = '[redacted]'
     if (after) to[field] = '[redacted]'
   }

@@ -37,7 +37,7 @@ export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string 
 export function newCode(code: Code): Write[] {
   return [
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
-    create(claimOf(code), 'CONFLICT.code.exists'),
+    create(lockItem(code), 'CONFLICT.code.exists'),
   ]
 }
 
@@ -63,16 +63,16 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
 }
 
 /** Moves the claim of a soft-deleted code to the key in `after`, if there is one, to free its text. */
-export function setAsideClaim(code: Code, after: Code): Write[] {
+export function releaseLock(code: Code, after: Code): Write[] {
   if (after.claim === undefined) return []
-  return [remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(claimOf(after))]
+  return [remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(lockItem(after))]
 }
 
 /** Moves the claim of a restored code back to its text. */
-export function putBackClaim(code: Code, after: Code): Write[] {
+export function restoreLock(code: Code, after: Code): Write[] {
   if (code.claim === undefined) return []
-  const aside = remove(claimKey(code), { code_id: code.id }, 'TRANSIENT.error')
-  return [aside, create(claimOf(after), 'CONFLICT.code.exists')]
+  const aside = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
+  return [aside, create(lockItem(after), 'CONFLICT.code.exists')]
 }
 
 /** Deletes a code and its claim. */
@@ -80,14 +80,14 @@ export function removedCode(code: Code): Write[] {
   const { tenant_id: tenant, id, version } = code
   return [
     remove(keyOf(tenant, 'code', id), { version }, 'TRANSIENT.error'),
-    remove(claimKey(code), { code_id: id }, 'TRANSIENT.error'),
+    remove(lockKey(code), { code_id: id }, 'TRANSIENT.error'),
   ]
 }
 
-function claimOf(code: Code): Item {
-  return { ...claimKey(code), code_id: code.id }
+function lockItem(code: Code): Item {
+  return { ...lockKey(code), code_id: code.id }
 }
 
-function claimKey({ tenant_id, code, claim = code }: Code): Key {
+function lockKey({ tenant_id, code, claim = code }: Code): Key {
   return keyOf(tenant_id, 'code_claim', claim)
 }

@@ -7,7 +7,7 @@ import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
 import { mayStart } from './code-states.ts'
-import { asCode, changedCode, codeEtag, readCode, setAsideClaim, softDeletedCode } from './code-store.ts'
+import { asCode, changedCode, codeEtag, readCode, releaseLock, softDeletedCode } from './code-store.ts'
 
 interface SoftDelete {
   id: string
@@ -27,22 +27,22 @@ export async function softDelete(request: SoftDelete, context: DeleteContext): P
   const { settings, table, scope } = context
   const anyTag = ifMatch === undefined || ifMatch === '*'
   return anyTag && isUuidV7(id) && settings['codes.duplicate'].softDeletedKeepsCode
-    ? unread(request, context)
-    : known(await readCode(table, scope, id, settings), request, context)
+    ? deleteWithoutRead(request, context)
+    : deleteCode(await readCode(table, scope, id, settings), request, context)
 }
 
-function unread(request: SoftDelete, context: DeleteContext): Decision {
+function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decision {
   const { id } = request
   const { table, settings, now, scope } = context
   return noContent({
     writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
     audit: auditOf({ id, tenant_id: scope.tenant }),
     onConflict: async (existing) =>
-      known(existing ? asCode(existing) : await readCode(table, scope, id, settings), request, context),
+      deleteCode(existing ? asCode(existing) : await readCode(table, scope, id, settings), request, context),
   })
 }
 
-function known(code: Code, request: SoftDelete, context: DeleteContext): Decision {
+function deleteCode(code: Code, request: SoftDelete, context: DeleteContext): Decision {
   const { table, settings, now, scope } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
@@ -50,9 +50,9 @@ function known(code: Code, request: SoftDelete, context: DeleteContext): Decisio
   if (!live) return noContent()
   const after = softDeleteCode(code, settings, now())
   return noContent({
-    writes: [changedCode(code, after, 'soft_delete', settings), ...setAsideClaim(code, after)],
+    writes: [changedCode(code, after, 'soft_delete', settings), ...releaseLock(code, after)],
     audit: auditOf(code),
-    onConflict: async () => known(await readCode(table, scope, code.id, settings), request, context),
+    onConflict: async () => deleteCode(await readCode(table, scope, code.id, settings), request, context),
   })
 }
 

@@ -5,13 +5,13 @@ import type { Table } from '../platform/table/table.ts'
 import type { CustomerData } from './customer.ts'
 
 /** A row of an import. */
-export interface PlacedCustomer {
+export interface ImportedCustomer {
   customer: CustomerData
   row: number
 }
 
 /** The attributes of an import that its rows need. */
-export interface ImportOf {
+export interface ImportSource {
   tenant: string
   operationId: string
   schemaVersion: number
@@ -20,7 +20,7 @@ export interface ImportOf {
 /** The maximum number of statements in one batch. */
 const batchSize = 25
 /** Concurrent requests: enough to keep the table busy, few enough for its share of a function. */
-const atOnce = 8
+const concurrency = 8
 
 /**
  * Writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import wins, in whatever
@@ -28,11 +28,11 @@ const atOnce = 8
  * Writing the same rows again changes nothing.
  */
 export async function writeCustomers(
-  rows: readonly PlacedCustomer[],
-  source: ImportOf,
+  rows: readonly ImportedCustomer[],
+  source: ImportSource,
   table: Table,
 ): Promise<void> {
-  const items = lastOfEach(rows.map((row) => itemOf(row, source)))
+  const items = lastByKey(rows.map((row) => itemOf(row, source)))
   // Customers of a file are mostly new or mostly known; the first batches show which.
   let mostlyKnown = false
   await inParallel(batchesOf(items), async (batch) => {
@@ -55,7 +55,7 @@ async function replaceOlder(item: Item, table: Table): Promise<void> {
   await table.put({ item, condition: { absentOrBelow: { attribute: 'place', value: place } } })
 }
 
-function itemOf({ customer, row }: PlacedCustomer, { tenant, operationId, schemaVersion }: ImportOf): Item {
+function itemOf({ customer, row }: ImportedCustomer, { tenant, operationId, schemaVersion }: ImportSource): Item {
   return {
     ...keyOf(tenant, 'customer', customerId(tenant, customer.email)),
     created_at: timestamp(timeOf(operationId)),
@@ -65,7 +65,7 @@ function itemOf({ customer, row }: PlacedCustomer, { tenant, operationId, schema
   }
 }
 
-function lastOfEach(items: readonly Item[]): Item[] {
+function lastByKey(items: readonly Item[]): Item[] {
   return [...new Map(items.map((item) => [item.sk, item])).values()]
 }
 
@@ -80,5 +80,5 @@ async function inParallel<One>(all: readonly One[], work: (one: One) => Promise<
   async function next(): Promise<void> {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, waiting.length) }, next))
+  await Promise.all(Array.from({ length: Math.min(concurrency, waiting.length) }, next))
 }

@@ -28,7 +28,7 @@ export interface CustomerData {
 }
 
 /** The first error of a row. */
-export interface Refused {
+export interface RowError {
   code: string
   field: string | null
 }
@@ -36,7 +36,7 @@ export interface Refused {
 export function readCustomer(
   cells: Readonly<Record<string, string>>,
   settings: Settings,
-): { customer: CustomerData } | { refused: Refused } {
+): { customer: CustomerData } | { refused: RowError } {
   // Only the e-mail is required; other empty cells are ignored.
   const given = Object.entries(cells).filter(([column, cell]) => column === 'email' || cell.trim() !== '')
   const parsed = v.safeParse(CustomerRow, Object.fromEntries(given), { abortEarly: true })

@@ -1,12 +1,12 @@
-import { begunOf, newOperation, type Operation } from '../operations/operation.ts'
-import { checkCount, isCount, tooMany } from '../operations/operation-count.ts'
-import { begunOperation } from '../operations/operation-store.ts'
+import { statusOf, newOperation, type Operation } from '../operations/operation.ts'
+import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
+import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { fileUrl } from '../platform/formats/public-address.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import type { Write } from '../platform/table/table.ts'
-import { claimed, fileHash, readClaim } from './import-claim.ts'
+import { reserveFile, fileHash, readReservation } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 import type { NewImport } from './new-import.ts'
 
@@ -16,21 +16,21 @@ import type { NewImport } from './new-import.ts'
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function beginImport(body: NewImport, context: RequestContext): Promise<Decision> {
+export async function createImport(body: NewImport, context: RequestContext): Promise<Decision> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
-    return begun(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
+    return startDecision(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
   }
   const bytes = new TextEncoder().encode(body)
   const hash = fileHash()
   hash.update(bytes)
-  return beginFile(bytes, hash.digest(), context)
+  return createFromFile(bytes, hash.digest(), context)
 }
 
-async function beginFile(bytes: Uint8Array, hash: string, context: RequestContext): Promise<Decision> {
+async function createFromFile(bytes: Uint8Array, hash: string, context: RequestContext): Promise<Decision> {
   const { tenant } = context.scope
-  const { holder, first } = await readClaim(context.table, tenant, hash, context.now())
+  const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
   await checkCount(context.table, tenant, context.settings)
   const operation = operationOf({ kind: 'inline' }, hash, context)
@@ -38,7 +38,7 @@ async function beginFile(bytes: Uint8Array, hash: string, context: RequestContex
   // deletion.
   await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
   // On conflict, another upload of the same file was first.
-  return begun(operation, [claimed(operation, hash, holder)], context, () => beginFile(bytes, hash, context))
+  return startDecision(operation, [reserveFile(operation, hash, holder)], context, () => createFromFile(bytes, hash, context))
 }
 
 function operationOf(
@@ -51,7 +51,7 @@ function operationOf(
 }
 
 /** @param decideAgain called after a failed write, except when too many operations are in progress */
-function begun(
+function startDecision(
   operation: Operation,
   writes: readonly Write[],
   { settings }: RequestContext,
@@ -60,17 +60,17 @@ function begun(
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
-    writes: [...begunOperation(operation, 'imports', settings), ...writes],
+    writes: [...createOperation(operation, 'imports', settings), ...writes],
     audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
     onConflict: async (existing) => {
-      if (isCount(existing)) throw tooMany(settings)
+      if (isCount(existing)) throw tooManyInProgress(settings)
       return decideAgain()
     },
   }
 }
 
 function accepted(operation: Operation): Decision {
-  return { status: 202, body: begunOf(operation), location: `/operations/${operation.id}` }
+  return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
 }
 
 async function* chunksOf(bytes: Uint8Array) {

@@ -1,4 +1,4 @@
-import { endOperation, soFar } from '../operations/end-operation.ts'
+import { endOperation, partialCompletion } from '../operations/end-operation.ts'
 import { countsOf, type Operation, outcomeOf } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -35,7 +35,7 @@ export async function failImport(ref: FailedRef, context: StepContext): Promise<
     ref,
     (operation) =>
       operation.cancel_requested === 'yes'
-        ? { trigger: 'cancel', completion: soFar(operation) }
+        ? { trigger: 'cancel', completion: partialCompletion(operation) }
         : { trigger: 'fail', failure: fail(late ? 'DEPENDENCY.timeout' : 'INTERNAL.unexpected') },
     context,
   )

@@ -11,26 +11,26 @@ export function fileHash() {
 }
 
 /** The claim on a file in its tenant. */
-export interface Claim {
+export interface FileReservation {
   /** The operation that last claimed the file, whatever its state. */
   holder: string | undefined
   /** That operation if it imports or has imported the file: the file is not imported again. */
-  first: Operation | undefined
+  current: Operation | undefined
 }
 
 /** @param now milliseconds since 1970 */
-export async function readClaim(table: Table, tenant: string, hash: string, now: number): Promise<Claim> {
+export async function readReservation(table: Table, tenant: string, hash: string, now: number): Promise<FileReservation> {
   const item = await table.get(keyOf(tenant, 'import_claim', hash))
-  if (!item) return { holder: undefined, first: undefined }
+  if (!item) return { holder: undefined, current: undefined }
   const holder = String(item.operation_id)
   const found = await table.get(keyOf(tenant, 'operation', holder))
   const operation = found && asOperation(found)
   const holds = operation && operation.state !== 'failed' && operation.state !== 'canceled'
-  return { holder, first: holds && operation.expires_at > now / 1000 ? operation : undefined }
+  return { holder, current: holds && operation.expires_at > now / 1000 ? operation : undefined }
 }
 
 /** Claims a file for an operation: one that has no claim, or whose operation failed, was canceled or has expired. */
-export function claimed(
+export function reserveFile(
   { tenant_id, id, expires_at }: Operation,
   hash: string,
   holder: string | undefined,

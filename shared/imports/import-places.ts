@@ -23,9 +23,9 @@ export const chunkRejectsKey = (operationId: string, index: number) =>
   `${rejectFolder}${operationId}/${chunkName(index)}.csv`
 
 /** The partition of the completed chunks of an operation. */
-export const chunksOf = (operationId: string) => `import_chunk#${operationId}`
+export const chunkPartition = (operationId: string) => `import_chunk#${operationId}`
 export const chunkKey = (operationId: string, index: number): Key => ({
-  pk: chunksOf(operationId),
+  pk: chunkPartition(operationId),
   sk: chunkName(index),
 })
 

@@ -1,8 +1,8 @@
 import { readCustomer } from '../customers/customer.ts'
-import { type PlacedCustomer, writeCustomers } from '../customers/customer-store.ts'
+import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import type { Operation, Reject } from '../operations/operation.ts'
 import { mayMove } from '../operations/operation-states.ts'
-import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
+import { findOperation, transition, type OperationRef } from '../operations/operation-store.ts'
 import { readLines, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Change, Table } from '../platform/table/table.ts'
@@ -47,7 +47,7 @@ async function linesOf({ id }: Operation, { from, to }: Chunk, { files }: StepCo
 }
 
 function readRows(lines: readonly string[], chunk: Chunk, columns: readonly string[], settings: Settings) {
-  const customers: PlacedCustomer[] = []
+  const customers: ImportedCustomer[] = []
   const rejects: Reject[] = []
   for (const { row, cells, problem } of readLines(lines, columns, chunk.row)) {
     const read = problem ? { refused: { code: problem.code, field: null } } : readCustomer(cells, settings)
@@ -70,7 +70,7 @@ async function count(
   const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: failed }
   const changes: Change[] = [
     { item: { ...chunkKey(id, index), succeeded, failed, expires_at }, condition: { absent: true } },
-    { ...moved(operation, 'count', clock.now()), add },
+    { ...transition(operation, 'count', clock.now()), add },
   ]
   await table.transact(changes)
 }

@@ -1,19 +1,19 @@
 import { customerColumns } from '../customers/customer.ts'
 import { endOperation } from '../operations/end-operation.ts'
 import type { Operation } from '../operations/operation.ts'
-import { isOver } from '../operations/operation-states.ts'
-import { findOperation, moved, type OperationRef } from '../operations/operation-store.ts'
+import { isEnded } from '../operations/operation-states.ts'
+import { findOperation, transition, type OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Table } from '../platform/table/table.ts'
-import { claimed, readClaim } from './import-claim.ts'
+import { reserveFile, readReservation } from './import-claim.ts'
 import { type Chunk, fileKey, manifestKey } from './import-places.ts'
 import { type SplitFile, splitFile } from './split-file.ts'
 import { storeFile } from './store-file.ts'
 
 /** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
-export interface Prepared {
+export interface PrepareResult {
   next: 'rows' | 'complete' | 'wait' | 'end'
   /** The file key of the list of chunks. */
   manifest: string
@@ -31,7 +31,7 @@ export async function prepareImport(
   ref: OperationRef,
   context: StepContext,
   network: Network = internet,
-): Promise<Prepared> {
+): Promise<PrepareResult> {
   try {
     return { next: await prepare(ref, context, network), manifest: manifestKey(ref.operation_id) }
   } catch (thrown) {
@@ -46,14 +46,14 @@ export async function prepareImport(
   }
 }
 
-async function prepare(ref: OperationRef, context: StepContext, network: Network): Promise<Prepared['next']> {
+async function prepare(ref: OperationRef, context: StepContext, network: Network): Promise<PrepareResult['next']> {
   const started = await start(ref, context)
-  if (!started || isOver(started.state)) return 'end'
+  if (!started || isEnded(started.state)) return 'end'
   if (started.cancel_requested === 'yes') return 'complete'
   if (started.chunks_total > 0) return 'rows'
-  const operation = started.file_hash === '' ? await fetched(started, context, network) : started
+  const operation = started.file_hash === '' ? await fetchSource(started, context, network) : started
   if (operation.source.kind === 'url') {
-    const mine = await claimFile(operation, context)
+    const mine = await reserve(operation, context)
     if (mine !== 'claimed') return mine
   }
   const { columns, chunks } = await writeManifest(operation, context)
@@ -64,12 +64,12 @@ async function prepare(ref: OperationRef, context: StepContext, network: Network
 async function start(ref: OperationRef, { table, clock }: StepContext): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
   if (operation?.state !== 'pending') return operation
-  await table.transact([moved(operation, 'start', clock.now())])
+  await table.transact([transition(operation, 'start', clock.now())])
   return findOperation(table, ref)
 }
 
 /** Stores the remote file of an operation. It is fetched once, so every later step reads the same bytes. */
-async function fetched(operation: Operation, context: StepContext, network: Network): Promise<Operation> {
+async function fetchSource(operation: Operation, context: StepContext, network: Network): Promise<Operation> {
   const file_hash = await storeFile(operation, context, network)
   await update(operation, { file_hash }, context)
   return { ...operation, file_hash }
@@ -79,16 +79,16 @@ async function fetched(operation: Operation, context: StepContext, network: Netw
  * Claims a fetched file for this operation. If another operation imports the file, this one waits. If another has
  * imported it, this one ends with the same completion.
  */
-async function claimFile(
+async function reserve(
   operation: Operation,
   context: StepContext,
-): Promise<'claimed' | Exclude<Prepared['next'], 'rows'>> {
+): Promise<'claimed' | Exclude<PrepareResult['next'], 'rows'>> {
   const { table, clock } = context
   const { tenant_id: tenant, id, file_hash } = operation
-  const { holder, first } = await readClaim(table, tenant, file_hash, clock.now())
+  const { holder, current: first } = await readReservation(table, tenant, file_hash, clock.now())
   if (first?.id === id) return 'claimed'
   if (!first) {
-    const { onFailure: _, ...claim } = claimed(operation, file_hash, holder)
+    const { onFailure: _, ...claim } = reserveFile(operation, file_hash, holder)
     return (await table.transact([claim])) ? 'wait' : 'claimed'
   }
   const { completion } = first
@@ -122,5 +122,5 @@ async function update(
   set: Partial<Operation>,
   { table, clock }: { table: Table; clock: StepContext['clock'] },
 ): Promise<void> {
-  await table.transact([moved(operation, 'count', clock.now(), set, { chunks_total: 0 })])
+  await table.transact([transition(operation, 'count', clock.now(), set, { chunks_total: 0 })])
 }

@@ -2,7 +2,7 @@ import type { Operation, Reject } from '../operations/operation.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
-import { chunkRejectsKey, chunksOf, rejectsKey } from './import-places.ts'
+import { chunkRejectsKey, chunkPartition, rejectsKey } from './import-places.ts'
 
 const columns = ['row', 'code', 'field']
 
@@ -42,7 +42,7 @@ export async function gatherRejects(
 
 /** Yields the indexes of chunks with rejects, in file order. */
 async function* chunksWithRejects(operationId: string, { table }: StepContext): AsyncGenerator<number> {
-  const range = { partition: chunksOf(operationId), high: 'g', descending: false, limit: 1000 }
+  const range = { partition: chunkPartition(operationId), high: 'g', descending: false, limit: 1000 }
   for (let low = '0'; ; ) {
     const { items, exhausted } = await table.readRange({ ...range, low })
     for (const { sk, failed } of items) if (Number(failed) > 0) yield Number(sk)

@@ -1,5 +1,5 @@
 import { fail } from '../platform/base/failure.ts'
-import { type RowPlace, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
+import { type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { Chunk } from './import-places.ts'
 
 /** The size limit of a chunk. A function holds one chunk in memory. */
@@ -45,7 +45,7 @@ export async function* splitFile(
   let chunks = 0
   let rows = 0
 
-  function* add({ from, textTo, to }: RowPlace): Generator<Chunk> {
+  function* add({ from, textTo, to }: RowRange): Generator<Chunk> {
     if (from === textTo) {
       if (open) open.to = to
       return

@@ -5,7 +5,7 @@ import type { StepContext } from '../platform/jobs/workflow.ts'
 import { fileHash } from './import-claim.ts'
 import { fileKey } from './import-places.ts'
 
-const mostAttempts = 3
+const maxFetches = 3
 const firstPauseMilliseconds = 1000
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
@@ -34,7 +34,7 @@ export async function storeFile(
   for (let attempt = 1; ; attempt += 1) {
     const hash = fileHash()
     async function* hashed() {
-      for await (const bytes of withoutMark(fetchFile(request, network))) {
+      for await (const bytes of withoutByteOrderMark(fetchFile(request, network))) {
         hash.update(bytes)
         yield bytes
       }
@@ -44,14 +44,14 @@ export async function storeFile(
       return hash.digest()
     } catch (thrown) {
       const passing = thrown instanceof HostFailure && thrown.code === 'DEPENDENCY.bad_gateway'
-      if (!passing || attempt === mostAttempts) throw thrown
+      if (!passing || attempt === maxFetches) throw thrown
       await clock.sleep(firstPauseMilliseconds * 2 ** (attempt - 1))
     }
   }
 }
 
 /** Strips the byte order mark, so a file has the same hash with and without it. */
-async function* withoutMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withoutByteOrderMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let beginning: Buffer | undefined = Buffer.alloc(0)
   for await (const bytes of file) {
     if (!beginning) {

@@ -5,7 +5,7 @@ import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'
 
-export interface Adding {
+export interface ClaimsContext {
   table: Table
   clock: Clock
   settings: Settings
@@ -19,7 +19,7 @@ export interface Adding {
  */
 export async function addClaims(
   event: PreTokenGenerationV2TriggerEvent,
-  adding: Adding,
+  adding: ClaimsContext,
 ): Promise<PreTokenGenerationV2TriggerEvent> {
   const { triggerSource, request, callerContext } = event
   const user = userOf(request.userAttributes)
@@ -36,7 +36,7 @@ export async function addClaims(
   } as PreTokenGenerationV2TriggerEvent
 }
 
-async function auditRotation(user: PoolUser, adding: Adding): Promise<void> {
+async function auditRotation(user: PoolUser, adding: ClaimsContext): Promise<void> {
   const { table, clock, settings, correlationId } = adding
   const { sub, tenant = settings['auth.publicTenant'], role } = user
   const caller = { sub, tenant, role, scopes: new Set<string>(), claims: {} }

@@ -9,10 +9,10 @@ interface ServiceError {
 }
 
 /** Errors about an app client or a flow are deployment mistakes, not refusals of a user. */
-const ofTheDeployment = /\b(client|flow|secret)\b/i
+const deploymentError = /\b(client|flow|secret)\b/i
 
 /** Errors that Cognito may return before it checks the password; the first one also for disabled and locked users. */
-const ofUsers = new Set([
+const userErrors = new Set([
   'NotAuthorizedException',
   'UserNotFoundException',
   'UserNotConfirmedException',
@@ -26,10 +26,10 @@ const ofUsers = new Set([
  */
 export function rejectionOf(thrown: unknown): Failure | undefined {
   const { name = '', message = '' } = thrown as ServiceError
-  return ofUsers.has(name) && !ofTheDeployment.test(message) ? wrongCredentials() : undefined
+  return userErrors.has(name) && !deploymentError.test(message) ? wrongCredentials() : undefined
 }
 
-const withoutMail = new Set([
+const undeliverableErrors = new Set([
   'UserNotFoundException',
   'UserNotConfirmedException',
   'NotAuthorizedException',
@@ -39,13 +39,13 @@ const withoutMail = new Set([
 ])
 
 /** Returns whether no mail can be sent to this address now and a retry would not help. */
-export function hasNobodyToMail(thrown: unknown): boolean {
+export function isUndeliverable(thrown: unknown): boolean {
   const { name = '', message = '' } = thrown as ServiceError
-  return withoutMail.has(name) && !ofTheDeployment.test(message)
+  return undeliverableErrors.has(name) && !deploymentError.test(message)
 }
 
-const slow = new Set(['TimeoutError', 'AbortError'])
-const busy = new Set([
+const timeoutErrors = new Set(['TimeoutError', 'AbortError'])
+const overloadErrors = new Set([
   'TooManyRequestsException',
   'LimitExceededException',
   'ThrottlingException',
@@ -56,16 +56,16 @@ const busy = new Set([
   'InvalidLambdaResponseException',
 ])
 /** The SDK also reports some of these as timeouts. */
-const broken = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
+const connectionErrors = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
 
 /** Maps an outage of Cognito to a failure for the caller. Returns any other error unchanged: it is a fault. */
-export function outOfReach(thrown: unknown): unknown {
+export function outageOf(thrown: unknown): unknown {
   const error = thrown as ServiceError
   const away =
-    broken.has(error.code ?? '') ||
-    busy.has(error.name ?? '') ||
+    connectionErrors.has(error.code ?? '') ||
+    overloadErrors.has(error.name ?? '') ||
     error.message === 'socket hang up' ||
     (error.$metadata?.httpStatusCode ?? 0) >= 500
   if (away) return fail('DEPENDENCY.unavailable', { cause: thrown })
-  return slow.has(error.name ?? '') ? fail('DEPENDENCY.timeout', { cause: thrown }) : thrown
+  return timeoutErrors.has(error.name ?? '') ? fail('DEPENDENCY.timeout', { cause: thrown }) : thrown
 }

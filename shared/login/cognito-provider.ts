@@ -9,7 +9,7 @@ import type { Budget } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { hasNobodyToMail, outOfReach, rejectionOf } from './cognito-errors.ts'
+import { isUndeliverable, outageOf, rejectionOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
 import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
 
@@ -53,7 +53,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
       } catch (thrown) {
         const rejection = rejectionOf(thrown)
         if (rejection) return { rejection }
-        throw outOfReach(thrown)
+        throw outageOf(thrown)
       }
     },
 
@@ -62,7 +62,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
       try {
         await cognito.send(command, { abortSignal: within(budget) })
       } catch (thrown) {
-        if (!hasNobodyToMail(thrown)) throw outOfReach(thrown)
+        if (!isUndeliverable(thrown)) throw outageOf(thrown)
       }
     },
   }

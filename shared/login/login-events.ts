@@ -4,7 +4,7 @@ import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, subject } from '../platform/events/event-definition.ts'
 
 /** The content of a login event. It holds an e-mail only as its keyed hash. */
-interface Told extends Person {
+interface LoginSubject extends Person {
   /** The id of the attempt. */
   id: string
   /** The user's tenant; the public tenant if the login failed. */
@@ -28,6 +28,6 @@ export const LoginFail = defineEvent({
 })
 
 /** Returns the event of a login's outcome. */
-export function loginEvent(outcome: 'success' | 'fail', told: Told): OutgoingEvent {
+export function loginEvent(outcome: 'success' | 'fail', told: LoginSubject): OutgoingEvent {
   return event(outcome === 'success' ? LoginSuccess : LoginFail, { ...told })
 }

@@ -23,7 +23,7 @@ export const sealing = 'password resets v1'
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
  * the response, its time and the work are the same for every e-mail.
  */
-export async function askForReset(email: string, context: RequestContext): Promise<Decision> {
+export async function requestReset(email: string, context: RequestContext): Promise<Decision> {
   const { settings, newId, now, clock } = context
   const { status, fields } = settings['passwordReset.shape']
   const id = newId()

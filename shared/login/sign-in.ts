@@ -22,7 +22,7 @@ const recordMilliseconds = 500
  * Returns the minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment
  * of the timeout, and could try passwords without a record of the wrong ones.
  */
-export function leastLoginMilliseconds(settings: Settings): number {
+export function minLoginMilliseconds(settings: Settings): number {
   return settings['login.refusalMilliseconds'] + recordMilliseconds
 }
 
@@ -43,7 +43,7 @@ export async function signIn(
   const { status, fields } = settings['login.shape']
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
   const effectsOf = loginEffects(person, context)
-  if (budget.remaining() < leastLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
+  if (budget.remaining() < minLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
   if ('rejection' in outcome) {
     // The provider refuses some accounts faster than others.

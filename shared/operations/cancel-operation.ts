@@ -1,14 +1,14 @@
 import type { AuditEntry } from '../platform/idempotency/commit.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Write } from '../platform/table/table.ts'
-import { soFar } from './end-operation.ts'
+import { partialCompletion } from './end-operation.ts'
 import type { Operation } from './operation.ts'
-import { uncounted } from './operation-count.ts'
+import { decrementCount } from './operation-count.ts'
 import { mayMove } from './operation-states.ts'
-import { moved, unmarked } from './operation-store.ts'
+import { transition, removePendingEntry } from './operation-store.ts'
 
 /** The result of canceling an operation. */
-export interface Canceling {
+export interface Cancellation {
   operation: Operation
   writes: Write[]
   audit?: AuditEntry
@@ -18,19 +18,19 @@ export interface Canceling {
  * Cancels an operation. A pending one is canceled at once. A running one is asked to stop, and ends as canceled after
  * its work in progress. One that has ended or was asked before stays unchanged.
  */
-export function cancelOperation(operation: Operation, { now }: Pick<WorkContext, 'now'>): Canceling {
+export function cancelOperation(operation: Operation, { now }: Pick<WorkContext, 'now'>): Cancellation {
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
   const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && mayMove('cancel', state)) {
-    const set = { completion: soFar(operation), source: { kind: 'inline' as const } }
-    const move = moved(operation, 'cancel', now(), set, { state })
+    const set = { completion: partialCompletion(operation), source: { kind: 'inline' as const } }
+    const move = transition(operation, 'cancel', now(), set, { state })
     const after = { ...operation, ...set, state: 'canceled' as const }
     return {
       operation: after,
       writes: [
         { ...move, onFailure },
-        ...[unmarked(id), ...uncounted(operation)].map((change) => ({ ...change, onFailure })),
+        ...[removePendingEntry(id), ...decrementCount(operation)].map((change) => ({ ...change, onFailure })),
       ],
       audit,
     }
@@ -39,7 +39,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const set = { cancel_requested: 'yes' as const }
   return {
     operation: { ...operation, ...set },
-    writes: [{ ...moved(operation, 'request_cancel', now(), set), onFailure }],
+    writes: [{ ...transition(operation, 'request_cancel', now(), set), onFailure }],
     audit,
   }
 }

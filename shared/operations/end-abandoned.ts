@@ -4,7 +4,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
 import type { Table } from '../platform/table/table.ts'
 import { pendingEntries, roundRobin } from '../platform/table/table.ts'
-import { endOperation, soFar } from './end-operation.ts'
+import { endOperation, partialCompletion } from './end-operation.ts'
 import { type OperationRef, unfinishedOperations } from './operation-store.ts'
 
 /** The time limit of a workflow, in seconds; AWS then ends it. */
@@ -12,15 +12,15 @@ export const workflowSeconds = 2 * 3600
 /** The age at which an operation is ended whatever its workflow does. */
 const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
 /** Younger operations may not have reached their workflow yet. */
-const restMilliseconds = 60_000
+const minAgeMilliseconds = 60_000
 /** How often the sweeper runs. */
-const everyMilliseconds = 60_000
+const intervalMilliseconds = 60_000
 /** Within the account quota of Step Functions (DescribeExecution: 10 a second in most regions). */
-const mostChecks = 500
+const maxChecks = 500
 const checkMilliseconds = 18_000
 
 /** The result of one run of the sweeper. */
-export interface Swept {
+export interface SweepResult {
   /** Workflows started again because their message was lost. */
   started: number
   ended: number
@@ -39,14 +39,14 @@ export interface Swept {
 export async function endAbandoned(
   workflow: Workflow,
   { table, clock }: { table: Table; clock: Clock },
-  most: number = mostChecks,
-): Promise<Swept> {
+  most: number = maxChecks,
+): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
-  const entries = await pendingEntries(table, unfinishedOperations, clock.now() - restMilliseconds)
+  const entries = await pendingEntries(table, unfinishedOperations, clock.now() - minAgeMilliseconds)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
-  const swept: Swept = { started: 0, ended: 0, left: 0 }
+  const swept: SweepResult = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
-  for (const ref of inTurns(refs, most, Math.floor(clock.now() / everyMilliseconds))) {
+  for (const ref of fairSelection(refs, most, Math.floor(clock.now() / intervalMilliseconds))) {
     if (clock.now() > until) break
     const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
     if (result !== 'running') swept[result] += 1
@@ -59,7 +59,7 @@ export async function endAbandoned(
  * run continues with the next tenants, and with the next operations of a tenant that has more than its share. So one
  * tenant's operations never block those of another.
  */
-function inTurns(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
+function fairSelection(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
   const tenants = [...Map.groupBy(refs, ({ tenant }) => tenant).values()]
   const share = Math.max(1, Math.floor(most / tenants.length))
   return roundRobin(
@@ -91,7 +91,7 @@ async function check(
     ref,
     (operation) =>
       operation.cancel_requested === 'yes'
-        ? { trigger: 'cancel', completion: soFar(operation) }
+        ? { trigger: 'cancel', completion: partialCompletion(operation) }
         : { trigger: 'fail', failure: fail(late ? 'DEPENDENCY.timeout' : 'TRANSIENT.error') },
     { table, clock },
   )

@@ -2,9 +2,9 @@ import type { Clock } from '../platform/base/clock.ts'
 import type { Failure } from '../platform/base/failure.ts'
 import type { Table } from '../platform/table/table.ts'
 import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
-import { uncounted } from './operation-count.ts'
-import { isOver } from './operation-states.ts'
-import { findOperation, moved, type OperationRef, unmarked } from './operation-store.ts'
+import { decrementCount } from './operation-count.ts'
+import { isEnded } from './operation-states.ts'
+import { findOperation, transition, type OperationRef, removePendingEntry } from './operation-store.ts'
 
 /** The end of an operation: its completion, or its failure. */
 export type Ending =
@@ -12,7 +12,7 @@ export type Ending =
   | { trigger: 'fail'; failure: Failure }
 
 /** Each round lost to a concurrent count. Counting stops with the workflow. */
-const mostRounds = 50
+const maxRounds = 50
 
 /**
  * Ends an operation once, with its counts up to that moment. Work in progress is no longer counted, because only
@@ -25,19 +25,19 @@ export async function endOperation(
   decide: (operation: Operation) => Ending | Promise<Ending>,
   { table, clock }: { table: Table; clock: Clock },
 ): Promise<Operation | undefined> {
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const operation = await findOperation(table, ref)
     if (!operation) {
-      await table.transact([unmarked(ref.operation_id)])
+      await table.transact([removePendingEntry(ref.operation_id)])
       return undefined
     }
-    if (isOver(operation.state)) return operation
+    if (isEnded(operation.state)) return operation
     const ending = await decide(operation)
     // The URL of a file may be a secret and is no longer needed.
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
-    const move = moved(operation, ending.trigger, clock.now(), set, asRead)
-    if (!(await table.transact([move, unmarked(operation.id), ...uncounted(operation)])))
+    const move = transition(operation, ending.trigger, clock.now(), set, asRead)
+    if (!(await table.transact([move, removePendingEntry(operation.id), ...decrementCount(operation)])))
       return { ...operation, ...set }
   }
   throw new Error('an operation did not stand still')
@@ -45,14 +45,14 @@ export async function endOperation(
 
 function endOf(operation: Operation, ending: Ending): Partial<Operation> {
   if (ending.trigger !== 'fail') return { completion: ending.completion }
-  const completion = soFar(operation)
+  const completion = partialCompletion(operation)
   const error = errorOf(ending.failure, operation)
   if (completion.counts.total > 0) error.details = { ...error.details, counts: completion.counts }
   return { completion, error }
 }
 
 /** Returns the completion of an operation that did not process its whole file. */
-export function soFar(operation: Operation): Completion {
+export function partialCompletion(operation: Operation): Completion {
   const counts = countsOf(operation)
   return { outcome: outcomeOf(counts, false), counts, rejects: [] }
 }

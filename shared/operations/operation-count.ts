@@ -9,7 +9,7 @@ import type { Operation } from './operation.ts'
  * The key of a tenant's count of operations in progress. The count rises in the transaction that starts an operation
  * and falls in the one that ends it, so it is exact whatever fails in between.
  */
-const keyOfCount = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
+const countKey = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
 
 /** How long the count is kept after the latest operation started, in seconds: longer than any operation runs. */
 const keptSeconds = 24 * 3600
@@ -18,10 +18,10 @@ const keptSeconds = 24 * 3600
  * Counts a new operation unless the tenant is at its limit. A count that stays too high expires, for example after a
  * rollback to a release that does not decrement it.
  */
-export function counted({ id, tenant_id }: Operation, settings: Settings): Write {
+export function incrementCount({ id, tenant_id }: Operation, settings: Settings): Write {
   const value = settings['imports.inProgressPerTenant']
   return {
-    update: keyOfCount(tenant_id),
+    update: countKey(tenant_id),
     set: { expires_at: Math.floor(timeOf(id) / 1000) + keptSeconds },
     add: { in_progress: 1 },
     condition: { absentOrBelow: { attribute: 'in_progress', value } },
@@ -30,9 +30,9 @@ export function counted({ id, tenant_id }: Operation, settings: Settings): Write
 }
 
 /** Removes an ended operation from the count. Operations of earlier versions were never counted. */
-export function uncounted({ tenant_id, counted }: Operation): Change[] {
+export function decrementCount({ tenant_id, counted }: Operation): Change[] {
   if (counted !== 'yes') return []
-  return [{ update: keyOfCount(tenant_id), set: {}, add: { in_progress: -1 }, condition: 'none' }]
+  return [{ update: countKey(tenant_id), set: {}, add: { in_progress: -1 }, condition: 'none' }]
 }
 
 /** Returns whether a write failed because the tenant has too many operations in progress. */
@@ -42,11 +42,11 @@ export function isCount(existing: Item | undefined): boolean {
 
 /** Rejects a request early, before work that its commit would discard. @throws RATE_LIMIT.exceeded */
 export async function checkCount(table: Table, tenant: string, settings: Settings): Promise<void> {
-  const count = await table.get(keyOfCount(tenant))
-  if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant']) throw tooMany(settings)
+  const count = await table.get(countKey(tenant))
+  if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant']) throw tooManyInProgress(settings)
 }
 
-export function tooMany(settings: Settings): Failure {
+export function tooManyInProgress(settings: Settings): Failure {
   return fail('RATE_LIMIT.exceeded', {
     retryAfterSeconds: settings['operations.retryAfter'],
     details: { reason: 'operations_in_progress', max: settings['imports.inProgressPerTenant'] },

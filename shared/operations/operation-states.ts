@@ -32,6 +32,6 @@ export function stateAfter(trigger: Trigger): State {
 }
 
 /** Returns whether the state is final. */
-export function isOver(state: State): boolean {
+export function isEnded(state: State): boolean {
   return Object.values(transitions).every(({ from }) => !from.includes(state))
 }

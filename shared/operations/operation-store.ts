@@ -8,7 +8,7 @@ import type { Change, Table, Update } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
-import { counted } from './operation-count.ts'
+import { incrementCount } from './operation-count.ts'
 import { moveCondition, stateAfter, type Trigger } from './operation-states.ts'
 
 /** A reference to an operation in messages and workflows, free of personal data. */
@@ -45,19 +45,19 @@ export function operationEtag(view: unknown): string {
 }
 
 /** Writes a new operation with its marker and counts it as in progress. Its task is queued after the commit. */
-export function begunOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
+export function createOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
   const { id, tenant_id: tenant } = operation
   const ref: OperationRef = { tenant, operation_id: id }
   const task: Task = { queue, body: JSON.stringify(ref) }
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
-    create({ ...markerKey(id), tenant }),
-    counted(operation, settings),
+    create({ ...pendingEntryKey(id), tenant }),
+    incrementCount(operation, settings),
   ]
 }
 
 /** Returns a transition of an operation as an update, with further attributes and conditions. */
-export function moved(
+export function transition(
   { id, tenant_id }: Pick<Operation, 'id' | 'tenant_id'>,
   trigger: Trigger,
   now: number,
@@ -72,10 +72,10 @@ export function moved(
 }
 
 /** Removes a marker. Another process may have removed it already. */
-export function unmarked(id: string): Change {
-  return { remove: markerKey(id), condition: 'none' }
+export function removePendingEntry(id: string): Change {
+  return { remove: pendingEntryKey(id), condition: 'none' }
 }
 
-function markerKey(id: string): Key {
+function pendingEntryKey(id: string): Key {
   return { pk: unfinishedOperations, sk: id }
 }

@@ -98,11 +98,11 @@ export function errorOf(failure: Failure, { correlation_id }: Operation): ErrorE
   return envelope(failure, correlation_id).error
 }
 
-const whole = v.pipe(v.number(), v.integer(), v.minValue(0))
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
-export const OperationBegun = v.strictObject({
+export const OperationStatus = v.strictObject({
   operation_id: v.string(),
   state: v.picklist(states),
   progress: fraction,
@@ -110,30 +110,30 @@ export const OperationBegun = v.strictObject({
 
 /** An operation in responses. */
 export const OperationView = perSettings((settings) => {
-  const reject = v.strictObject({ row: whole, code: v.string(), field: v.nullable(v.string()) })
+  const reject = v.strictObject({ row: count, code: v.string(), field: v.nullable(v.string()) })
   const result = v.strictObject({
     outcome: v.picklist(['SUCCESS', 'PARTIAL', 'FAILED']),
-    counts: v.strictObject({ total: whole, succeeded: whole, failed: whole }),
+    counts: v.strictObject({ total: count, succeeded: count, failed: count }),
     rejects: v.pipe(v.array(reject), v.maxLength(settings['imports.result'].rejectsShown)),
     rejects_url: v.optional(v.pipe(v.string(), v.url())),
-    schema_version: whole,
+    schema_version: count,
   })
   const error = v.strictObject({
     code: v.string(),
     message_id: v.string(),
-    http: whole,
+    http: count,
     retryable: v.boolean(),
     correlation_id: v.string(),
     details: v.record(v.string(), v.unknown()),
   })
   return v.strictObject({
-    ...OperationBegun.entries,
+    ...OperationStatus.entries,
     result: v.optional(v.pipe(result, openPoint('imports.result'))),
     error: v.optional(v.pipe(error, openPoint('imports.result'))),
   })
 })
 
-export function begunOf({ id, state, chunks_done, chunks_total }: Operation) {
+export function statusOf({ id, state, chunks_done, chunks_total }: Operation) {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }
@@ -144,7 +144,7 @@ export function viewOf(operation: Operation, rejectsUrl: string | undefined): Re
   const { rejects_key: _, ...ended } = completion ?? {}
   const link = rejectsUrl === undefined ? {} : { rejects_url: rejectsUrl }
   return {
-    ...begunOf(operation),
+    ...statusOf(operation),
     ...(error ? { error } : completion && { result: { ...ended, ...link, schema_version } }),
   }
 }

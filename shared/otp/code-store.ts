@@ -10,7 +10,7 @@ export async function findCode(table: Table, { email_hash }: Person): Promise<Co
 }
 
 /** Replaces the item if it has not changed since it was read. */
-export function overwrite(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
+export function replaceCode(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
   const item = after as CodeItem & Item
   return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

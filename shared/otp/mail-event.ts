@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Log } from '../platform/base/log.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { findMail } from './code-mail.ts'
-import { noteProgress } from './mail-progress.ts'
+import { recordProgress } from './mail-progress.ts'
 
 /** An event of the mail service, reduced to the needed fields: the recipient's address never reaches the queue. */
 const MailEvent = v.object({
@@ -23,5 +23,5 @@ export async function handleMailEvent(body: string, context: MailEventContext): 
   if (type === 'Bounce') context.log.job({ code: 'MAIL_BOUNCED', done: 1, failed: 0 })
   if (type !== 'Delivery') return
   const mail = await findMail(context.table, message_id[0])
-  if (mail && mail.state !== 'delivered') await noteProgress(mail, 'delivered', true, context)
+  if (mail && mail.state !== 'delivered') await recordProgress(mail, 'delivered', true, context)
 }

@@ -13,7 +13,7 @@ const precedingStates = { sent: ['queued'], delivered: ['queued', 'sent'] } as c
  * Records the progress of a mail and removes its content. Has no effect if the mail has advanced in the meantime.
  * @param delivered whether otp.delivered is published with it
  */
-export async function noteProgress(
+export async function recordProgress(
   mail: MailItem & Item,
   state: 'sent' | 'delivered',
   delivered: boolean,

@@ -9,7 +9,7 @@ export const validMilliseconds = 5 * 60_000
 
 const dayMilliseconds = 24 * 3600_000
 /** The number of remembered sources per address, the latest first. */
-const mostKnownSources = 20
+const maxKnownSources = 20
 
 /** A source that has verified a code of the address. */
 export interface KnownSource {
@@ -84,7 +84,7 @@ export function secondsUntilAllowed(before: CodeItem | undefined, attempt: Attem
 }
 
 /** Replaces the code of an address. Wrong attempts against earlier codes still count. */
-export function issued(
+export function issueCode(
   before: CodeItem | undefined,
   { email_hash }: Person,
   code: Pick<CodeItem, 'message_id' | 'code_hash'>,
@@ -95,7 +95,7 @@ export function issued(
     ...code,
     state: 'open',
     valid_until: attempt.now + validMilliseconds,
-    ...kept(before, { tries: sharedTries(before, attempt), known: knownSources(before, attempt) }, attempt),
+    ...withExpiry(before, { tries: sharedTries(before, attempt), known: knownSources(before, attempt) }, attempt),
   }
 }
 
@@ -105,7 +105,7 @@ export function issued(
  * in between.
  * @param hash of the submitted code
  */
-export function tried(
+export function checkCode(
   before: CodeItem | undefined,
   { email_hash }: Person,
   hash: string,
@@ -124,14 +124,14 @@ export function tried(
     ...before,
     ...codeKey(email_hash),
     ...(success && { state: 'used' as const }),
-    ...kept(before, counted(before, open && !equal, success, attempt), attempt),
+    ...withExpiry(before, countAttempt(before, open && !equal, success, attempt), attempt),
   }
   return { success, after }
 }
 
-type Counted = Required<Pick<CodeItem, 'tries' | 'known'>>
+type AttemptCounts = Required<Pick<CodeItem, 'tries' | 'known'>>
 
-function counted(before: CodeItem | undefined, wrong: boolean, success: boolean, attempt: Attempt): Counted {
+function countAttempt(before: CodeItem | undefined, wrong: boolean, success: boolean, attempt: Attempt): AttemptCounts {
   const { source, now } = attempt
   const known = knownSources(before, attempt)
   const own = known.find((one) => one.source === source)
@@ -139,7 +139,7 @@ function counted(before: CodeItem | undefined, wrong: boolean, success: boolean,
   const tries = [...triesOf(before, attempt), ...(wrong ? [now] : [])]
   if (!own && !success) return { tries, known }
   const latest = { source, at: success ? now : (own?.at ?? now), tries: own ? tries : [] }
-  return { tries: sharedTries(before, attempt), known: [latest, ...others].slice(0, mostKnownSources) }
+  return { tries: sharedTries(before, attempt), known: [latest, ...others].slice(0, maxKnownSources) }
 }
 
 /** Returns the wrong attempts of the last 24 hours that count for a source. */
@@ -164,11 +164,11 @@ function withinADay(times: readonly number[] = [], now: number): number[] {
 }
 
 /** Sets the expiry to the time when the code, its attempts and its known sources no longer matter. */
-function kept(
+function withExpiry(
   before: CodeItem | undefined,
-  { tries, known }: Counted,
+  { tries, known }: AttemptCounts,
   { now, settings }: Attempt,
-): Counted & Pick<CodeItem, 'version' | 'expires_at'> {
+): AttemptCounts & Pick<CodeItem, 'version' | 'expires_at'> {
   const lasting = settings['otp.dailyWrongAttempts'].knownSourceDays * dayMilliseconds
   const attempts = [...tries, ...known.flatMap((one) => one.tries)]
   const until = [

@@ -4,7 +4,7 @@ import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, subject } from '../platform/events/event-definition.ts'
 
 /** The common content of events. An e-mail appears only as its keyed hash. */
-interface Told extends Person {
+interface OtpSubject extends Person {
   id: string
   tenant_id: string
 }
@@ -39,18 +39,18 @@ export const OtpVerified = defineEvent({
 })
 
 /** @param told with the message's id */
-export function otpRequested(told: Told): OutgoingEvent[] {
+export function otpRequested(told: OtpSubject): OutgoingEvent[] {
   return [event(OtpRequested, { ...told })]
 }
 
 /**
  * Returns the event of a delivered mail. Its id is derived from the message, so repeated records publish one event.
  */
-export function otpDelivered(told: Told): OutgoingEvent[] {
+export function otpDelivered(told: OtpSubject): OutgoingEvent[] {
   return [event(OtpDelivered, { ...told }, told.id)]
 }
 
 /** @param told with the id of the verification, which is also the session's if there is one */
-export function otpVerified({ email_hash: _, ...told }: Told, success: boolean): OutgoingEvent[] {
+export function otpVerified({ email_hash: _, ...told }: OtpSubject, success: boolean): OutgoingEvent[] {
   return [event(OtpVerified, { ...told, method: 'email', success })]
 }

@@ -3,8 +3,8 @@ import type { RequestContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
-import { findCode, overwrite } from './code-store.ts'
-import { asCode, type CodeItem, codeHash, issued, newDigits } from './one-time-code.ts'
+import { findCode, replaceCode } from './code-store.ts'
+import { asCode, type CodeItem, codeHash, issueCode, newDigits } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
 
 /** The purpose of the key that hashes codes. */
@@ -30,11 +30,11 @@ export async function requestCode(email: string, context: RequestContext): Promi
 
   const decide = (before: CodeItem | undefined): Decision => {
     const attempt = attemptOf(before, source, context)
-    const after = issued(before, person, { message_id, code_hash }, attempt)
+    const after = issueCode(before, person, { message_id, code_hash }, attempt)
     return {
       status: 202,
       body: { message_id },
-      writes: [overwrite(before, after, 'TRANSIENT.error'), mail],
+      writes: [replaceCode(before, after, 'TRANSIENT.error'), mail],
       events: otpRequested({ id: message_id, tenant_id, ...person }),
       onConflict: async (existing) => decide(asCode(existing)),
     }

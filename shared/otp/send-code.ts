@@ -3,7 +3,7 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { findMail, mailKeyPurpose, openMail } from './code-mail.ts'
 import { findCode } from './code-store.ts'
-import { noteProgress } from './mail-progress.ts'
+import { recordProgress } from './mail-progress.ts'
 
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
@@ -26,7 +26,7 @@ export async function sendCode(
   if (!current) return 'stale'
   const content = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
   await send(messageId, textOf(content, settings['otp.mail']))
-  await noteProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
+  await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
   return 'sent'
 }
 

@@ -4,8 +4,8 @@ import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Decision, ok, rejection } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
-import { findCode, overwrite } from './code-store.ts'
-import { asCode, type CodeItem, codeHash, tried } from './one-time-code.ts'
+import { findCode, replaceCode } from './code-store.ts'
+import { asCode, type CodeItem, codeHash, checkCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
 import { codeKeyPurpose } from './request-code.ts'
 
@@ -37,9 +37,9 @@ export async function verifyCode(
   const decide = (before: CodeItem | undefined): Decision => {
     const hash = codeHash(key, person, { message_id: before?.message_id ?? '', code })
     const attempt = attemptOf(before, source, context)
-    const { success, after } = tried(before, person, hash, attempt)
+    const { success, after } = checkCode(before, person, hash, attempt)
     const effects = {
-      writes: [overwrite(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
+      writes: [replaceCode(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
       events: otpVerified({ id, tenant_id, ...person }, success),
       onConflict: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
     }

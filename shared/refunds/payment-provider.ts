@@ -10,7 +10,7 @@ export interface ProviderRequest {
   /** The id of the refund. The provider's idempotency key is derived from it, and it is stored with the payout. */
   refundId: string
   /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
-  askedSince: number
+  requestedSince: number
 }
 
 /** A provider's final outcome. */

@@ -72,7 +72,7 @@ export function refundSaga(
     if (!outcome) return alreadySettled(refund, settings)
     const { actor = context.caller } = state
     return {
-      ...decided({ refund, actor }, outcome, settings, now()),
+      ...settlement({ refund, actor }, outcome, settings, now()),
       // The refund was settled meanwhile, for example by an event of the provider: that outcome counts.
       onConflict: async () => outcomeOf(state, await attempt(state, await currentRefund(state))),
     }
@@ -90,7 +90,7 @@ export function paidRefund(before: Refund, after: Refund): Effects<never> {
   return { writes: succeededRefund(before, after), events: refundSucceeded(after) }
 }
 
-function decided(
+function settlement(
   { refund, actor }: Pick<PendingRefund, 'refund' | 'actor'>,
   outcome: ProviderOutcome,
   settings: Settings,

@@ -98,7 +98,7 @@ async function askOnce(
   options: CallOptions,
   clock: Clock,
 ): Promise<ProviderOutcome> {
-  const keyIsKnown = clock.now() - request.askedSince < keyLifeMilliseconds
+  const keyIsKnown = clock.now() - request.requestedSince < keyLifeMilliseconds
   const paid = keyIsKnown ? undefined : await findPayout(stripe, request, options)
   return paid ? outcomeOf(paid, true) : create(stripe, request, options)
 }

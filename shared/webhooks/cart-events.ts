@@ -8,7 +8,7 @@ import type { Table } from '../platform/table/table.ts'
 import { create, replace } from '../platform/table/table.ts'
 import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { type Handler, type Handling, received } from './handler.ts'
+import { type Handler, type HandlerContext, eventData } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -18,7 +18,7 @@ const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amo
 
 /** The cart is data.cart_id if present, else data.id. */
 const aboutCart = {
-  ...received,
+  ...eventData,
   cart_id: v.exactOptional(v.string()),
   correlation_id: v.exactOptional(v.string()),
 }
@@ -128,7 +128,7 @@ function isBefore(one: Moment, other: Moment): boolean {
  * Returns whether a later fact is known. A time beyond the tolerance was stored before the tolerance existed. It does
  * not count, because it would make every event stale.
  */
-function isStale(event: Moment, known: Partial<Moment> | undefined, { now, settings }: Handling): boolean {
+function isStale(event: Moment, known: Partial<Moment> | undefined, { now, settings }: HandlerContext): boolean {
   const { occurred_at, event_id } = known ?? {}
   if (occurred_at === undefined || event_id === undefined) return false
   const latest = now + settings['webhooks.futureSeconds'] * 1000

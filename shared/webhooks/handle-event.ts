@@ -6,7 +6,7 @@ import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Handler } from './handler.ts'
-import { handled, type InboxItem, inboxKey } from './inbox.ts'
+import { markHandled, type InboxItem, inboxKey } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
@@ -30,7 +30,7 @@ export async function handleEvent(
   const effects = (await handlerOf(event, events)?.(event, handling)) ?? {}
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
   await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
-    others: [handled(eventId, timestamp(now))],
+    others: [markHandled(eventId, timestamp(now))],
   }))
   return 'handled'
 }

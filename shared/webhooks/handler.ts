@@ -5,7 +5,7 @@ import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** The dependencies of a handler. It decides and writes nothing. */
-export interface Handling {
+export interface HandlerContext {
   table: Table
   settings: Settings
   /** Milliseconds since 1970. */
@@ -17,10 +17,10 @@ export interface Handling {
 /**
  * Decides the effects of an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
  */
-export type Handler = (event: WebhookEvent, handling: Handling) => Promise<Effects<never>>
+export type Handler = (event: WebhookEvent, handling: HandlerContext) => Promise<Effects<never>>
 
 /** The data of every received event: the resource, and the tenant unless it is the public one. */
-export const received = { id: v.string(), tenant_id: v.exactOptional(v.string()) }
+export const eventData = { id: v.string(), tenant_id: v.exactOptional(v.string()) }
 
 /** The data of events without fields of their own. Further fields are allowed and ignored. */
-export const aboutOne = () => v.looseObject(received)
+export const resourceOnly = () => v.looseObject(eventData)

@@ -23,7 +23,7 @@ export function inboxKey(eventId: string): Key {
 }
 
 /** Writes a received event. @param now milliseconds since 1970 */
-export function received(event: WebhookEvent, correlationId: string, now: number, days: number): Write {
+export function newInboxItem(event: WebhookEvent, correlationId: string, now: number, days: number): Write {
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id),
     event: JSON.stringify(event),
@@ -36,7 +36,7 @@ export function received(event: WebhookEvent, correlationId: string, now: number
 }
 
 /** Marks an event as handled. Its effects are in the same transaction, so it is handled once. */
-export function handled(eventId: string, at: string): Change {
+export function markHandled(eventId: string, at: string): Change {
   return {
     update: inboxKey(eventId),
     set: { state: 'handled', handled_at: at },

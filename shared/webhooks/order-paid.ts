@@ -2,13 +2,13 @@ import { asOrder, changedOrder, orderPaid as told } from '../orders/order.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
-import { aboutOne, type Handler } from './handler.ts'
+import { resourceOnly, type Handler } from './handler.ts'
 
 export const OrderPaid = defineEvent({
   type: 'order.paid',
   version: 1,
   summary: 'An order was paid; data.id is the order.',
-  data: aboutOne,
+  data: resourceOnly,
 })
 
 /** Moves an order by the transitions of the deployment. An unknown order throws, because it may still arrive. */

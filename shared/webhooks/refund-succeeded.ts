@@ -3,13 +3,13 @@ import { defineEvent } from '../platform/events/event-definition.ts'
 import { settle } from '../refunds/refund.ts'
 import { paidRefund } from '../refunds/refund-saga.ts'
 import { asRefund } from '../refunds/refund-store.ts'
-import { aboutOne, type Handler } from './handler.ts'
+import { resourceOnly, type Handler } from './handler.ts'
 
 export const RefundSucceeded = defineEvent({
   type: 'refund.succeeded',
   version: 1,
   summary: 'The payment provider completed a refund; data.id is the refund.',
-  data: aboutOne,
+  data: resourceOnly,
 })
 
 /** Settles a refund that the provider had accepted. A settled refund stays unchanged, with its one ledger entry. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { isOver } from '#shared/operations/operation-states.ts'
+import { isEnded } from '#shared/operations/operation-states.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { editor, type ImportService, startImports } from '#test/imports/import-service.ts'
@@ -185,7 +185,7 @@ describe('an operation whose workflow is gone', () => {
         },
       })
       await expect(run).rejects.toThrow(Stopped)
-      expect(isOver((await service.operation(tenant, id)).state)).toBe(false)
+      expect(isEnded((await service.operation(tenant, id)).state)).toBe(false)
       await endAbandoned(gone('over'), later(90_000))
       const { state, error } = (await service.read(tenant, id)).json
       expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])

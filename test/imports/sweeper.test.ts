@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { endAbandoned, type Swept } from '#shared/operations/end-abandoned.ts'
+import { endAbandoned, type SweepResult } from '#shared/operations/end-abandoned.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { type ImportService, startImports } from './import-service.ts'
 
@@ -28,7 +28,7 @@ async function begin(tenant: string, operations: number): Promise<string[]> {
 }
 
 /** Runs the sweeper as it runs so many minutes from now. */
-function sweep(minutes: number, stepMilliseconds = 0): Promise<Swept> {
+function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
   let now = Date.now() + minutes * 60_000
   const clock = {
     ...service.steps.clock,

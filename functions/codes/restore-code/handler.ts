@@ -1,7 +1,7 @@
 import { restoreCode, viewOf } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
-import { changedCode, codeEtag, putBackClaim, readCode } from '#shared/codes/code-store.ts'
+import { changedCode, codeEtag, restoreLock, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Decision, defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
@@ -21,7 +21,7 @@ export const endpoint = defineEndpoint(route, {
       const after = restoreCode(code, settings, now())
       return ok(viewOf(after, settings), {
         etag: codeEtag(after),
-        writes: [changedCode(code, after, 'restore', settings), ...putBackClaim(code, after)],
+        writes: [changedCode(code, after, 'restore', settings), ...restoreLock(code, after)],
         audit: auditOfChange('restore', code, after),
         async onConflict(existing) {
           // Another code now has the same text, so a retry cannot succeed.

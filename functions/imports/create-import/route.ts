@@ -1,5 +1,5 @@
 import { importBytes, importTypes, NewImport } from '#shared/imports/new-import.ts'
-import { OperationBegun } from '#shared/operations/operation.ts'
+import { OperationStatus } from '#shared/operations/operation.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -20,7 +20,7 @@ export const route = defineRoute({
       : { file_url: 'https://example.com/customers.csv' },
   bodyTypes: importTypes,
   bodyBytes: importBytes,
-  reply: { status: () => 202, schema: () => OperationBegun, location: true },
+  reply: { status: () => 202, schema: () => OperationStatus, location: true },
   errors: ['VALIDATION.body.encoding', 'VALIDATION.url.private_range'],
   uses: ['table.read', 'table.write', 'table.update', 'imports.write'],
   impact: 'No customers can be imported.',

@@ -1,11 +1,11 @@
-import { askForReset } from '#shared/login/password-reset.ts'
+import { requestReset } from '#shared/login/password-reset.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  decide: ({ body }, context) => askForReset(body.email, context),
+  decide: ({ body }, context) => requestReset(body.email, context),
 })
 
 export const handler = httpFunction(endpoint, { deploymentSecret })

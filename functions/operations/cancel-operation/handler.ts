@@ -1,6 +1,6 @@
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
 import { viewOf } from '#shared/operations/operation.ts'
-import { isOver } from '#shared/operations/operation-states.ts'
+import { isEnded } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import type { Decision } from '#shared/platform/request/endpoint.ts'
@@ -16,13 +16,13 @@ export const endpoint = defineEndpoint(route, {
     async function decide(): Promise<Decision> {
       const read = await readOperation(table, scope, params.operation_id ?? '', settings)
       // An ended operation is not changed, so If-Match is not checked.
-      if (!isOver(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
+      if (!isEnded(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
       const { operation, writes, audit } = cancelOperation(read, context)
       const again = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),
         body: viewOf(operation, undefined),
-        headers: isOver(operation.state) ? {} : again,
+        headers: isEnded(operation.state) ? {} : again,
         writes,
         ...(audit && { audit }),
         onConflict: decide,

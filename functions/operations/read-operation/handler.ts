@@ -1,5 +1,5 @@
 import { viewOf } from '#shared/operations/operation.ts'
-import { isOver } from '#shared/operations/operation-states.ts'
+import { isEnded } from '#shared/operations/operation-states.ts'
 import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint(route, {
     const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }
     const view = viewOf(operation, key === undefined ? undefined : await context.files().link(key, link))
     const again = { 'Retry-After': String(settings['operations.retryAfter']) }
-    return ok(view, { etag: operationEtag(view), headers: isOver(operation.state) ? {} : again })
+    return ok(view, { etag: operationEtag(view), headers: isEnded(operation.state) ? {} : again })
   },
 })
 

@@ -2,7 +2,7 @@ import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { fail, failField } from '#shared/platform/base/failure.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { received } from '#shared/webhooks/inbox.ts'
+import { newInboxItem } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
 
@@ -29,7 +29,7 @@ export const endpoint = defineEndpoint(route, {
     const correlationId = correlationIdOf(body, settings) ?? correlation.id
     return {
       status,
-      writes: [received(body, correlationId, now(), settings['webhooks.inboxDays'])],
+      writes: [newInboxItem(body, correlationId, now(), settings['webhooks.inboxDays'])],
       onConflict: async () => ({ status }),
     }
   },

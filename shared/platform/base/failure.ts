@@ -53,13 +53,13 @@ export function fail(code: ErrorCode, options?: FailureOptions): Failure {
 
 /** Returns a failure of one field of the request. */
 export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
-  return new Failure(code, { details: { fields: { [shownName(field)]: problem } } })
+  return new Failure(code, { details: { fields: { [displayName(field)]: problem } } })
 }
 
 const longestShownName = 64
 
 /** Returns a name from the caller for error details: at most 64 code points, well-formed Unicode. */
-export function shownName(name: string): string {
+export function displayName(name: string): string {
   // A code point has at most two UTF-16 units, so the rest of a huge name is not processed.
   return Array.from(name.slice(0, 2 * longestShownName))
     .slice(0, longestShownName)

@@ -1,10 +1,10 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { ErrorCode } from '../../error-catalog.ts'
-import { fail, shownName } from '../base/failure.ts'
+import { fail, displayName } from '../base/failure.ts'
 import { bareCell } from './csv-writer.ts'
 
 /** The byte offsets of one row of a file: `from` is inclusive, `textTo` and `to` are exclusive. */
-export interface RowPlace {
+export interface RowRange {
   from: number
   /** The end of the row without its line break. */
   textTo: number
@@ -29,7 +29,7 @@ export function rowScanner() {
   let field: Field = 'begins'
   let afterReturn = false
 
-  function endRow(textTo: number, to: number): RowPlace {
+  function endRow(textTo: number, to: number): RowRange {
     const row = { from, textTo, to }
     from = to
     field = 'begins'
@@ -38,8 +38,8 @@ export function rowScanner() {
 
   return {
     /** @param bytes the next bytes of the file. @returns the rows that end within them */
-    scan(bytes: Uint8Array): RowPlace[] {
-      const rows: RowPlace[] = []
+    scan(bytes: Uint8Array): RowRange[] {
+      const rows: RowRange[] = []
       for (const byte of bytes) {
         const paired = afterReturn && byte === lineFeed
         if (afterReturn) rows.push(endRow(at - 1, paired ? at + 1 : at))
@@ -54,7 +54,7 @@ export function rowScanner() {
     },
 
     /** @returns the last row, unless `scan` has returned it */
-    end(): RowPlace[] {
+    end(): RowRange[] {
       if (afterReturn) return [endRow(at - 1, at)]
       return from < at ? [endRow(at, at)] : []
     },
@@ -117,7 +117,7 @@ export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ign
   const unknown = [...times.keys()].filter((name) => !known.has(name))
   const repeated = [...times.keys()].filter((name) => times.get(name) !== 1)
   if (missing.length + unknown.length + repeated.length === 0) return columns
-  const shown = (names: string[]) => names.slice(0, mostShownNames).map(shownName)
+  const shown = (names: string[]) => names.slice(0, mostShownNames).map(displayName)
   const details = { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) }
   throw fail('VALIDATION.csv.header', { details })
 }

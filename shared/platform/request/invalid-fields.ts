@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
-import { type Failure, type FieldProblem, fail, failField, shownName } from '../base/failure.ts'
+import { type Failure, type FieldProblem, fail, failField, displayName } from '../base/failure.ts'
 import { charactersOf } from '../formats/text.ts'
 
 /**
@@ -24,7 +24,7 @@ export function invalidFields(issues: readonly v.BaseIssue<unknown>[], settings:
 }
 
 function fieldOf(issue: v.BaseIssue<unknown>): string {
-  return shownName(issue.path?.map(({ key }) => String(key)).join('.') ?? 'body')
+  return displayName(issue.path?.map(({ key }) => String(key)).join('.') ?? 'body')
 }
 
 interface Problem {
