@@ -3,7 +3,7 @@ import { LoginFail, LoginSuccess } from '#shared/login/login-events.ts'
 import { OrderCreated, OrderPaid, OrderPlaced } from '#shared/orders/order.ts'
 import { OtpDelivered, OtpRequested, OtpVerified } from '#shared/otp/otp-events.ts'
 import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
-import { RefundSucceeded } from '#shared/refunds/refund-events.ts'
+import { RefundSucceeded } from '#shared/refunds/refund.ts'
 
 /** Every event that the service publishes. asyncapi.json is generated from this list and `receivedEvents`. */
 export const eventDefinitions: readonly EventDefinition[] = [

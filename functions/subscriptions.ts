@@ -7,7 +7,7 @@ export type ConsumerUse =
   | 'queues.send'
   | `queue.${TaskQueue}`
   | 'imports.start'
-  | 'imports.look'
+  | 'imports.describe'
   | 'mail.send'
 
 /** A function that AWS invokes for something other than a request. */
@@ -69,7 +69,7 @@ export const subscriptions: readonly Subscription[] = [
   },
   {
     name: 'otp.note-delivery',
-    folder: 'otp/note-delivery',
+    folder: 'otp/record-delivery',
     description: 'Record delivered mails and log bounces',
     source: { queue: 'mail_events' },
     uses: ['table.read', 'table.write', 'queue.mail_events'],
@@ -88,12 +88,12 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'operations/end-abandoned',
     description: 'Fail imports whose workflow stopped',
     source: 'every.minute',
-    uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.look'],
+    uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.describe'],
     impact: 'Imports whose workflow stopped are reported as running.',
   },
   {
     name: 'intents.finish',
-    folder: 'platform/finish-intents',
+    folder: 'platform/finish-sagas',
     description: 'Finish pending refunds',
     source: 'every.minute',
     uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],

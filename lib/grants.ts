@@ -112,7 +112,7 @@ const rights: Record<Right, Access> = {
     on: (resources) => machineOf(resources).machine.stateMachineArn,
     variables: (resources) => ({ IMPORT_MACHINE_ARN: machineOf(resources).machine.stateMachineArn }),
   },
-  'imports.look': {
+  'imports.describe': {
     actions: ['states:DescribeExecution'],
     on: (resources) => statesArn(Stack.of(resources.table), 'execution', `${machineOf(resources).name}:*`),
   },
@@ -200,7 +200,7 @@ export function grantUses(grantee: IFunction, uses: readonly Right[], resources:
   if (!role) return
   for (const folder of new Set(accesses.flatMap(({ folder = [] }) => folder)))
     acknowledgeFolder(role, folder, resources)
-  if (uses.includes('imports.look')) {
+  if (uses.includes('imports.describe')) {
     const reason = 'A run gets its name when it starts. The permission covers only the runs of this workflow.'
     acknowledgeRuns(role, `${machineOf(resources).name}:*`, reason)
   }

@@ -4,8 +4,8 @@ import type { Code } from './code.ts'
 /**
  * Fields recorded with their values. Free text and the code itself, which is worth money, are recorded as redacted.
  */
-const recorded = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
-const redacted = ['name', 'code'] as const
+const recordedFields = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
+const redactedFields = ['name', 'code'] as const
 
 /**
  * Returns the audit entry of a change to one code, with the changed fields.
@@ -27,11 +27,11 @@ function changesBetween(before: Code, after: Code | undefined): [AuditedFields, 
   const changed = <Field extends keyof Code>(field: Field) => !after || before[field] !== after[field]
   const from: AuditedFields = {}
   const to: AuditedFields = {}
-  for (const field of recorded.filter(changed)) {
+  for (const field of recordedFields.filter(changed)) {
     from[field] = before[field]
     if (after) to[field] = after[field]
   }
-  for (const field of redacted.filter(changed)) {
+  for (const field of redactedFields.filter(changed)) {
     from[field] = '[redacted]'
     if (after) to[field] = '[redacted]'
   }

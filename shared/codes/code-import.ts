@@ -25,7 +25,7 @@ function importedRows(text: string, settings: Settings): CsvRow[] {
  */
 function importedCode(
   { cells, problem }: CsvRow,
-  made: { id: string; tenant: string; createdBy: string },
+  origin: { id: string; tenant: string; createdBy: string },
   settings: Settings,
 ): RowDecision {
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
@@ -34,7 +34,7 @@ function importedCode(
   const fields = settings['codes.import'].columns.map((column) => [column, cells[column]])
   const parsed = v.safeParse(NewCode(settings), Object.fromEntries(fields), { abortPipeEarly: true })
   if (!parsed.success) throw invalidFields(parsed.issues, settings)
-  const code = makeCode(parsed.output, made, settings)
+  const code = makeCode(parsed.output, origin, settings)
   return { status: 201, id: code.id, writes: newCode(code) }
 }
 

@@ -24,8 +24,8 @@ export async function readCode(table: Table, scope: Scope, id: string, settings:
  * nothing.
  */
 export async function findByText(table: Table, tenant: string, text: string): Promise<Code | undefined> {
-  const claim = await table.get(keyOf(tenant, 'code_claim', text))
-  const item = await table.get(keyOf(tenant, 'code', String(claim?.code_id ?? smallestId)))
+  const lock = await table.get(keyOf(tenant, 'code_claim', text))
+  const item = await table.get(keyOf(tenant, 'code', String(lock?.code_id ?? smallestId)))
   return item && asCode(item)
 }
 
@@ -33,7 +33,7 @@ export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string 
   return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
 }
 
-/** Writes a code and the claim that keeps its text unique in the tenant. */
+/** Writes a code and the uniqueness lock of its text in the tenant. */
 export function newCode(code: Code): Write[] {
   return [
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
@@ -62,20 +62,20 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
   }
 }
 
-/** Moves the claim of a soft-deleted code to the key in `after`, if there is one, to free its text. */
+/** Releases the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
 export function releaseLock(code: Code, after: Code): Write[] {
   if (after.claim === undefined) return []
   return [remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(lockItem(after))]
 }
 
-/** Moves the claim of a restored code back to its text. */
+/** Locks the text of a restored code again. */
 export function restoreLock(code: Code, after: Code): Write[] {
   if (code.claim === undefined) return []
-  const aside = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
-  return [aside, create(lockItem(after), 'CONFLICT.code.exists')]
+  const released = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
+  return [released, create(lockItem(after), 'CONFLICT.code.exists')]
 }
 
-/** Deletes a code and its claim. */
+/** Deletes a code and its lock. */
 export function removedCode(code: Code): Write[] {
   const { tenant_id: tenant, id, version } = code
   return [

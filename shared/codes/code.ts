@@ -60,13 +60,13 @@ export interface Code {
   soft_deleted: boolean
   /** The state before the soft delete; present only while the code is soft-deleted. */
   state_before_delete?: LiveState
-  /** The sort key of its claim if that is not its text. */
+  /** The sort key of its uniqueness lock if that is not its text. */
   claim?: string
   /** Incremented by each change; entity tags and conditional writes use it. */
   version: number
 }
 
-const listed = [
+const standardFields = [
   'id',
   'code',
   'type',
@@ -100,7 +100,7 @@ export const CodeView = perSettings((settings) => {
 })
 
 export function viewOf(code: Code, settings: Settings): Record<string, unknown> {
-  const shown = [...listed, ...settings['codes.fields']]
+  const shown = [...standardFields, ...settings['codes.fields']]
   return Object.fromEntries(shown.map((field) => [field, code[field]]))
 }
 
@@ -134,7 +134,7 @@ export function changeCode(code: Code, changes: CodeChanges, now: number): Code 
   return next(code, changes, now)
 }
 
-/** Soft-deletes a live code. If that frees its text, its claim moves to another key. */
+/** Soft-deletes a live code. If that frees its text, its lock moves to another key. */
 export function softDeleteCode(code: Code, settings: Settings, now: number): Code {
   const state_before_delete = code.state as LiveState
   const { softDeletedKeepsCode } = settings['codes.duplicate']

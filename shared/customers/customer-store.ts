@@ -55,7 +55,10 @@ async function replaceOlder(item: Item, table: Table): Promise<void> {
   await table.put({ item, condition: { absentOrBelow: { attribute: 'place', value: place } } })
 }
 
-function itemOf({ customer, row }: ImportedCustomer, { tenant, operationId, schemaVersion }: ImportSource): Item {
+function itemOf(
+  { customer, row }: ImportedCustomer,
+  { tenant, operationId, schemaVersion }: ImportSource,
+): Item {
   return {
     ...keyOf(tenant, 'customer', customerId(tenant, customer.email)),
     created_at: timestamp(timeOf(operationId)),

@@ -9,13 +9,13 @@ export const customerColumns = {
   ignored: ['name', 'country', 'created_at'],
 } as const
 
-const filled = v.optional(v.pipe(v.string(), v.trim()))
+const optionalText = v.optional(v.pipe(v.string(), v.trim()))
 
 /** A row of the file. The e-mail address and the time have the same rules as elsewhere in the service. */
 const CustomerRow = v.object({
   email: Email,
-  name: filled,
-  country: filled,
+  name: optionalText,
+  country: optionalText,
   created_at: v.optional(instant),
 })
 
@@ -36,13 +36,15 @@ export interface RowError {
 export function readCustomer(
   cells: Readonly<Record<string, string>>,
   settings: Settings,
-): { customer: CustomerData } | { refused: RowError } {
+): { customer: CustomerData } | { error: RowError } {
   // Only the e-mail is required; other empty cells are ignored.
-  const given = Object.entries(cells).filter(([column, cell]) => column === 'email' || cell.trim() !== '')
-  const parsed = v.safeParse(CustomerRow, Object.fromEntries(given), { abortEarly: true })
+  const filledCells = Object.entries(cells).filter(
+    ([column, cell]) => column === 'email' || cell.trim() !== '',
+  )
+  const parsed = v.safeParse(CustomerRow, Object.fromEntries(filledCells), { abortEarly: true })
   if (!parsed.success) {
     const { code, details } = invalidFields(parsed.issues, settings)
-    return { refused: { code, field: Object.keys(details?.fields ?? {})[0] ?? null } }
+    return { error: { code, field: Object.keys(details?.fields ?? {})[0] ?? null } }
   }
   return { customer: parsed.output as CustomerData }
 }

@@ -3,30 +3,30 @@ import type { ErrorCode } from '../error-catalog.ts'
 import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, minorUnits, subject } from '../platform/events/event-definition.ts'
 
-const aboutCode = {
+const codeData = {
   ...subject,
   code: v.string(),
   correlation_id: v.string(),
 }
 /** The fields of every verification event. */
-type Promo = v.InferOutput<v.StrictObjectSchema<typeof aboutCode, undefined>>
+type Promo = v.InferOutput<v.StrictObjectSchema<typeof codeData, undefined>>
 
 export const PromoApplied = defineEvent({
   type: 'promo.applied',
   version: 1,
-  summary: 'A discount code was applied. Told once for a correlation_id.',
-  data: () => v.strictObject({ ...aboutCode, cart_id: v.string(), amount: minorUnits, rule_id: v.string() }),
+  summary: 'A discount code was applied. Published once for each correlation_id.',
+  data: () => v.strictObject({ ...codeData, cart_id: v.string(), amount: minorUnits, rule_id: v.string() }),
 })
 
 export const PromoRejected = defineEvent({
   type: 'promo.rejected',
   version: 1,
-  summary: 'A discount code was rejected. Told once for a correlation_id.',
+  summary: 'A discount code was rejected. Published once for each correlation_id.',
   data: () =>
     v.strictObject({
-      ...aboutCode,
-      cart_id: v.pipe(v.nullable(v.string()), v.description('null where the request named no cart.')),
-      error_code: v.pipe(v.string(), v.description('Why, by the codes of the error catalogue.')),
+      ...codeData,
+      cart_id: v.pipe(v.nullable(v.string()), v.description('null if the request named no cart.')),
+      error_code: v.pipe(v.string(), v.description('The reason, as a code of the error catalog.')),
     }),
 })
 

@@ -1,3 +1,4 @@
+import Big from 'big.js'
 import { type Cart, type CartLine, discountsOf, isPriced, sumOf } from '../carts/cart.ts'
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
@@ -11,7 +12,6 @@ import { type Decision, ok, rejection as rejected } from '../platform/request/en
 import { keyOf } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { amountOff, type Pricing } from './pricing.ts'
 import { promoApplied, promoRejected } from './promo-events.ts'
 
 /** A request to verify a code. */
@@ -22,7 +22,7 @@ export interface Verification {
 }
 
 /** How long the item that carries the event is kept, in seconds. */
-const keptSeconds = 24 * 3600
+const retentionSeconds = 24 * 3600
 
 /**
  * Decides whether a code applies. With a cart, the code becomes one of its discounts. Without a cart, only the code
@@ -30,9 +30,9 @@ const keptSeconds = 24 * 3600
  * same reads.
  * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
-export async function verifyDiscount(asked: Verification, context: RequestContext): Promise<Decision> {
+export async function verifyDiscount(request: Verification, context: RequestContext): Promise<Decision> {
   const { table, settings, now, scope } = context
-  const { text, cartId } = asked
+  const { text, cartId } = request
   const { tenant } = scope
   const [code, cart, lines] = await Promise.all([
     findByText(table, tenant, text),
@@ -40,8 +40,10 @@ export async function verifyDiscount(asked: Verification, context: RequestContex
     cartId === undefined ? [] : linesOf(table, tenant, cartId),
   ])
   const pricing = pricingOf(code, now(), settings)
-  if (cartId !== undefined) return verifyOnCart(asked, { pricing, cart, lines }, context)
-  return typeof pricing === 'string' ? notApplied(asked, pricing, context) : ok({ applied: true, amount: 0 })
+  if (cartId !== undefined) return verifyOnCart(request, { pricing, cart, lines }, context)
+  return typeof pricing === 'string'
+    ? notApplied(request, pricing, context)
+    : ok({ applied: true, amount: 0 })
 }
 
 /** The pricing rule of a code, or the reason why the code cannot be used. */
@@ -59,25 +61,25 @@ interface Found {
   lines: readonly CartLine[]
 }
 
-function verifyOnCart(asked: Verification, found: Found, context: RequestContext): Decision {
+function verifyOnCart(request: Verification, found: Found, context: RequestContext): Decision {
   const { settings } = context
   const { pricing, cart, lines } = found
   if (!isPriced(cart)) throw fail('NOT_FOUND.cart')
   checkMayApply(cart, context)
-  if (typeof pricing === 'string') return notApplied(asked, pricing, context)
+  if (typeof pricing === 'string') return notApplied(request, pricing, context)
   const known = discountsOf(cart, lines)
-  const others = known.filter(({ code }) => code !== asked.text)
+  const others = known.filter(({ code }) => code !== request.text)
   const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
   const isFull = others.length >= settings['discount.combination'].maxCodes
-  if (isFull || (hasGiftCard && !pricing.combinable_with_gift_card)) return notCombinable(asked, context)
+  if (isFull || (hasGiftCard && !pricing.combinable_with_gift_card)) return notCombinable(request, context)
   const amount = amountOff(pricing, cart, sumOf(others), settings)
-  if (amount === undefined) return notApplied(asked, 'POLICY.code.currency', context)
-  const discount = { code: asked.text, amount_minor: amount }
+  if (amount === undefined) return notApplied(request, 'POLICY.code.currency', context)
+  const discount = { code: request.text, amount_minor: amount }
   const discounts =
     others.length === known.length
       ? [...known, discount]
-      : known.map((one) => (one.code === asked.text ? discount : one))
-  const { note, promo } = announcement(asked, context)
+      : known.map((one) => (one.code === request.text ? discount : one))
+  const { note, promo } = announcement(request, context)
   return ok(
     { applied: true, amount },
     {
@@ -85,7 +87,7 @@ function verifyOnCart(asked: Verification, found: Found, context: RequestContext
       writes: [note, changedCart(cart, { ...cart, discounts, version: cart.version + 1 })],
       events: promoApplied({ ...promo, cart_id: cart.cart_id, amount, rule_id: pricing.rule_id }),
       onConflict: async (existing) =>
-        verifyOnCart(asked, { ...found, cart: existing as Cart | undefined }, context),
+        verifyOnCart(request, { ...found, cart: existing as Cart | undefined }, context),
     },
   )
 }
@@ -99,21 +101,21 @@ function checkMayApply(cart: Cart, { caller, settings }: RequestContext): void {
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 
-function notCombinable(asked: Verification, context: RequestContext): Decision {
+function notCombinable(request: Verification, context: RequestContext): Decision {
   const failure = fail('CONFLICT.code.not_combinable')
-  return rejected(failure, rejectionEffects(asked, failure.code, context))
+  return rejected(failure, rejectionEffects(request, failure.code, context))
 }
 
 /** Returns the same response for every reason, so guessing does not reveal which codes exist. */
-function notApplied(asked: Verification, reason: ErrorCode, context: RequestContext): Decision {
-  const effects = rejectionEffects(asked, reason, context)
+function notApplied(request: Verification, reason: ErrorCode, context: RequestContext): Decision {
+  const effects = rejectionEffects(request, reason, context)
   if (context.settings['discount.rejection'].status === 404) return rejected(fail('NOT_FOUND.code'), effects)
   return ok({ applied: false, amount: 0 }, effects)
 }
 
-function rejectionEffects(asked: Verification, reason: ErrorCode, context: RequestContext) {
-  const { note, promo } = announcement(asked, context)
-  const events = promoRejected({ ...promo, cart_id: asked.cartId ?? null, error_code: reason })
+function rejectionEffects(request: Verification, reason: ErrorCode, context: RequestContext) {
+  const { note, promo } = announcement(request, context)
+  const events = promoRejected({ ...promo, cart_id: request.cartId ?? null, error_code: reason })
   return { writes: [note], events }
 }
 
@@ -121,7 +123,41 @@ function rejectionEffects(asked: Verification, reason: ErrorCode, context: Reque
 function announcement({ text }: Verification, { now, newId, scope, correlation }: RequestContext) {
   const { tenant } = scope
   const id = newId()
-  const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + keptSeconds]
+  const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + retentionSeconds]
   const note: Write = create({ ...keyOf(tenant, 'verification', id), at, expires_at })
   return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlation.id } }
+}
+
+export type Pricing = Settings['codes.types'][string]
+interface Priced {
+  /** In minor units. */
+  amount_minor: number
+  currency: string
+}
+
+const roundings = {
+  'half-even': Big.roundHalfEven,
+  'half-up': Big.roundHalfUp,
+  down: Big.roundDown,
+} as const
+
+/**
+ * Returns the discount of a code in minor units of the cart's currency.
+ * @param otherDiscounts the total discount of the other codes on the cart
+ * @returns undefined if the currencies of code and cart differ
+ */
+export function amountOff(
+  pricing: Pricing,
+  cart: Priced,
+  otherDiscounts: number,
+  settings: Settings,
+): number | undefined {
+  const { rounding, cappedAtCart } = settings['discount.amount']
+  if (pricing.kind === 'fixed' && pricing.currency !== cart.currency) return undefined
+  const exact =
+    pricing.kind === 'fixed'
+      ? new Big(pricing.value)
+      : new Big(cart.amount_minor).times(pricing.value).div(100)
+  const whole = exact.round(0, roundings[rounding]).toNumber()
+  return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - otherDiscounts)) : whole
 }

@@ -2,12 +2,12 @@ import { readCustomer } from '../customers/customer.ts'
 import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import type { Operation, Reject } from '../operations/operation.ts'
 import { mayMove } from '../operations/operation-states.ts'
-import { findOperation, transition, type OperationRef } from '../operations/operation-store.ts'
+import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
 import { readLines, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Change, Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { type Chunk, chunkKey, chunkRejectsKey, fileKey } from './import-places.ts'
+import { type Chunk, chunkKey, chunkRejectsKey, fileKey } from './import-files.ts'
 import { rejectLines } from './reject-file.ts'
 
 /** The workflow's input for each chunk. */
@@ -50,8 +50,8 @@ function readRows(lines: readonly string[], chunk: Chunk, columns: readonly stri
   const customers: ImportedCustomer[] = []
   const rejects: Reject[] = []
   for (const { row, cells, problem } of readLines(lines, columns, chunk.row)) {
-    const read = problem ? { refused: { code: problem.code, field: null } } : readCustomer(cells, settings)
-    if ('refused' in read) rejects.push({ row, ...read.refused })
+    const read = problem ? { error: { code: problem.code, field: null } } : readCustomer(cells, settings)
+    if ('error' in read) rejects.push({ row, ...read.error })
     else customers.push({ row, customer: read.customer })
   }
   return { customers, rejects }

@@ -1,16 +1,16 @@
 import { customerColumns } from '../customers/customer.ts'
+import type { ErrorCode } from '../error-catalog.ts'
 import { endOperation } from '../operations/end-operation.ts'
 import type { Operation } from '../operations/operation.ts'
 import { isEnded } from '../operations/operation-states.ts'
-import { findOperation, transition, type OperationRef } from '../operations/operation-store.ts'
+import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
-import { HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
+import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Table } from '../platform/table/table.ts'
-import { reserveFile, readReservation } from './import-claim.ts'
-import { type Chunk, fileKey, manifestKey } from './import-places.ts'
+import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
+import { type Chunk, fileKey, manifestKey } from './import-files.ts'
 import { type SplitFile, splitFile } from './split-file.ts'
-import { storeFile } from './store-file.ts'
 
 /** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
 export interface PrepareResult {
@@ -19,6 +19,9 @@ export interface PrepareResult {
   manifest: string
 }
 
+const maxFetches = 3
+const firstPauseMilliseconds = 1000
+const byteOrderMark = [0xef, 0xbb, 0xbf]
 /** Less than the time that a function has in addition to the time of its step. */
 const endingMilliseconds = 4000
 
@@ -46,15 +49,19 @@ export async function prepareImport(
   }
 }
 
-async function prepare(ref: OperationRef, context: StepContext, network: Network): Promise<PrepareResult['next']> {
+async function prepare(
+  ref: OperationRef,
+  context: StepContext,
+  network: Network,
+): Promise<PrepareResult['next']> {
   const started = await start(ref, context)
   if (!started || isEnded(started.state)) return 'end'
   if (started.cancel_requested === 'yes') return 'complete'
   if (started.chunks_total > 0) return 'rows'
   const operation = started.file_hash === '' ? await fetchSource(started, context, network) : started
   if (operation.source.kind === 'url') {
-    const mine = await reserve(operation, context)
-    if (mine !== 'claimed') return mine
+    const result = await reserve(operation, context)
+    if (result !== 'reserved') return result
   }
   const { columns, chunks } = await writeManifest(operation, context)
   await update(operation, { columns, chunks_total: chunks }, context)
@@ -76,20 +83,20 @@ async function fetchSource(operation: Operation, context: StepContext, network: 
 }
 
 /**
- * Claims a fetched file for this operation. If another operation imports the file, this one waits. If another has
+ * Reserves a fetched file for this operation. If another operation imports the file, this one waits. If another has
  * imported it, this one ends with the same completion.
  */
 async function reserve(
   operation: Operation,
   context: StepContext,
-): Promise<'claimed' | Exclude<PrepareResult['next'], 'rows'>> {
+): Promise<'reserved' | Exclude<PrepareResult['next'], 'rows'>> {
   const { table, clock } = context
   const { tenant_id: tenant, id, file_hash } = operation
   const { holder, current: first } = await readReservation(table, tenant, file_hash, clock.now())
-  if (first?.id === id) return 'claimed'
+  if (first?.id === id) return 'reserved'
   if (!first) {
-    const { onFailure: _, ...claim } = reserveFile(operation, file_hash, holder)
-    return (await table.transact([claim])) ? 'wait' : 'claimed'
+    const { onFailure: _, ...reservation } = reserveFile(operation, file_hash, holder)
+    return (await table.transact([reservation])) ? 'wait' : 'reserved'
   }
   const { completion } = first
   if (first.state !== 'succeeded' || !completion) return 'wait'
@@ -99,12 +106,12 @@ async function reserve(
 
 async function writeManifest({ id }: Operation, { files }: StepContext): Promise<SplitFile> {
   const split = splitFile(files.read(fileKey(id)), customerColumns)
-  let whole: SplitFile | undefined
+  let result: SplitFile | undefined
   async function* manifest() {
     for (let before = '['; ; before = ',') {
       const { done, value } = await split.next()
       if (done) {
-        whole = value
+        result = value
         yield Buffer.from(before === '[' ? '[]' : ']')
         return
       }
@@ -112,8 +119,8 @@ async function writeManifest({ id }: Operation, { files }: StepContext): Promise
     }
   }
   await files.write(manifestKey(id), manifest(), 'application/json')
-  if (!whole) throw new Error('a manifest was written before its end')
-  return whole
+  if (!result) throw new Error('a manifest was written before its end')
+  return result
 }
 
 /** Updates the operation. If the condition fails, the operation has ended, and the next step handles that. */
@@ -123,4 +130,67 @@ async function update(
   { table, clock }: { table: Table; clock: StepContext['clock'] },
 ): Promise<void> {
   await table.transact([transition(operation, 'count', clock.now(), set, { chunks_total: 0 })])
+}
+
+/**
+ * Fetches the file of an operation and stores it without a byte order mark. Retries within the deadline if the host
+ * fails, but not if it is too slow.
+ * @returns the hash of the file
+ * @throws VALIDATION.url.private_range, HostFailure, the code of a file that is too large
+ */
+export async function storeFile(
+  { id, source }: Operation,
+  { files, settings, budget, clock }: StepContext,
+  network: Network,
+): Promise<string> {
+  if (source.kind !== 'url') throw new Error('only a remote file is fetched')
+  const { deadlineSeconds, ...limits } = settings['imports.fetch']
+  const request = {
+    url: source.url,
+    field: 'file_url',
+    maxBytes: settings['imports.maxBytes'].fileUrl,
+    tooLarge: settings['limits.tooLarge'] as ErrorCode,
+    limits,
+    deadline: AbortSignal.timeout(deadlineSeconds * 1000),
+    signal: budget.signal,
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const hash = fileHash()
+    async function* hashed() {
+      for await (const bytes of withoutByteOrderMark(fetchFile(request, network))) {
+        hash.update(bytes)
+        yield bytes
+      }
+    }
+    try {
+      await files.write(fileKey(id), hashed(), 'text/csv')
+      return hash.digest()
+    } catch (thrown) {
+      const isTransient = thrown instanceof HostFailure && thrown.code === 'DEPENDENCY.bad_gateway'
+      if (!isTransient || attempt === maxFetches) throw thrown
+      await clock.sleep(firstPauseMilliseconds * 2 ** (attempt - 1))
+    }
+  }
+}
+
+/** Strips the byte order mark, so a file has the same hash with and without it. */
+async function* withoutByteOrderMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let beginning: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of file) {
+    if (!beginning) {
+      yield bytes
+      continue
+    }
+    beginning = Buffer.concat([beginning, bytes])
+    if (beginning.length < byteOrderMark.length) continue
+    yield unmarked(beginning)
+    beginning = undefined
+  }
+  if (beginning) yield unmarked(beginning)
+}
+
+function unmarked(bytes: Buffer): Buffer {
+  return byteOrderMark.every((byte, index) => bytes[index] === byte)
+    ? bytes.subarray(byteOrderMark.length)
+    : bytes
 }

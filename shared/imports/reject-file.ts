@@ -2,7 +2,7 @@ import type { Operation, Reject } from '../operations/operation.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
-import { chunkRejectsKey, chunkPartition, rejectsKey } from './import-places.ts'
+import { chunkPartition, chunkRejectsKey, rejectsKey } from './import-files.ts'
 
 const columns = ['row', 'code', 'field']
 

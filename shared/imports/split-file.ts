@@ -1,6 +1,6 @@
 import { fail } from '../platform/base/failure.ts'
 import { type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
-import type { Chunk } from './import-places.ts'
+import type { Chunk } from './import-files.ts'
 
 /** The size limit of a chunk. A function holds one chunk in memory. */
 export interface ChunkSize {

@@ -6,12 +6,10 @@ import {
 } from '@aws-sdk/client-cognito-identity-provider'
 import { lazy } from '../platform/base/cached-load.ts'
 import type { Budget } from '../platform/base/clock.ts'
-import { fail } from '../platform/base/failure.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { isUndeliverable, outageOf, rejectionOf } from './cognito-errors.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
-import { factorRequired, newPasswordRequired } from './sign-in-refusals.ts'
 
 /** Far above Cognito's usual latency, and within the time that callers wait. */
 const attemptMilliseconds = 5000
@@ -87,4 +85,90 @@ function outcomeOf(output: AdminInitiateAuthCommandOutput, settings: Settings): 
       refresh_token: RefreshToken,
     },
   }
+}
+
+interface ServiceError {
+  name?: string
+  message?: string
+  code?: string
+  $metadata?: { httpStatusCode?: number }
+}
+
+/** Errors about an app client or a flow are deployment mistakes, not rejections of a user. */
+const deploymentError = /\b(client|flow|secret)\b/i
+
+/** Errors that Cognito may return before it checks the password; the first one also for disabled and locked users. */
+const userErrors = new Set([
+  'NotAuthorizedException',
+  'UserNotFoundException',
+  'UserNotConfirmedException',
+  'PasswordResetRequiredException',
+  'InvalidParameterException',
+])
+
+/**
+ * Returns the rejection for an error of Cognito; undefined if the error does not reject the user. All rejections are the
+ * same, so callers without the password cannot distinguish the accounts.
+ */
+function rejectionOf(thrown: unknown): Failure | undefined {
+  const { name = '', message = '' } = thrown as ServiceError
+  return userErrors.has(name) && !deploymentError.test(message) ? wrongCredentials() : undefined
+}
+
+const undeliverableErrors = new Set([
+  'UserNotFoundException',
+  'UserNotConfirmedException',
+  'NotAuthorizedException',
+  'InvalidParameterException',
+  // Cognito limits the mails per user and hour.
+  'LimitExceededException',
+])
+
+/** Returns whether no mail can be sent to this address now and a retry would not help. */
+function isUndeliverable(thrown: unknown): boolean {
+  const { name = '', message = '' } = thrown as ServiceError
+  return undeliverableErrors.has(name) && !deploymentError.test(message)
+}
+
+const timeoutErrors = new Set(['TimeoutError', 'AbortError'])
+const overloadErrors = new Set([
+  'TooManyRequestsException',
+  'LimitExceededException',
+  'ThrottlingException',
+  'CodeDeliveryFailureException',
+  // The trigger that adds the claims failed.
+  'UserLambdaValidationException',
+  'UnexpectedLambdaException',
+  'InvalidLambdaResponseException',
+])
+/** The SDK also reports some of these as timeouts. */
+const connectionErrors = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'EAI_AGAIN', 'ENOTFOUND'])
+
+/** Maps an outage of Cognito to a failure for the caller. Returns any other error unchanged: it is a fault. */
+function outageOf(thrown: unknown): unknown {
+  const error = thrown as ServiceError
+  const isUnavailable =
+    connectionErrors.has(error.code ?? '') ||
+    overloadErrors.has(error.name ?? '') ||
+    error.message === 'socket hang up' ||
+    (error.$metadata?.httpStatusCode ?? 0) >= 500
+  if (isUnavailable) return fail('DEPENDENCY.unavailable', { cause: thrown })
+  return timeoutErrors.has(error.name ?? '') ? fail('DEPENDENCY.timeout', { cause: thrown }) : thrown
+}
+
+/** The only response while the password is not known to be right, whatever the state of the account. */
+function wrongCredentials(): Failure {
+  return fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
+}
+
+/** The password was right, but must be changed first. */
+function newPasswordRequired(): Failure {
+  return fail('POLICY.password.change_required')
+}
+
+/** The password was right, but another factor is required. The user proves it at the provider itself. */
+function factorRequired(challenge: string, settings: Settings): Failure {
+  const { value } = settings['auth.mfa']
+  const hint = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  return fail('POLICY.mfa.required', { details: { challenge }, headers: { 'WWW-Authenticate': hint } })
 }

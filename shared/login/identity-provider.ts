@@ -15,7 +15,7 @@ export interface Tokens {
   refresh_token: string
 }
 
-/** The tokens, or the refusal as the caller may see it. */
+/** The tokens, or the rejection for the caller. */
 export type SignedIn = { tokens: Tokens } | { rejection: Failure }
 
 /** The service that holds users and passwords. Every call is one attempt within the request's budget. */

@@ -11,23 +11,23 @@ interface LoginSubject extends Person {
   tenant_id: string
 }
 
-const aboutAttempt = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
+const loginData = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
 
 export const LoginSuccess = defineEvent({
   type: 'login.success',
   version: 1,
-  summary: 'Somebody logged in with a password; data.id is the attempt.',
-  data: aboutAttempt,
+  summary: 'A user logged in with a password; data.id is the id of the attempt.',
+  data: loginData,
 })
 
 export const LoginFail = defineEvent({
   type: 'login.fail',
   version: 1,
-  summary: 'Somebody was not let in; data.id is the attempt.',
-  data: aboutAttempt,
+  summary: 'A login failed; data.id is the id of the attempt.',
+  data: loginData,
 })
 
 /** Returns the event of a login's outcome. */
-export function loginEvent(outcome: 'success' | 'fail', told: LoginSubject): OutgoingEvent {
-  return event(outcome === 'success' ? LoginSuccess : LoginFail, { ...told })
+export function loginEvent(outcome: 'success' | 'fail', attempt: LoginSubject): OutgoingEvent {
+  return event(outcome === 'success' ? LoginSuccess : LoginFail, { ...attempt })
 }

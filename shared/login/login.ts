@@ -3,12 +3,12 @@ import { characters, Email } from '../platform/formats/text.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 
 /** The limit of Cognito. */
-const longestPassword = 256
+const maxPasswordLength = 256
 
 /** A password may hold any characters and is never normalized. */
 export const Credentials = v.strictObject({
   email: Email,
-  password: v.pipe(v.string(), characters(1, longestPassword)),
+  password: v.pipe(v.string(), characters(1, maxPasswordLength)),
 })
 
 export const ResetRequested = v.strictObject({ email: Email })

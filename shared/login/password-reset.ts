@@ -53,10 +53,10 @@ export async function sendReset(
     now,
     derivedKey,
   }: Pick<WorkContext, 'table' | 'budget' | 'settings' | 'now' | 'derivedKey'>,
-): Promise<'sent' | 'over'> {
+): Promise<'sent' | 'expired'> {
   const key = resetKey(id, settings)
   const request = (await table.get(key)) as ResetRequest | undefined
-  if (!request || request.expires_at < now() / 1000) return 'over'
+  if (!request || request.expires_at < now() / 1000) return 'expired'
   await provider.sendReset(unseal(await derivedKey(sealing), request.sealed_email, id), budget)
   await table.transact([{ remove: key, condition: 'none' }])
   return 'sent'

@@ -10,10 +10,9 @@ import type { Settings } from '../settings/register.ts'
 import { tenantPattern } from '../settings/tenant-pattern.ts'
 import type { Credentials, IdentityProvider, Tokens } from './identity-provider.ts'
 import { loginEvent } from './login-events.ts'
-import { lockedAccount } from './sign-in-refusals.ts'
 
 /** How long the item of a login is kept, in seconds. It only carries the event. */
-const keptSeconds = 24 * 3600
+const retentionSeconds = 24 * 3600
 
 /** How much of a request's time is reserved for the record of its outcome, in milliseconds. */
 const recordMilliseconds = 500
@@ -27,7 +26,7 @@ export function minLoginMilliseconds(settings: Settings): number {
 }
 
 /**
- * Logs a user in. Every refusal by the provider takes one call, one record, one response and the same minimum time,
+ * Logs a user in. Every rejection by the provider takes one call, one record, one response and the same minimum time,
  * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
  * @returns the tokens in the shape of the setting login.shape, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required
@@ -54,7 +53,7 @@ export async function signIn(
   const tenant = tenantOf(tokens)
   // A user without a tenant could do nothing with a token.
   if (tenant === undefined)
-    return rejection(lockedAccount(), effectsOf('fail', settings['auth.publicTenant']))
+    return rejection(fail('POLICY.account.locked'), effectsOf('fail', settings['auth.publicTenant']))
   const body = Object.fromEntries(fields.map((field) => [field, tokens[field]]))
   return { status, body, ...effectsOf('success', tenant) }
 }
@@ -66,7 +65,7 @@ function loginEffects(person: Person, { now, newId }: RequestContext) {
     const item = {
       ...keyOf(tenant, 'login', id),
       at: timestamp(now()),
-      expires_at: Math.floor(now() / 1000) + keptSeconds,
+      expires_at: Math.floor(now() / 1000) + retentionSeconds,
     }
     return { writes: [create(item)], events: [loginEvent(outcome, { id, tenant_id: tenant, ...person })] }
   }

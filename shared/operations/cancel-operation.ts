@@ -5,7 +5,7 @@ import { partialCompletion } from './end-operation.ts'
 import type { Operation } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
 import { mayMove } from './operation-states.ts'
-import { transition, removePendingEntry } from './operation-store.ts'
+import { removePendingEntry, transition } from './operation-store.ts'
 
 /** The result of canceling an operation. */
 export interface Cancellation {
@@ -16,7 +16,7 @@ export interface Cancellation {
 
 /**
  * Cancels an operation. A pending one is canceled at once. A running one is asked to stop, and ends as canceled after
- * its work in progress. One that has ended or was asked before stays unchanged.
+ * its work in progress. One that has ended or has a cancel request stays unchanged.
  */
 export function cancelOperation(operation: Operation, { now }: Pick<WorkContext, 'now'>): Cancellation {
   const { id, tenant_id: tenant, state, cancel_requested } = operation
@@ -24,12 +24,12 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && mayMove('cancel', state)) {
     const set = { completion: partialCompletion(operation), source: { kind: 'inline' as const } }
-    const move = transition(operation, 'cancel', now(), set, { state })
+    const canceled = transition(operation, 'cancel', now(), set, { state })
     const after = { ...operation, ...set, state: 'canceled' as const }
     return {
       operation: after,
       writes: [
-        { ...move, onFailure },
+        { ...canceled, onFailure },
         ...[removePendingEntry(id), ...decrementCount(operation)].map((change) => ({ ...change, onFailure })),
       ],
       audit,

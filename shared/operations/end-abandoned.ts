@@ -15,7 +15,7 @@ const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
 const minAgeMilliseconds = 60_000
 /** How often the sweeper runs. */
 const intervalMilliseconds = 60_000
-/** Within the account quota of Step Functions (DescribeExecution: 10 a second in most regions). */
+/** Within the account quota of Step Functions (DescribeExecution: 10 a second in limit regions). */
 const maxChecks = 500
 const checkMilliseconds = 18_000
 
@@ -34,19 +34,19 @@ export interface SweepResult {
  * Ensures that every operation ends. Starts an operation whose workflow never started. Ends an operation whose
  * workflow stopped, timed out or failed silently, or that is past its deadline: as failed, or as canceled if that was
  * requested. If there are more operations than one run can check, the runs check the tenants in turn.
- * @param most how many operations are checked in one run
+ * @param limit how many operations are checked in one run
  */
 export async function endAbandoned(
   workflow: Workflow,
   { table, clock }: { table: Table; clock: Clock },
-  most: number = maxChecks,
+  limit: number = maxChecks,
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
   const entries = await pendingEntries(table, unfinishedOperations, clock.now() - minAgeMilliseconds)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
   const swept: SweepResult = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
-  for (const ref of fairSelection(refs, most, Math.floor(clock.now() / intervalMilliseconds))) {
+  for (const ref of fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))) {
     if (clock.now() > until) break
     const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
     if (result !== 'running') swept[result] += 1
@@ -59,12 +59,12 @@ export async function endAbandoned(
  * run continues with the next tenants, and with the next operations of a tenant that has more than its share. So one
  * tenant's operations never block those of another.
  */
-function fairSelection(refs: readonly OperationRef[], most: number, run: number): OperationRef[] {
+function fairSelection(refs: readonly OperationRef[], limit: number, run: number): OperationRef[] {
   const tenants = [...Map.groupBy(refs, ({ tenant }) => tenant).values()]
-  const share = Math.max(1, Math.floor(most / tenants.length))
+  const share = Math.max(1, Math.floor(limit / tenants.length))
   return roundRobin(
-    rotated(tenants, run * most).map((queue) => rotated(queue, run * share)),
-    most,
+    rotated(tenants, run * limit).map((queue) => rotated(queue, run * share)),
+    limit,
   )
 }
 

@@ -4,7 +4,7 @@ import type { Table } from '../platform/table/table.ts'
 import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
 import { isEnded } from './operation-states.ts'
-import { findOperation, transition, type OperationRef, removePendingEntry } from './operation-store.ts'
+import { findOperation, type OperationRef, removePendingEntry, transition } from './operation-store.ts'
 
 /** The end of an operation: its completion, or its failure. */
 export type Ending =
@@ -36,11 +36,11 @@ export async function endOperation(
     // The URL of a file may be a secret and is no longer needed.
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
-    const move = transition(operation, ending.trigger, clock.now(), set, asRead)
-    if (!(await table.transact([move, removePendingEntry(operation.id), ...decrementCount(operation)])))
+    const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
+    if (!(await table.transact([ended, removePendingEntry(operation.id), ...decrementCount(operation)])))
       return { ...operation, ...set }
   }
-  throw new Error('an operation did not stand still')
+  throw new Error('an operation changed during every attempt to end it')
 }
 
 function endOf(operation: Operation, ending: Ending): Partial<Operation> {

@@ -12,7 +12,7 @@ import type { Operation } from './operation.ts'
 const countKey = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
 
 /** How long the count is kept after the latest operation started, in seconds: longer than any operation runs. */
-const keptSeconds = 24 * 3600
+const retentionSeconds = 24 * 3600
 
 /**
  * Counts a new operation unless the tenant is at its limit. A count that stays too high expires, for example after a
@@ -22,7 +22,7 @@ export function incrementCount({ id, tenant_id }: Operation, settings: Settings)
   const value = settings['imports.inProgressPerTenant']
   return {
     update: countKey(tenant_id),
-    set: { expires_at: Math.floor(timeOf(id) / 1000) + keptSeconds },
+    set: { expires_at: Math.floor(timeOf(id) / 1000) + retentionSeconds },
     add: { in_progress: 1 },
     condition: { absentOrBelow: { attribute: 'in_progress', value } },
     onFailure: 'RATE_LIMIT.exceeded',
@@ -43,7 +43,8 @@ export function isCount(existing: Item | undefined): boolean {
 /** Rejects a request early, before work that its commit would discard. @throws RATE_LIMIT.exceeded */
 export async function checkCount(table: Table, tenant: string, settings: Settings): Promise<void> {
   const count = await table.get(countKey(tenant))
-  if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant']) throw tooManyInProgress(settings)
+  if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant'])
+    throw tooManyInProgress(settings)
 }
 
 export function tooManyInProgress(settings: Settings): Failure {

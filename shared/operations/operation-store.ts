@@ -17,7 +17,7 @@ export interface OperationRef {
   operation_id: string
 }
 
-/** The partition of the markers of unfinished operations, oldest first. One suffices: markers live only as long. */
+/** The partition of the entries of unfinished operations, oldest first. One suffices: entries are removed at the end. */
 export const unfinishedOperations = 'unfinished_operations'
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
@@ -44,7 +44,7 @@ export function operationEtag(view: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`
 }
 
-/** Writes a new operation with its marker and counts it as in progress. Its task is queued after the commit. */
+/** Writes a new operation with its entry and counts it as in progress. Its task is queued after the commit. */
 export function createOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
   const { id, tenant_id: tenant } = operation
   const ref: OperationRef = { tenant, operation_id: id }
@@ -71,7 +71,7 @@ export function transition(
   }
 }
 
-/** Removes a marker. Another process may have removed it already. */
+/** Removes the entry of an operation. Another process may have removed it already. */
 export function removePendingEntry(id: string): Change {
   return { remove: pendingEntryKey(id), condition: 'none' }
 }

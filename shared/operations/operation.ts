@@ -58,16 +58,16 @@ export const schemaVersion = 1
 
 /** Creates an operation. created_at is the time in its id. */
 export function newOperation(
-  made: Pick<Operation, 'id' | 'tenant_id' | 'correlation_id' | 'source' | 'file_hash'>,
+  input: Pick<Operation, 'id' | 'tenant_id' | 'correlation_id' | 'source' | 'file_hash'>,
   settings: Settings,
 ): Operation {
-  const at = timestamp(timeOf(made.id))
+  const at = timestamp(timeOf(input.id))
   return {
-    ...made,
+    ...input,
     state: 'pending',
     created_at: at,
     updated_at: at,
-    expires_at: Math.floor(timeOf(made.id) / 1000) + settings['operations.retentionDays'] * 24 * 3600,
+    expires_at: Math.floor(timeOf(input.id) / 1000) + settings['operations.retentionDays'] * 24 * 3600,
     schema_version: schemaVersion,
     columns: [],
     chunks_total: 0,

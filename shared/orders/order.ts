@@ -120,7 +120,7 @@ export function orderEtag({ id, version }: Order): string {
 export const OrderCreated = defineEvent({
   type: 'order.created',
   version: 1,
-  summary: 'An order is there. It is told within a second.',
+  summary: 'An order was created. Published within a second.',
   data: subjectOnly,
 })
 

@@ -1,9 +1,12 @@
 import type { Person } from '../identity/person.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
 import type { Task } from '../platform/events/event-definition.ts'
+import { commit } from '../platform/idempotency/commit.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
-import { create, type Write } from '../platform/table/table.ts'
+import { create, inState, type Table, type Write } from '../platform/table/table.ts'
+import { otpDelivered } from './otp-events.ts'
 
 /** The content of a mail. */
 export interface MailContent {
@@ -31,7 +34,7 @@ export interface MailItem extends Key, Person {
 export const mailKeyPurpose = 'mails v1'
 
 /** How long a mail is kept, in seconds. */
-const keptSeconds = 24 * 3600
+const retentionSeconds = 24 * 3600
 
 export function mailKey(messageId: string): Key {
   return { pk: `mail#${messageId}`, sk: 'mail' }
@@ -52,7 +55,7 @@ export function queuedMail(
     ...mail,
     state: 'queued',
     task: { queue: 'mail', body: mail.message_id },
-    expires_at: Math.floor(now / 1000) + keptSeconds,
+    expires_at: Math.floor(now / 1000) + retentionSeconds,
   }
   return create(item)
 }
@@ -69,4 +72,29 @@ export function sealMail(
 /** @throws Error if the mail was sealed for another message or by another deployment */
 export function openMail(key: Uint8Array, messageId: string, sealed: string): MailContent {
   return JSON.parse(unseal(key, sealed, messageId))
+}
+
+/** The states that may precede each state: a delivery event may arrive before the sender records the mail as sent. */
+const precedingStates = { sent: ['queued'], delivered: ['queued', 'sent'] } as const
+
+/**
+ * Records the progress of a mail and removes its content. Has no effect if the mail has advanced in the meantime.
+ * @param delivered whether otp.delivered is published with it
+ */
+export async function recordProgress(
+  mail: MailItem & Item,
+  state: 'sent' | 'delivered',
+  delivered: boolean,
+  { table, clock }: Pick<WorkContext, 'table' | 'clock'>,
+): Promise<void> {
+  const { sealed: _sealed, task: _task, outbox: _outbox, ...kept } = mail
+  const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
+  const correlation = { id: correlation_id, trace: {} }
+  const condition = inState(precedingStates[state])
+  const progress: Effects<object> = {
+    writes: [{ item: { ...kept, state }, condition, onFailure: 'INTERNAL.unexpected' }],
+    events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
+    onConflict: async () => ({}),
+  }
+  await commit({ table, clock, caller: undefined, correlation }, progress)
 }

@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 import type { Log } from '../platform/base/log.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import { findMail } from './code-mail.ts'
-import { recordProgress } from './mail-progress.ts'
+import { findMail, recordProgress } from './code-mail.ts'
 
 /** An event of the mail service, reduced to the needed fields: the recipient's address never reaches the queue. */
 const MailEvent = v.object({

@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
+import type { ErrorCode } from '../error-catalog.ts'
 import type { Person } from '../identity/person.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
+import { create, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** How long a code is valid after the request. */
@@ -23,7 +25,7 @@ export interface KnownSource {
 
 /** The latest code of an e-mail address and its recent wrong attempts: one item, so a verification is one write. */
 export interface CodeItem extends Key {
-  /** `none` if a code was tried before one was requested. */
+  /** `none` if a code was submitted before one was requested. */
   state: 'open' | 'used' | 'none'
   message_id: string
   code_hash: string
@@ -61,9 +63,9 @@ export function newDigits(count: number, randomBytes: (length: number) => Uint8A
 export function codeHash(
   key: Uint8Array,
   { email_hash }: Person,
-  issued: { message_id: string; code: string },
+  message: { message_id: string; code: string },
 ): string {
-  return keyedHash(key, email_hash, issued.message_id, issued.code)
+  return keyedHash(key, email_hash, message.message_id, message.code)
 }
 
 /** One attempt: its source as a keyed hash, its time and its settings. */
@@ -95,7 +97,11 @@ export function issueCode(
     ...code,
     state: 'open',
     valid_until: attempt.now + validMilliseconds,
-    ...withExpiry(before, { tries: sharedTries(before, attempt), known: knownSources(before, attempt) }, attempt),
+    ...withExpiry(
+      before,
+      { tries: sharedTries(before, attempt), known: knownSources(before, attempt) },
+      attempt,
+    ),
   }
 }
 
@@ -131,7 +137,12 @@ export function checkCode(
 
 type AttemptCounts = Required<Pick<CodeItem, 'tries' | 'known'>>
 
-function countAttempt(before: CodeItem | undefined, wrong: boolean, success: boolean, attempt: Attempt): AttemptCounts {
+function countAttempt(
+  before: CodeItem | undefined,
+  wrong: boolean,
+  success: boolean,
+  attempt: Attempt,
+): AttemptCounts {
   const { source, now } = attempt
   const known = knownSources(before, attempt)
   const own = known.find((one) => one.source === source)
@@ -182,4 +193,14 @@ function withExpiry(
     version: (before?.version ?? 0) + 1,
     expires_at: Math.ceil(Math.max(...until) / 1000),
   }
+}
+
+export async function findCode(table: Table, { email_hash }: Person): Promise<CodeItem | undefined> {
+  return asCode(await table.get(codeKey(email_hash)))
+}
+
+/** Replaces the item if it has not changed since it was read. */
+export function replaceCode(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
+  const item = after as CodeItem & Item
+  return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

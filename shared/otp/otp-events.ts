@@ -9,26 +9,26 @@ interface OtpSubject extends Person {
   tenant_id: string
 }
 
-const aboutPerson = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
+const personData = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
 
 export const OtpRequested = defineEvent({
   type: 'otp.requested',
   version: 1,
-  summary: 'Somebody asked for a one-time code; data.id is the message.',
-  data: aboutPerson,
+  summary: 'A one-time code was requested; data.id is the id of the message.',
+  data: personData,
 })
 
 export const OtpDelivered = defineEvent({
   type: 'otp.delivered',
   version: 1,
-  summary: 'The mail with a one-time code was delivered; data.id is the message.',
-  data: aboutPerson,
+  summary: 'The mail with a one-time code was delivered; data.id is the id of the message.',
+  data: personData,
 })
 
 export const OtpVerified = defineEvent({
   type: 'otp.verified',
   version: 1,
-  summary: 'Somebody came with a one-time code; data.id is the session where it was the right one.',
+  summary: 'A one-time code was submitted; if it was right, data.id is the id of the session.',
   data: () =>
     v.strictObject({
       ...subject,
@@ -38,19 +38,22 @@ export const OtpVerified = defineEvent({
     }),
 })
 
-/** @param told with the message's id */
-export function otpRequested(told: OtpSubject): OutgoingEvent[] {
-  return [event(OtpRequested, { ...told })]
+/** @param message with the message's id */
+export function otpRequested(message: OtpSubject): OutgoingEvent[] {
+  return [event(OtpRequested, { ...message })]
 }
 
 /**
  * Returns the event of a delivered mail. Its id is derived from the message, so repeated records publish one event.
  */
-export function otpDelivered(told: OtpSubject): OutgoingEvent[] {
-  return [event(OtpDelivered, { ...told }, told.id)]
+export function otpDelivered(message: OtpSubject): OutgoingEvent[] {
+  return [event(OtpDelivered, { ...message }, message.id)]
 }
 
-/** @param told with the id of the verification, which is also the session's if there is one */
-export function otpVerified({ email_hash: _, ...told }: OtpSubject, success: boolean): OutgoingEvent[] {
-  return [event(OtpVerified, { ...told, method: 'email', success })]
+/** @param verification with the id of the verification, which is also the session's if there is one */
+export function otpVerified(
+  { email_hash: _, ...verification }: OtpSubject,
+  success: boolean,
+): OutgoingEvent[] {
+  return [event(OtpVerified, { ...verification, method: 'email', success })]
 }

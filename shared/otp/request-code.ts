@@ -3,8 +3,15 @@ import type { RequestContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
-import { findCode, replaceCode } from './code-store.ts'
-import { asCode, type CodeItem, codeHash, issueCode, newDigits } from './one-time-code.ts'
+import {
+  asCode,
+  type CodeItem,
+  codeHash,
+  findCode,
+  issueCode,
+  newDigits,
+  replaceCode,
+} from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
 
 /** The purpose of the key that hashes codes. */

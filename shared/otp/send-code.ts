@@ -1,9 +1,8 @@
 import type { Mail } from '../platform/aws/ses.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { findMail, mailKeyPurpose, openMail } from './code-mail.ts'
-import { findCode } from './code-store.ts'
-import { recordProgress } from './mail-progress.ts'
+import { findMail, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
+import { findCode } from './one-time-code.ts'
 
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn

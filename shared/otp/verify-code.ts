@@ -4,8 +4,7 @@ import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Decision, ok, rejection } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
-import { findCode, replaceCode } from './code-store.ts'
-import { asCode, type CodeItem, codeHash, checkCode } from './one-time-code.ts'
+import { asCode, type CodeItem, checkCode, codeHash, findCode, replaceCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
 import { codeKeyPurpose } from './request-code.ts'
 

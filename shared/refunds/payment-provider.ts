@@ -24,7 +24,7 @@ export type ProviderOutcome =
       /** The provider had already processed this key and returned that outcome. */
       replayed: boolean
     }
-  | { status: 'refused'; reason: 'no_such_charge' | 'exceeds_charge' | 'declined' }
+  | { status: 'rejected'; reason: 'no_such_charge' | 'exceeds_charge' | 'declined' }
 
 /** A service that refunds payments. */
 export interface PaymentProvider {

@@ -8,9 +8,7 @@ import type { SagaContext } from '../platform/request/endpoint.ts'
 import { created, type Decision, rejection } from '../platform/request/endpoint.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
-import { type Refund, settle, viewOf } from './refund.ts'
-import { accountOf } from './refund-account.ts'
-import { refundSucceeded } from './refund-events.ts'
+import { accountOf, type Refund, refundSucceeded, settle, viewOf } from './refund.ts'
 import { failedRefund, findRefund, newRefund, settledRefund, succeededRefund } from './refund-store.ts'
 
 /** The state of a pending refund. Release 0.1.0 recorded only the refund. */
@@ -61,7 +59,7 @@ export function refundSaga(
     const provider = await openProvider()
     const { account = accountOf(refund.tenant_id, settings) } = state
     const { id: refundId, charge_id: chargeId, amount } = refund
-    const request = { account, chargeId, amount, refundId, askedSince: timeOf(refundId) }
+    const request = { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
     const outcome = await provider.refund(request, budget)
     // The provider had processed an earlier attempt whose response was lost; that outcome counts.
     if ('replayed' in outcome && outcome.replayed) context.report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
@@ -96,7 +94,7 @@ function settlement(
   settings: Settings,
   now: number,
 ): Decision {
-  if (outcome.status === 'refused') {
+  if (outcome.status === 'rejected') {
     const after = settle(refund, { status: 'failed' }, now)
     const failure = fail(rejections[outcome.reason])
     const audit = actor && { ...deniedRefund(refund, failure.code), actor }
@@ -109,7 +107,7 @@ function settlement(
   return created(viewOf(after, settings), effects)
 }
 
-/** Audits the provider's refusal too, because the intent is audited as allowed. */
+/** Audits the provider's rejection too, because the request is audited as allowed. */
 function deniedRefund({ id, tenant_id: tenant, charge_id, amount }: Refund, reason: ErrorCode): AuditEntry {
   return {
     action: 'refund',

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
+import { fail } from '../platform/base/failure.ts'
+import { defineEvent, event, type OutgoingEvent, subjectOnly } from '../platform/events/event-definition.ts'
 import { utc } from '../platform/formats/text.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
@@ -59,4 +61,27 @@ export function makeRefund(request: NewRefund, id: string, tenant: string): Refu
 /** Applies an outcome to a refund. */
 export function settle(refund: Refund, outcome: Partial<Refund>, now: number): Refund {
   return { ...refund, ...outcome, updated_at: timestamp(now), version: refund.version + 1 }
+}
+
+/**
+ * Returns the provider's account of a tenant's charges, so no tenant can reach another's.
+ * @throws POLICY.refund.no_account if the settings define none
+ */
+export function accountOf(tenant: string, settings: Settings): string {
+  const { accounts, prefix } = settings['refunds.account']
+  if (Object.hasOwn(accounts, tenant)) return accounts[tenant] as string
+  if (prefix === undefined) throw fail('POLICY.refund.no_account')
+  return `${prefix}${tenant}`
+}
+
+export const RefundSucceeded = defineEvent({
+  type: 'refund.succeeded',
+  version: 1,
+  summary: 'The payment provider paid a refund.',
+  data: subjectOnly,
+})
+
+/** Returns the event of a refund that the provider completed. */
+export function refundSucceeded({ id, tenant_id }: Refund): OutgoingEvent[] {
+  return [event(RefundSucceeded, { id, tenant_id })]
 }

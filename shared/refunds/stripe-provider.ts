@@ -109,13 +109,13 @@ async function create(
   options: CallOptions,
 ): Promise<ProviderOutcome> {
   const { account, chargeId, amount, refundId } = request
-  const made = await stripe.refunds.create(
+  const refund = await stripe.refunds.create(
     { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
     { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
   )
   // The type is an object, but this client returns a Headers.
-  const headers = new Headers(made.lastResponse.headers)
-  return outcomeOf(made, headers.get('idempotent-replayed') === 'true')
+  const headers = new Headers(refund.lastResponse.headers)
+  return outcomeOf(refund, headers.get('idempotent-replayed') === 'true')
 }
 
 /** Returns the payout of a refund, found by its metadata. */
@@ -145,7 +145,7 @@ function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): 
       }
     case 'failed':
     case 'canceled':
-      return { status: 'refused', reason: 'declined' }
+      return { status: 'rejected', reason: 'declined' }
     default:
       // The client treats JSON without an error as success, even a gateway's 5xx.
       throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
@@ -168,14 +168,14 @@ function refused(error: StripeError): ProviderOutcome {
   const { statusCode, rawType, code = '', param, message } = error
   if (rawType === 'idempotency_error')
     throw new Error('a key of the payment provider stands for another refund')
-  if (noSuchCharge.has(code)) return { status: 'refused', reason: 'no_such_charge' }
+  if (noSuchCharge.has(code)) return { status: 'rejected', reason: 'no_such_charge' }
   if (statusCode === 401 || statusCode === 403)
     throw fail('DEPENDENCY.unavailable', { cause: causeOf(error) })
   // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
-    return { status: 'refused', reason: 'exceeds_charge' }
+    return { status: 'rejected', reason: 'exceeds_charge' }
   }
-  return { status: 'refused', reason: 'declined' }
+  return { status: 'rejected', reason: 'declined' }
 }
 
 /** Returns the delay before an attempt in milliseconds; undefined if there is none. Attempt 0 is the first. */
@@ -184,8 +184,8 @@ function delayBefore(attempt: number, error: StripeError, left: number, clock: C
   if (!range) return undefined
   const [least, most] = range
   const drawn = least + clock.jitter() * (most - least)
-  const asked = retryAfter(error)
-  return asked < left && asked <= longestDelayMilliseconds ? Math.max(drawn, asked) : drawn
+  const requested = retryAfter(error)
+  return requested < left && requested <= longestDelayMilliseconds ? Math.max(drawn, requested) : drawn
 }
 
 /** Returns the delay of Retry-After, in milliseconds. */

@@ -8,7 +8,7 @@ import type { Table } from '../platform/table/table.ts'
 import { create, replace } from '../platform/table/table.ts'
 import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { type Handler, type HandlerContext, eventData } from './handler.ts'
+import { eventData, type Handler, type HandlerContext } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -17,7 +17,7 @@ const Owner = v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))
 const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
 
 /** The cart is data.cart_id if present, else data.id. */
-const aboutCart = {
+const cartFields = {
   ...eventData,
   cart_id: v.exactOptional(v.string()),
   correlation_id: v.exactOptional(v.string()),
@@ -27,27 +27,27 @@ export const CartUpdated = defineEvent({
   type: 'cart.updated',
   version: 1,
   summary:
-    'A cart changed. What it does not state of amount with currency and of the owner is kept as it is known.',
+    'A cart changed. If the event does not state the amount with its currency, or the owner, the known value is kept.',
   data: (settings) => v.pipe(cartData(settings), openPoint('discount.cartFields')),
 })
 
 export const GiftcardApplied = defineEvent({
   type: 'giftcard.applied',
   version: 1,
-  summary: 'A gift card was put on a cart. Told twice, it is one line.',
-  data: () => v.looseObject({ ...aboutCart, ...GiftCard.entries }),
+  summary: 'A gift card was applied to a cart. Repeated events add one line.',
+  data: () => v.looseObject({ ...cartFields, ...GiftCard.entries }),
 })
 
 export const TaxRecalculated = defineEvent({
   type: 'tax.recalculated',
   version: 1,
-  summary: 'The tax of a cart was calculated anew.',
-  data: () => v.looseObject(aboutCart),
+  summary: 'The tax of a cart was recalculated.',
+  data: () => v.looseObject(cartFields),
 })
 
 /** Amount and owner each follow the latest event that states them, whatever the order of arrival. */
-export const cartUpdated: Handler = async (event, handling) => {
-  const { table, settings, tenant } = handling
+export const cartUpdated: Handler = async (event, context) => {
+  const { table, settings, tenant } = context
   const paths = settings['discount.cartFields']
   const [amount_minor, currency] = [valueAt(event, paths.amount), valueAt(event, paths.currency)]
   const isAmountStated = amount_minor !== undefined || currency !== undefined
@@ -57,8 +57,8 @@ export const cartUpdated: Handler = async (event, handling) => {
   const cart_id = cartIdOf(event)
   const known = await findCart(table, tenant, cart_id)
   const moment = momentOf(event)
-  const isNewAmount = stated && !isStale(event, known, handling)
-  const isNewOwner = subject && !isStale(event, known?.owner, handling)
+  const isNewAmount = stated && !isStale(event, known, context)
+  const isNewOwner = subject && !isStale(event, known?.owner, context)
   if (!isNewAmount && !isNewOwner) return {}
   const after: Cart = {
     ...known,
@@ -95,11 +95,11 @@ export const giftcardApplied: Handler = async (event, { table, tenant }) => {
 }
 
 /** Stores the time of the last tax calculation as a line, because its event may arrive before the cart's. */
-export const taxRecalculated: Handler = async (event, handling) => {
-  const { table, tenant } = handling
+export const taxRecalculated: Handler = async (event, context) => {
+  const { table, tenant } = context
   const cart_id = cartIdOf(event)
   const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...momentOf(event) }
-  return upsertLine(lineItem(tenant, line), table, (known) => !isStale(event, known, handling))
+  return upsertLine(lineItem(tenant, line), table, (known) => !isStale(event, known, context))
 }
 
 /** Creates the line of an event, or replaces the line of an event that it supersedes. */
@@ -128,7 +128,11 @@ function isBefore(one: Moment, other: Moment): boolean {
  * Returns whether a later fact is known. A time beyond the tolerance was stored before the tolerance existed. It does
  * not count, because it would make every event stale.
  */
-function isStale(event: Moment, known: Partial<Moment> | undefined, { now, settings }: HandlerContext): boolean {
+function isStale(
+  event: Moment,
+  known: Partial<Moment> | undefined,
+  { now, settings }: HandlerContext,
+): boolean {
   const { occurred_at, event_id } = known ?? {}
   if (occurred_at === undefined || event_id === undefined) return false
   const latest = now + settings['webhooks.futureSeconds'] * 1000
@@ -152,7 +156,7 @@ function cartData(settings: Settings) {
   const paths = settings['discount.cartFields']
   const { amount_minor, currency } = CartAmount.entries
   return v.intersect([
-    v.looseObject(aboutCart),
+    v.looseObject(cartFields),
     schemaAt(paths.amount, amount_minor),
     schemaAt(paths.currency, currency),
     schemaAt(paths.owner, Owner),

@@ -6,13 +6,13 @@ import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Handler } from './handler.ts'
-import { markHandled, type InboxItem, inboxKey } from './inbox.ts'
+import { type InboxItem, inboxKey, markHandled } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
- * Handles a received event once: its effects and the note that it was handled are one transaction. An event of a type
- * without a handler is kept and noted too.
+ * Handles a received event once: its effects and its new state are one transaction. An event of a type
+ * without a handler is kept and marked as handled too.
  * @param events the handled events; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
@@ -26,8 +26,8 @@ export async function handleEvent(
   if (item.state === 'handled') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent
   const now = clock.now()
-  const handling = { table, settings, now, tenant: tenantOf(event, settings) }
-  const effects = (await handlerOf(event, events)?.(event, handling)) ?? {}
+  const context = { table, settings, now, tenant: tenantOf(event, settings) }
+  const effects = (await handlerOf(event, events)?.(event, context)) ?? {}
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
   await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
     others: [markHandled(eventId, timestamp(now))],
@@ -37,7 +37,7 @@ export async function handleEvent(
 
 /**
  * @returns undefined for a type without a handler
- * @throws Error for an unknown version of a handled type: noting it as handled would lose it, and another version's
+ * @throws Error for an unknown version of a handled type: marking it as handled would lose it, and another version's
  * handler might misread it. It waits in the dead-letter queue until its version is known.
  */
 function handlerOf(
@@ -46,7 +46,7 @@ function handlerOf(
 ): Handler | undefined {
   const versions = events.filter(({ definition }) => definition.type === type)
   const known = versions.find(({ definition }) => definition.version === version)
-  if (!known && versions.length > 0) throw new Error('an event has a version that is unknown')
+  if (!known && versions.length > 0) throw new Error('an event has an unknown version')
   return known?.handler
 }
 
@@ -54,7 +54,7 @@ function tenantOf({ data }: WebhookEvent, settings: Settings): string {
   const { tenant_id } = data
   if (tenant_id === undefined) return settings['auth.publicTenant']
   if (typeof tenant_id !== 'string' || !tenantNamePattern(settings).test(tenant_id)) {
-    throw new Error('data.tenant_id is no tenant')
+    throw new Error('data.tenant_id is not a tenant name')
   }
   return tenant_id
 }

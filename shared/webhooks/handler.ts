@@ -17,7 +17,7 @@ export interface HandlerContext {
 /**
  * Decides the effects of an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
  */
-export type Handler = (event: WebhookEvent, handling: HandlerContext) => Promise<Effects<never>>
+export type Handler = (event: WebhookEvent, context: HandlerContext) => Promise<Effects<never>>
 
 /** The data of every received event: the resource, and the tenant unless it is the public one. */
 export const eventData = { id: v.string(), tenant_id: v.exactOptional(v.string()) }

@@ -1,7 +1,7 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { customerId } from '#shared/customers/customer-store.ts'
-import { type Chunk, manifestKey } from '#shared/imports/import-places.ts'
+import { type Chunk, manifestKey } from '#shared/imports/import-files.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { chunkSize } from '#shared/imports/split-file.ts'

@@ -41,7 +41,7 @@ async function expectWhole(tenant: string, id: string) {
 }
 
 /** A workflow that is over or never was. */
-const gone = (state: 'absent' | 'over', started: string[] = []): Workflow => ({
+const gone = (state: 'absent' | 'ended', started: string[] = []): Workflow => ({
   start: async (name) => void started.push(name),
   stateOf: async () => state,
 })
@@ -186,7 +186,7 @@ describe('an operation whose workflow is gone', () => {
       })
       await expect(run).rejects.toThrow(Stopped)
       expect(isEnded((await service.operation(tenant, id)).state)).toBe(false)
-      await endAbandoned(gone('over'), later(90_000))
+      await endAbandoned(gone('ended'), later(90_000))
       const { state, error } = (await service.read(tenant, id)).json
       expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])
       expect((await service.upload(tenant, fileOf(tenant))).json.operation_id).not.toBe(id)
@@ -203,7 +203,7 @@ describe('an operation whose workflow is gone', () => {
     })
     await expect(run).rejects.toThrow(Stopped)
     await cancel('asked', canceled)
-    await endAbandoned(gone('over'), later(90_000))
+    await endAbandoned(gone('ended'), later(90_000))
     expect((await service.read('asked', canceled)).json.state).toBe('canceled')
     const late = await begin('late')
     const running: Workflow = { start: async () => {}, stateOf: async () => 'running' }

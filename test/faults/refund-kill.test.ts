@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
   service = await startService({ settings })
   functions = await bundleFunctions(
-    { refund: 'refunds/create-refund', finish: 'platform/finish-intents' },
+    { refund: 'refunds/create-refund', finish: 'platform/finish-sagas' },
     settings,
     {
       AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,

@@ -112,7 +112,7 @@ describe('a replay is answered although the tenant has as many operations as it 
 })
 
 describe('an operation frees its place', () => {
-  const gone: Workflow = { start: async () => {}, stateOf: async () => 'over' }
+  const gone: Workflow = { start: async () => {}, stateOf: async () => 'ended' }
   const later = () => ({
     table: service.table,
     clock: { ...service.steps.clock, now: () => Date.now() + 90_000 },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Chunk } from '#shared/imports/import-places.ts'
+import type { Chunk } from '#shared/imports/import-files.ts'
 import { type ChunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
 import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
 import { anyText } from '#test/csv/any-text.ts'

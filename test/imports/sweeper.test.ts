@@ -12,7 +12,7 @@ const workflow: Workflow = {
   start: async () => {},
   async stateOf(name) {
     checked.push(name)
-    return abandoned.has(name) ? 'over' : 'running'
+    return abandoned.has(name) ? 'ended' : 'running'
   },
 }
 beforeEach(async () => {

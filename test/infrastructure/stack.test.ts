@@ -245,7 +245,7 @@ describe('rights', () => {
     ],
     'queue.imports': receiving('Imports'),
     'imports.start': [['states:StartExecution', { Ref: machineId }]],
-    'imports.look': [['states:DescribeExecution', executions]],
+    'imports.describe': [['states:DescribeExecution', executions]],
     'files.write': [
       ['s3:PutObject', exports],
       ['s3:AbortMultipartUpload', exports],

@@ -38,7 +38,7 @@ describe('places', () => {
     )
   })
 
-  test('have one adjacentId them, with none in between', () => {
+  test('have one next to them, with none in between', () => {
     fc.assert(
       fc.property(fc.uniqueArray(place, { maxLength: 40 }), (places) => {
         const sorted = places.sort()

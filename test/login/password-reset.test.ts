@@ -60,7 +60,7 @@ describe('a password reset', () => {
     const { json } = await ask('Jane@Mail.example')
     const [task] = (await requests()).filter(({ sk }) => sk === json.message_id).map(({ task }) => task)
     expect(task).toEqual({ queue: 'password_resets', body: json.message_id })
-    expect([await send(json.message_id), await send(json.message_id)]).toEqual(['sent', 'over'])
+    expect([await send(json.message_id), await send(json.message_id)]).toEqual(['sent', 'expired'])
     expect(provider.mailed).toEqual(['jane@mail.example'])
     expect((await requests()).map(({ sk }) => sk)).not.toContain(json.message_id)
   })
@@ -85,7 +85,7 @@ describe('a password reset', () => {
 
   test('that comes to its turn an hour late is not sent any more', async () => {
     const { json } = await ask('forgotten@mail.example')
-    expect(await send(json.message_id, Date.now() + 3_601_000)).toBe('over')
+    expect(await send(json.message_id, Date.now() + 3_601_000)).toBe('expired')
     expect(provider.calls).toEqual([])
   })
 

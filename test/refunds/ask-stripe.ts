@@ -28,7 +28,7 @@ export function quickClock(jitter = 0): TestClock {
 /** A request that no other test makes. */
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
-  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), askedSince: 0 }
+  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), requestedSince: 0 }
   return { account: 'acct_acme', amount: 1000, ...own, ...changes }
 }
 

@@ -56,14 +56,14 @@ describe('what the provider says for good', () => {
 
   test.each([
     ['requires_action', 'pending'],
-    ['failed', 'refused'],
-    ['canceled', 'refused'],
+    ['failed', 'rejected'],
+    ['canceled', 'rejected'],
   ])('a refund that is %s: %s', async (status, expected) => {
     const asked = request()
     strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', currency: 'eur', status } }))
     const outcome = await refund(asked)
     expect(outcome).toMatchObject({ status: expected })
-    if (outcome.status === 'refused') expect(outcome.reason).toBe('declined')
+    if (outcome.status === 'rejected') expect(outcome.reason).toBe('declined')
   })
 
   test('charges of one account are not those of another', async () => {
@@ -72,7 +72,7 @@ describe('what the provider says for good', () => {
     const other = { ...whole, account: 'acct_other' }
     expect(await refund(other)).toMatchObject({ status: 'succeeded', replayed: false })
     expect(await refund({ ...whole, refundId: 'other' })).toEqual({
-      status: 'refused',
+      status: 'rejected',
       reason: 'exceeds_charge',
     })
   })
@@ -84,8 +84,8 @@ describe('what the provider says for good', () => {
     ['a charge that is never refunded', { chargeId: 'ch_declined_1' }, 'declined'],
   ])('%s is refused, and alike each time', async (_, changes, reason) => {
     const asked = request(changes)
-    expect(await refund(asked)).toEqual({ status: 'refused', reason })
-    expect(await refund(asked)).toEqual({ status: 'refused', reason })
+    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
+    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
     expect(paidFor(asked)).toEqual([])
   })
 
@@ -110,7 +110,7 @@ describe('what the provider says for good', () => {
   ])('%s', async (_, answer, reason) => {
     const asked = request()
     strike(asked, answered(answer))
-    expect(await refund(asked)).toEqual({ status: 'refused', reason })
+    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
     expect(callsOf(asked)).toHaveLength(1)
   })
 
@@ -194,7 +194,7 @@ if (hasGo) {
 
     test('what it refuses is refused', async () => {
       const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
-      expect(outcome).toEqual({ status: 'refused', reason: 'declined' })
+      expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
     })
   })
 }

@@ -217,7 +217,7 @@ test('thirty refunds of a tenth at once: ten are paid, and the rest exceed the c
   const all = Array.from({ length: 30 }, () => request({ chargeId, amount: 10_000 }))
   const outcomes = await Promise.all(all.map((asked) => refund(asked)))
   expect(outcomes.filter(({ status }) => status === 'succeeded')).toHaveLength(10)
-  expect(outcomes.filter(({ status }) => status === 'refused')).toHaveLength(20)
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20)
   const reasons = outcomes.flatMap((outcome) => ('reason' in outcome ? [outcome.reason] : []))
   expect(new Set(reasons)).toEqual(new Set(['exceeds_charge']))
   const paid = double.refunds().filter(({ charge }) => charge === chargeId)

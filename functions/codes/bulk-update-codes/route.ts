@@ -19,7 +19,7 @@ const Body = perSettings((settings) =>
       v.minLength(1),
       v.maxLength(settings['codes.bulkUpdate'].maxItems),
       v.description(
-        'Each {id, if_match, name?, expiry_at?}: the fields of an update, the id of its code, and the entity tag that the caller has seen.',
+        'Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields.',
       ),
       openPoint('codes.bulkUpdate'),
     ),
@@ -33,7 +33,7 @@ export const route = defineRoute({
   path: (settings) => settings['codes.bulkUpdate'].path,
   summary: 'Update many discount codes',
   description:
-    'Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood.',
+    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',

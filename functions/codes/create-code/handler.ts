@@ -6,8 +6,8 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide({ body }, { settings, newId, scope, caller }) {
-    const made = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
-    const code = makeCode(body, made, settings)
+    const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
+    const code = makeCode(body, origin, settings)
     return created(viewOf(code, settings), {
       etag: codeEtag(code),
       location: `${route.path}/${code.id}`,

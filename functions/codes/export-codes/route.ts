@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/codes:export',
   summary: 'Export discount codes as CSV',
   description:
-    'Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again.',
+    'Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:read',

@@ -7,9 +7,9 @@ export const route = defineRoute({
   method: 'DELETE',
   path: '/codes/{id}',
   when: { parameter: 'force', value: 'true' },
-  summary: 'Delete a discount code for good',
+  summary: 'Delete a discount code permanently',
   description:
-    'Nothing but the audit record is left of the code, and its text is free again. A header carries the reason for the audit.',
+    'Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit.',
   auth: 'bearer',
   access: 'hard_delete',
   scope: 'codes:write',
@@ -20,5 +20,5 @@ export const route = defineRoute({
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required'],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
-  impact: 'No discount code can be removed for good.',
+  impact: 'No discount code can be deleted permanently.',
 })

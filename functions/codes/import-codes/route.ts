@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: (settings) => settings['codes.import'].path,
   summary: 'Import discount codes from CSV',
   description:
-    'Creates a code for each row of a CSV file with a header, each row on its own: the answer says of every row what became of it. A file that was exported can be imported; its further columns are passed over. Sent again with the same key after a failure, the import goes on where it stood.',
+    'Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',

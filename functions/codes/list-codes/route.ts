@@ -10,7 +10,7 @@ export const route = defineRoute({
   path: '/codes',
   summary: 'List discount codes',
   description:
-    'Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them.',
+    'Returns one page of the codes of a tenant, newest first by default, or sorted by their text. Soft-deleted codes are included only if the request asks for them and the role may see them.',
   auth: 'bearer',
   access: 'list',
   scope: 'codes:read',

@@ -7,7 +7,7 @@ export const route = defineRoute({
   path: '/codes/{id}',
   summary: 'Read a discount code',
   description:
-    'Returns one code with its entity tag. A code of another tenant is answered like one that does not exist.',
+    'Returns one code with its entity tag. A code of another tenant gets the same response as one that does not exist.',
   auth: 'bearer',
   access: 'read',
   scope: 'codes:read',

@@ -1,7 +1,7 @@
 import { restoreCode, viewOf } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
-import { changedCode, codeEtag, restoreLock, readCode } from '#shared/codes/code-store.ts'
+import { changedCode, codeEtag, readCode, restoreLock } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Decision, defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'

@@ -8,7 +8,7 @@ export const route = defineRoute({
   method: 'POST',
   path: '/codes/{id}:restore',
   summary: 'Restore a discount code',
-  description: 'Makes a soft-deleted code live again.',
+  description: 'Restores a soft-deleted code.',
   auth: 'bearer',
   access: 'restore',
   scope: 'codes:write',

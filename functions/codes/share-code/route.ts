@@ -11,7 +11,7 @@ export const route = defineRoute({
   path: '/codes/{id}:share',
   summary: 'Share a discount code',
   description:
-    'Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it.',
+    'Writes an audit record of a share. An Editor may share within the tenant, an Admin with any tenant. Sharing grants no permissions.',
   auth: 'bearer',
   access: 'share',
   scope: 'codes:write',

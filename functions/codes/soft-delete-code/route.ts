@@ -6,9 +6,9 @@ export const route = defineRoute({
   action: 'soft_delete',
   method: 'DELETE',
   path: '/codes/{id}',
-  summary: 'Delete a discount code softly',
+  summary: 'Soft-delete a discount code',
   description:
-    'The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike.',
+    'Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response.',
   auth: 'bearer',
   access: 'soft_delete',
   scope: 'codes:write',

@@ -8,7 +8,7 @@ export const route = defineRoute({
   path: '/codes/{id}',
   summary: 'Update a discount code',
   description:
-    'Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds.',
+    'Changes the name or the expiry of a code. If-Match carries the entity tag that the caller has read. Of several updates with the same tag, only the first succeeds.',
   auth: 'bearer',
   access: 'update',
   scope: 'codes:write',

@@ -14,7 +14,7 @@ export const route = defineRoute({
   path: '/discount/verify',
   summary: 'Verify a discount code',
   description:
-    'Tells whether a code applies and what it takes off, in minor units. With a cart named in the header, the code is applied to that cart once, however often it is verified, and all codes of a cart together take off no more than the settings allow. Without a cart, the code alone is checked: nothing is applied and the amount is 0. A code that is unknown, expired or deleted is answered like any other that does not apply.',
+    'Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'required',

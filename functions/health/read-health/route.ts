@@ -6,7 +6,7 @@ export const route = defineRoute({
   operation: 'health.read',
   method: 'GET',
   path: '/health',
-  summary: 'Tell whether the service is up',
+  summary: 'Check whether the service is up',
   description: 'Returns 200 when the service is up.',
   auth: 'none',
   idempotency: 'none',
@@ -20,5 +20,5 @@ export const route = defineRoute({
   },
   errors: [],
   uses: [],
-  impact: 'Load balancers and monitors believe that the service is down.',
+  impact: 'Load balancers and monitors report the service as down.',
 })

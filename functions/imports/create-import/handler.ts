@@ -1,4 +1,4 @@
-import { createImport } from '#shared/imports/begin-import.ts'
+import { createImport } from '#shared/imports/create-import.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'

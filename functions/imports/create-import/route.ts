@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/imports',
   summary: 'Import customers',
   description:
-    'Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. A tenant may have a limited number of operations in progress; one more is 429 with Retry-After.',
+    'Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',

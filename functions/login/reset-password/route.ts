@@ -6,9 +6,9 @@ export const route = defineRoute({
   operation: 'login.reset-password',
   method: 'POST',
   path: '/password/reset',
-  summary: 'Ask for a new password',
+  summary: 'Request a password reset',
   description:
-    'Sends a mail with a code by which a user sets a new password at the identity provider. An e-mail that nobody has is answered alike: who has one is looked at only after the answer.',
+    'Sends a mail with a code that lets a user set a new password at the identity provider. Every e-mail address gets the same response; whether a user has it is checked only afterwards.',
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
@@ -19,5 +19,5 @@ export const route = defineRoute({
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
   uses: ['table.read', 'table.write', 'secret.read'],
-  impact: 'Nobody can ask for a new password.',
+  impact: 'Nobody can request a password reset.',
 })

@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/login',
   summary: 'Log in with a password',
   description:
-    'Gives the tokens of a user. A wrong password, an unknown e-mail and an account that is disabled, locked or needs a new password are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.',
+    'Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.',
   auth: 'none',
   idempotency: 'none',
   confidential: true,

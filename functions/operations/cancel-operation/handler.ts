@@ -18,11 +18,11 @@ export const endpoint = defineEndpoint(route, {
       // An ended operation is not changed, so If-Match is not checked.
       if (!isEnded(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
       const { operation, writes, audit } = cancelOperation(read, context)
-      const again = { 'Retry-After': String(settings['operations.retryAfter']) }
+      const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),
         body: viewOf(operation, undefined),
-        headers: isEnded(operation.state) ? {} : again,
+        headers: isEnded(operation.state) ? {} : retryAfter,
         writes,
         ...(audit && { audit }),
         onConflict: decide,

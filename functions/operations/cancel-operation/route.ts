@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: (settings) => `/operations/{operation_id}:${settings['operations.cancel'].verb}`,
   summary: 'Cancel an operation',
   description:
-    'Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing.',
+    'Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',

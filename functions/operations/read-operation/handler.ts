@@ -14,8 +14,8 @@ export const endpoint = defineEndpoint(route, {
     const { linkSeconds: seconds } = settings['imports.result']
     const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }
     const view = viewOf(operation, key === undefined ? undefined : await context.files().link(key, link))
-    const again = { 'Retry-After': String(settings['operations.retryAfter']) }
-    return ok(view, { etag: operationEtag(view), headers: isEnded(operation.state) ? {} : again })
+    const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
+    return ok(view, { etag: operationEtag(view), headers: isEnded(operation.state) ? {} : retryAfter })
   },
 })
 

@@ -7,12 +7,12 @@ export const route = defineRoute({
   path: '/operations/{operation_id}',
   summary: 'Read an operation',
   description:
-    'Tells how far an operation is and, once it is over, what it came to: the result of an import with its counts, the first rows that were refused and a link to all of them, or the error that ended it. Retry-After says when to ask again.',
+    'Returns the progress of an operation. An ended import has a result with its counts, its first rejected rows and a link to all of them, or the error that ended it. Retry-After states when to poll again.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'none',
   reply: { status: () => 200, schema: OperationView, etag: true },
   errors: ['NOT_FOUND.operation'],
   uses: ['table.read', 'table.find', 'table.write', 'rejects.read'],
-  impact: 'Nobody learns what became of an import.',
+  impact: 'The progress and the result of imports cannot be read.',
 })

@@ -7,7 +7,7 @@ export const route = defineRoute({
   path: '/v1/orders',
   summary: 'Place an order',
   description:
-    'Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing.',
+    'Places an order in the caller’s tenant. Repeating a request with the same Idempotency-Key and body returns the first response and places nothing.',
   auth: 'bearer',
   access: 'create',
   idempotency: 'required',

@@ -10,7 +10,7 @@ export const route = defineRoute({
   path: '/v1/orders',
   summary: 'List orders',
   description:
-    'Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear.',
+    'Returns one page of the orders of a tenant, newest first by default. Follow next_cursor with the same filters: no order is repeated or skipped, and orders placed after the first page was read are not included.',
   auth: 'bearer',
   access: 'list',
   idempotency: 'none',

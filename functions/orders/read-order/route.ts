@@ -7,7 +7,7 @@ export const route = defineRoute({
   path: '/v1/orders/{id}',
   summary: 'Read an order',
   description:
-    'Returns one order with its entity tag. An order of another tenant is answered like one that does not exist.',
+    'Returns one order with its entity tag. An order of another tenant gets the same response as one that does not exist.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'none',

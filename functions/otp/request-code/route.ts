@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/otp/request',
   summary: 'Request a one-time code',
   description:
-    'Sends a code to an e-mail address, valid for five minutes; only the latest one is. Every address is answered alike.',
+    'Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.',
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
@@ -19,5 +19,5 @@ export const route = defineRoute({
   reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
   errors: ['VALIDATION.email'],
   uses: ['table.read', 'table.write', 'secret.read'],
-  impact: 'Nobody can ask for a one-time code, so nobody can log in with one.',
+  impact: 'No one-time code can be requested, so nobody can log in with one.',
 })

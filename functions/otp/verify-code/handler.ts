@@ -15,8 +15,8 @@ export const endpoint = defineEndpoint(route, {
    * response still logs in. A replay after the code has expired gets the stored response without a cookie: a code
    * found in a mailbox later opens no session.
    */
-  async cookies({ session_id: given }, { settings, derivedKey, now }) {
-    const session_id = String(given)
+  async cookies({ session_id: id }, { settings, derivedKey, now }) {
+    const session_id = String(id)
     if (now() - timeOf(session_id) > validMilliseconds) return []
     const secret = sessionSecret(await derivedKey(sessionKeyPurpose), session_id)
     return sessionCookies({ session_id, secret }, settings['otp.sessionSeconds'])

@@ -10,7 +10,7 @@ export const route = defineRoute({
   path: '/otp/verify',
   summary: 'Verify a one-time code',
   description:
-    'Starts a session for whoever has the latest code of an address, once, and sets its cookie and that of its CSRF token. A code that is wrong, used, expired, superseded or was tried too often, and an address that never asked for one, are answered alike.',
+    'Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.',
   auth: 'none',
   setsCookies: true,
   idempotency: 'accepted',

@@ -1,6 +1,5 @@
 import { defineSagaEndpoint } from '#shared/platform/request/endpoint.ts'
-import { makeRefund } from '#shared/refunds/refund.ts'
-import { accountOf } from '#shared/refunds/refund-account.ts'
+import { accountOf, makeRefund } from '#shared/refunds/refund.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'

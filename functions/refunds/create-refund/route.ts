@@ -8,7 +8,7 @@ export const route = defineRoute({
   path: '/v1/refunds',
   summary: 'Refund a charge',
   description:
-    'Pays back a charge, or a part of it. However often it is sent with one key, and whatever fails in between, there is one refund, one payout and one ledger entry. What the provider refuses for good is answered alike each time; while the provider cannot be reached, the refund stays pending, and the same request goes on with it.',
+    'Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it.',
   auth: 'bearer',
   access: 'create',
   idempotency: 'required',

@@ -7,7 +7,7 @@ import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
 
 /** The largest stored event, in bytes. Numbers such as 1e20 take several times their space in the request. */
-const mostBytes = 384 * 1024
+const maxStoredBytes = 384 * 1024
 
 export const endpoint = defineEndpoint(route, {
   decide({ body, headers }, { settings, correlation, now }) {
@@ -21,8 +21,8 @@ export const endpoint = defineEndpoint(route, {
       throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })
     }
     const size = Buffer.byteLength(JSON.stringify(body))
-    if (size > mostBytes) {
-      const details = { fields: { body: { reason: 'too_large', max: mostBytes, actual: size } } }
+    if (size > maxStoredBytes) {
+      const details = { fields: { body: { reason: 'too_large', max: maxStoredBytes, actual: size } } }
       throw fail(settings['limits.tooLarge'], { http: 413, details })
     }
     const status = route.reply.status(settings)

@@ -8,7 +8,7 @@ export const route = defineRoute({
   path: '/v1/webhooks/events',
   summary: 'Receive an event',
   description:
-    'Takes an event of another service, signed over its very bytes. It is kept before it is answered and handled after; one that was received before is answered alike and changes nothing.',
+    'Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.',
   auth: 'signature',
   idempotency: 'none',
   bodyBytes: (settings) => settings['webhooks.maxBytes'],
@@ -22,5 +22,5 @@ export const route = defineRoute({
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],
   uses: ['table.write', 'secret.webhooks'],
-  impact: 'Events of other services are not received; their senders try again.',
+  impact: 'Events of other services are not received; their senders retry.',
 })

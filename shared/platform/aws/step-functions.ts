@@ -25,7 +25,7 @@ export function stepFunctions(machineArn: string): Workflow {
       const executionArn = `${machineArn.replace(':stateMachine:', ':execution:')}:${name}`
       try {
         const { status } = await sfn().send(new DescribeExecutionCommand({ executionArn }))
-        return status === 'RUNNING' ? 'running' : 'over'
+        return status === 'RUNNING' ? 'running' : 'ended'
       } catch (thrown) {
         if ((thrown as Error).name === 'ExecutionDoesNotExist') return 'absent'
         throw thrown

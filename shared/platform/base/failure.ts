@@ -56,13 +56,13 @@ export function failField(code: ErrorCode, field: string, problem: FieldProblem)
   return new Failure(code, { details: { fields: { [displayName(field)]: problem } } })
 }
 
-const longestShownName = 64
+const maxNameLength = 64
 
 /** Returns a name from the caller for error details: at most 64 code points, well-formed Unicode. */
 export function displayName(name: string): string {
   // A code point has at most two UTF-16 units, so the rest of a huge name is not processed.
-  return Array.from(name.slice(0, 2 * longestShownName))
-    .slice(0, longestShownName)
+  return Array.from(name.slice(0, 2 * maxNameLength))
+    .slice(0, maxNameLength)
     .join('')
     .toWellFormed()
 }

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { ErrorCode } from '../../error-catalog.ts'
-import { fail, displayName } from '../base/failure.ts'
+import { displayName, fail } from '../base/failure.ts'
 import { bareCell } from './csv-writer.ts'
 
 /** The byte offsets of one row of a file: `from` is inclusive, `textTo` and `to` are exclusive. */
@@ -88,7 +88,7 @@ export type CsvRow =
   | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
   | { row: number; cells?: undefined; problem: CsvRowProblem }
 
-const mostShownNames = 20
+const maxDisplayedNames = 20
 
 /**
  * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank lines are skipped.
@@ -117,7 +117,7 @@ export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ign
   const unknown = [...times.keys()].filter((name) => !known.has(name))
   const repeated = [...times.keys()].filter((name) => times.get(name) !== 1)
   if (missing.length + unknown.length + repeated.length === 0) return columns
-  const shown = (names: string[]) => names.slice(0, mostShownNames).map(displayName)
+  const shown = (names: string[]) => names.slice(0, maxDisplayedNames).map(displayName)
   const details = { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) }
   throw fail('VALIDATION.csv.header', { details })
 }

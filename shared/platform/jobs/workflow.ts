@@ -23,5 +23,5 @@ export interface Workflow {
   /** Starts a run, unless one of this name was started before. */
   start(name: string, input: Record<string, string>): Promise<void>
   /** Returns the state of a run. `over`: it succeeded, failed, timed out or was stopped. */
-  stateOf(name: string): Promise<'absent' | 'running' | 'over'>
+  stateOf(name: string): Promise<'absent' | 'running' | 'ended'>
 }

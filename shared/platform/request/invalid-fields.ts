@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
-import { type Failure, type FieldProblem, fail, failField, displayName } from '../base/failure.ts'
+import { displayName, type Failure, type FieldProblem, fail, failField } from '../base/failure.ts'
 import { charactersOf } from '../formats/text.ts'
 
 /**

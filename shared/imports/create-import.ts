@@ -1,4 +1,4 @@
-import { statusOf, newOperation, type Operation } from '../operations/operation.ts'
+import { newOperation, type Operation, statusOf } from '../operations/operation.ts'
 import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -6,8 +6,8 @@ import { fileUrl } from '../platform/formats/public-address.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import type { Write } from '../platform/table/table.ts'
-import { reserveFile, fileHash, readReservation } from './import-claim.ts'
-import { fileKey } from './import-places.ts'
+import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
+import { fileKey } from './import-files.ts'
 import type { NewImport } from './new-import.ts'
 
 /**
@@ -38,7 +38,9 @@ async function createFromFile(bytes: Uint8Array, hash: string, context: RequestC
   // deletion.
   await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
   // On conflict, another upload of the same file was first.
-  return startDecision(operation, [reserveFile(operation, hash, holder)], context, () => createFromFile(bytes, hash, context))
+  return startDecision(operation, [reserveFile(operation, hash, holder)], context, () =>
+    createFromFile(bytes, hash, context),
+  )
 }
 
 function operationOf(

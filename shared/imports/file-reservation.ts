@@ -10,16 +10,21 @@ export function fileHash() {
   return { update: (bytes: Uint8Array) => hash.update(bytes), digest: () => hash.digest('base64url') }
 }
 
-/** The claim on a file in its tenant. */
+/** The reservation of a file in its tenant: only one operation imports it. */
 export interface FileReservation {
-  /** The operation that last claimed the file, whatever its state. */
+  /** The operation that last reserved the file, whatever its state. */
   holder: string | undefined
   /** That operation if it imports or has imported the file: the file is not imported again. */
   current: Operation | undefined
 }
 
 /** @param now milliseconds since 1970 */
-export async function readReservation(table: Table, tenant: string, hash: string, now: number): Promise<FileReservation> {
+export async function readReservation(
+  table: Table,
+  tenant: string,
+  hash: string,
+  now: number,
+): Promise<FileReservation> {
   const item = await table.get(keyOf(tenant, 'import_claim', hash))
   if (!item) return { holder: undefined, current: undefined }
   const holder = String(item.operation_id)
@@ -29,7 +34,7 @@ export async function readReservation(table: Table, tenant: string, hash: string
   return { holder, current: holds && operation.expires_at > now / 1000 ? operation : undefined }
 }
 
-/** Claims a file for an operation: one that has no claim, or whose operation failed, was canceled or has expired. */
+/** Reserves a file for an operation. It must have no reservation, or one whose operation failed, was canceled or has expired. */
 export function reserveFile(
   { tenant_id, id, expires_at }: Operation,
   hash: string,
