@@ -10,13 +10,13 @@ export interface paths {
         };
         /**
          * List orders
-         * @description Returns one page of the orders of a tenant, newest first unless asked otherwise. Follow next_cursor with the same filters: no order is repeated or skipped, and those placed after the first page do not appear. An API key needs the scope `orders:read`.
+         * @description Returns one page of the orders of a tenant, newest first by default. Follow next_cursor with the same filters: no order is repeated or skipped, and orders placed after the first page was read are not included. An API key needs the scope `orders:read`.
          */
         get: operations["orders.list"];
         put?: never;
         /**
          * Place an order
-         * @description Places an order in the caller’s tenant. Sent again with the same Idempotency-Key and body, it answers what it answered the first time and places nothing. An API key needs the scope `orders:write`.
+         * @description Places an order in the caller’s tenant. Repeating a request with the same Idempotency-Key and body returns the first response and places nothing. An API key needs the scope `orders:write`.
          */
         post: operations["orders.create"];
         delete?: never;
@@ -34,7 +34,7 @@ export interface paths {
         };
         /**
          * Read an order
-         * @description Returns one order with its entity tag. An order of another tenant is answered like one that does not exist. An API key needs the scope `orders:read`.
+         * @description Returns one order with its entity tag. An order of another tenant gets the same response as one that does not exist. An API key needs the scope `orders:read`.
          */
         get: operations["orders.read"];
         put?: never;
@@ -56,7 +56,7 @@ export interface paths {
         put?: never;
         /**
          * Refund a charge
-         * @description Pays back a charge, or a part of it. However often it is sent with one key, and whatever fails in between, there is one refund, one payout and one ledger entry. What the provider refuses for good is answered alike each time; while the provider cannot be reached, the refund stays pending, and the same request goes on with it. An API key needs the scope `refunds:write`.
+         * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it. An API key needs the scope `refunds:write`.
          */
         post: operations["refunds.create"];
         delete?: never;
@@ -76,7 +76,7 @@ export interface paths {
         put?: never;
         /**
          * Receive an event
-         * @description Takes an event of another service, signed over its very bytes. It is kept before it is answered and handled after; one that was received before is answered alike and changes nothing.
+         * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.
          */
         post: operations["webhooks.receive"];
         delete?: never;
@@ -94,7 +94,7 @@ export interface paths {
         };
         /**
          * List discount codes
-         * @description Returns one page of the codes of a tenant, newest first unless asked otherwise, or in the order of their text. Soft-deleted codes are left out unless a role that may see them asks for them. An API key needs the scope `codes:read`.
+         * @description Returns one page of the codes of a tenant, newest first by default, or sorted by their text. Soft-deleted codes are included only if the request asks for them and the role may see them. An API key needs the scope `codes:read`.
          */
         get: operations["codes.list"];
         put?: never;
@@ -118,21 +118,21 @@ export interface paths {
         };
         /**
          * Read a discount code
-         * @description Returns one code with its entity tag. A code of another tenant is answered like one that does not exist. An API key needs the scope `codes:read`.
+         * @description Returns one code with its entity tag. A code of another tenant gets the same response as one that does not exist. An API key needs the scope `codes:read`.
          */
         get: operations["codes.read"];
         put?: never;
         post?: never;
         /**
-         * Delete a discount code softly; delete a discount code for good
-         * @description The code disappears from lists and can be restored. Deleting it again changes nothing and is answered alike. An API key needs the scope `codes:write`. Delete a discount code for good: Nothing but the audit record is left of the code, and its text is free again. A header carries the reason for the audit. An API key needs the scope `codes:write`.
+         * Soft-delete a discount code; delete a discount code permanently
+         * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
          */
         delete: operations["codes.delete"];
         options?: never;
         head?: never;
         /**
          * Update a discount code
-         * @description Changes the name or the expiry of a code that is still what the caller has seen: If-Match carries its entity tag, and of several updates with one tag the first alone succeeds. An API key needs the scope `codes:write`.
+         * @description Changes the name or the expiry of a code. If-Match carries the entity tag that the caller has read. Of several updates with the same tag, only the first succeeds. An API key needs the scope `codes:write`.
          */
         patch: operations["codes.update"];
         trace?: never;
@@ -148,7 +148,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a discount code
-         * @description Makes a soft-deleted code live again. An API key needs the scope `codes:write`.
+         * @description Restores a soft-deleted code. An API key needs the scope `codes:write`.
          */
         post: operations["codes.restore"];
         delete?: never;
@@ -168,7 +168,7 @@ export interface paths {
         put?: never;
         /**
          * Share a discount code
-         * @description Records in the audit with whom a code is shared: an Editor shares within the tenant, an Admin with any tenant. What a role may read does not change by it. An API key needs the scope `codes:write`.
+         * @description Writes an audit record of a share. An Editor may share within the tenant, an Admin with any tenant. Sharing grants no permissions. An API key needs the scope `codes:write`.
          */
         post: operations["codes.share"];
         delete?: never;
@@ -186,7 +186,7 @@ export interface paths {
         };
         /**
          * Export discount codes as CSV
-         * @description Returns the codes of a tenant as a CSV file, oldest first; what is too large for an answer is offered by a link that reads that one file for a short time. Cells that a spreadsheet would run as formulas are made safe by an apostrophe, which an import takes away again. An API key needs the scope `codes:read`.
+         * @description Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. An API key needs the scope `codes:read`.
          */
         get: operations["codes.export"];
         put?: never;
@@ -208,7 +208,7 @@ export interface paths {
         put?: never;
         /**
          * Import discount codes from CSV
-         * @description Creates a code for each row of a CSV file with a header, each row on its own: the answer says of every row what became of it. A file that was exported can be imported; its further columns are passed over. Sent again with the same key after a failure, the import goes on where it stood. An API key needs the scope `codes:write`.
+         * @description Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows. An API key needs the scope `codes:write`.
          */
         post: operations["codes.import"];
         delete?: never;
@@ -228,7 +228,7 @@ export interface paths {
         put?: never;
         /**
          * Update many discount codes
-         * @description Updates each code on its own, as PATCH /codes/{id} would, and says of each what became of it. Sent again with the same key after a failure, it goes on where it stood. An API key needs the scope `codes:write`.
+         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
         post: operations["codes.bulk-update"];
         delete?: never;
@@ -248,7 +248,7 @@ export interface paths {
         put?: never;
         /**
          * Verify a discount code
-         * @description Tells whether a code applies and what it takes off, in minor units. With a cart named in the header, the code is applied to that cart once, however often it is verified, and all codes of a cart together take off no more than the settings allow. Without a cart, the code alone is checked: nothing is applied and the amount is 0. A code that is unknown, expired or deleted is answered like any other that does not apply. An API key needs the scope `discounts:verify`.
+         * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
          */
         post: operations["discount.verify"];
         delete?: never;
@@ -268,7 +268,7 @@ export interface paths {
         put?: never;
         /**
          * Request a one-time code
-         * @description Sends a code to an e-mail address, valid for five minutes; only the latest one is. Every address is answered alike.
+         * @description Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.
          */
         post: operations["otp.request"];
         delete?: never;
@@ -288,7 +288,7 @@ export interface paths {
         put?: never;
         /**
          * Verify a one-time code
-         * @description Starts a session for whoever has the latest code of an address, once, and sets its cookie and that of its CSRF token. A code that is wrong, used, expired, superseded or was tried too often, and an address that never asked for one, are answered alike.
+         * @description Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["otp.verify"];
         delete?: never;
@@ -308,7 +308,7 @@ export interface paths {
         put?: never;
         /**
          * Log in with a password
-         * @description Gives the tokens of a user. A wrong password, an unknown e-mail and an account that is disabled, locked or needs a new password are answered alike. Another factor, or a new password, is asked for at the identity provider itself. An Idempotency-Key is ignored: tokens are not kept for a replay.
+         * @description Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.
          */
         post: operations["login.sign-in"];
         delete?: never;
@@ -327,8 +327,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a new password
-         * @description Sends a mail with a code by which a user sets a new password at the identity provider. An e-mail that nobody has is answered alike: who has one is looked at only after the answer.
+         * Request a password reset
+         * @description Sends a mail with a code that lets a user set a new password at the identity provider. Every e-mail address gets the same response; whether a user has it is checked only afterwards.
          */
         post: operations["login.reset-password"];
         delete?: never;
@@ -348,7 +348,7 @@ export interface paths {
         put?: never;
         /**
          * Import customers
-         * @description Begins to import a CSV file of customers with a header: the file itself, or the https address where it lies. The answer names the operation to be polled. A row that is wrong is refused by itself. A file that was imported before, or is being imported, is not imported again: the answer names the first operation and says replayed. One whose import failed or was canceled is begun anew. A tenant may have a limited number of operations in progress; one more is 429 with Retry-After. An API key needs the scope `imports:write`.
+         * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
          */
         post: operations["imports.create"];
         delete?: never;
@@ -366,7 +366,7 @@ export interface paths {
         };
         /**
          * Read an operation
-         * @description Tells how far an operation is and, once it is over, what it came to: the result of an import with its counts, the first rows that were refused and a link to all of them, or the error that ended it. Retry-After says when to ask again. An API key needs the scope `operations:read`.
+         * @description Returns the progress of an operation. An ended import has a result with its counts, its first rejected rows and a link to all of them, or the error that ended it. Retry-After states when to poll again. An API key needs the scope `operations:read`.
          */
         get: operations["operations.read"];
         put?: never;
@@ -388,7 +388,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an operation
-         * @description Stops an operation after what is under way; it then ends as canceled, with the counts of what was done. An operation that is over stays as it is, and asking again changes nothing. An API key needs the scope `imports:write`.
+         * @description Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing. An API key needs the scope `imports:write`.
          */
         post: operations["operations.cancel"];
         delete?: never;
@@ -405,7 +405,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the service is up
+         * Check whether the service is up
          * @description Returns 200 when the service is up.
          */
         get: operations["health.read"];
@@ -3413,7 +3413,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Each {id, if_match, name?, expiry_at?}: the fields of an update, the id of its code, and the entity tag that the caller has seen. */
+                    /** @description Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields. */
                     items: Record<string, never>[];
                 };
             };

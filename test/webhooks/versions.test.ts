@@ -56,7 +56,7 @@ describe('a received event', () => {
   test('of a version that is unknown is never taken for another: it waits, and is handled once it is known', async () => {
     const id = await receive(2)
     for (let attempt = 0; attempt < 2; attempt += 1)
-      await expect(handle(id)).rejects.toThrow('an event has a version that is unknown')
+      await expect(handle(id)).rejects.toThrow('an event has an unknown version')
     expect([await stateOf(id), await handledBy(id)]).toEqual(['received', undefined])
     expect(await handle(id, twoVersions)).toBe('handled')
     expect([await stateOf(id), await handledBy(id)]).toEqual(['handled', 'second'])
