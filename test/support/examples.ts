@@ -1,3 +1,4 @@
+import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/request/route.ts'
 import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
@@ -5,21 +6,21 @@ import type { Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
 
 /** The parts of a valid call of an operation that its route does not define. */
-export interface Valid {
+interface Valid {
   /** The path variables. */
   params?: Record<string, string>
   query?: Record<string, string>
   headers?: Record<string, string>
+  /** By default the example of the route. */
   body?: unknown
 }
 
 /**
- * Creates the data for a call of an operation in a tenant and returns the parts that its route does not define. The
- * guarantee tests need one entry for each operation.
+ * Creates the data for a call of an operation in a tenant and returns the parts that its route does not define. Only
+ * operations on data that exists, or with a body that is different each time, need an entry.
  */
-export type Example = (service: Service, tenant: string) => Valid | Promise<Valid>
+type Example = (service: Service, tenant: string) => Valid | Promise<Valid>
 
-const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 let codes = 0
 const code = () => ({
   code: `CODE-${codes++}`,
@@ -49,14 +50,11 @@ const madeOperation = async (service: Service, tenant: string) => {
   return { params: { operation_id: json.operation_id as string } }
 }
 
-export const examples: Record<string, Example> = {
-  'orders.create': () => ({ body: order }),
+const examples: Record<string, Example> = {
   'orders.read': async (service, tenant) => {
-    const { json } = await made(service, tenant, '/v1/orders', order)
+    const { json } = await made(service, tenant, '/v1/orders', bodyOf(createOrder, service))
     return { params: { id: json.id } }
   },
-  'orders.list': () => ({}),
-  'health.read': () => ({}),
   'login.sign-in': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example`, password } }),
   'login.reset-password': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example` } }),
   'refunds.create': () => ({ body: { charge_id: `ch_${crypto.randomUUID()}`, amount: 500 } }),
@@ -75,10 +73,9 @@ export const examples: Record<string, Example> = {
   },
   'codes.create': () => ({ body: code() }),
   'codes.read': madeCode,
-  'codes.list': () => ({}),
   'codes.update': async (service, tenant) => {
     const { params, etag } = await madeCode(service, tenant)
-    return { params, headers: { 'If-Match': etag }, body: { name: 'Another name' } }
+    return { params, headers: { 'If-Match': etag } }
   },
   'codes.delete': madeCode,
   'codes.hard-delete': async (service, tenant) => ({
@@ -89,31 +86,34 @@ export const examples: Record<string, Example> = {
   'codes.restore': async (service, tenant) => {
     const { params } = await madeCode(service, tenant)
     await service.call({ method: 'DELETE', path: `/codes/${params.id}`, as: { ...maker, tenant } })
-    return { params, body: {} }
+    return { params }
   },
   'codes.share': async (service, tenant) => ({
     ...(await madeCode(service, tenant)),
     body: { grantee_tenant: tenant },
   }),
-  'codes.export': () => ({}),
   'codes.import': () => {
     const { code: text, type, name, expiry_at } = code()
     return { body: `code,type,name,expiry_at\r\n${text},${type},${name},${expiry_at}\r\n` }
   },
   'imports.create': () => ({ body: `email\r\n${crypto.randomUUID()}@example.com\r\n` }),
   'operations.read': madeOperation,
-  'operations.cancel': async (service, tenant) => ({ ...(await madeOperation(service, tenant)), body: {} }),
+  'operations.cancel': madeOperation,
   'codes.bulk-update': async (service, tenant) => {
     const { params, etag } = await madeCode(service, tenant)
     return { body: { items: [{ id: params.id, if_match: etag, name: 'Another name' }] } }
   },
 }
 
+function bodyOf(route: Route, { settings }: Service): unknown {
+  const [type = 'application/json'] = bodyTypesOf(route, settings)
+  return route.example?.(settings, type)
+}
+
 /** Returns a valid call of a route in a tenant: its path with the query, headers and body. */
 export async function exampleOf(route: Route, service: Service, tenant: string) {
-  const example = examples[route.operation]
-  if (!example) throw new Error(`test/support/examples.ts has no entry for ${route.operation}`)
-  const { params = {}, query = {}, headers = {}, body } = await example(service, tenant)
+  const valid = await examples[route.operation]?.(service, tenant)
+  const { params = {}, query = {}, headers = {}, body = bodyOf(route, service) } = valid ?? {}
   const path = templateOf(route, service.settings).replace(/\{([a-z_]+)\}/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? 'absent'),
   )

@@ -15,6 +15,7 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   body: () => v.strictObject({}),
+  example: () => ({}),
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],

@@ -15,6 +15,7 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   body: () => v.strictObject({}),
+  example: () => ({}),
   reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
