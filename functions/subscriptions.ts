@@ -1,4 +1,4 @@
-import type { TaskQueue } from '#shared/platform/events/event-definition.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */

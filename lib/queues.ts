@@ -2,7 +2,7 @@ import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { type TaskQueue, taskQueues } from '#shared/platform/events/event-definition.ts'
+import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { pascalCase } from './function-entries.ts'
 

@@ -1,6 +1,6 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import type { TaskQueue } from '#shared/platform/events/event-definition.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** How traffic shifts to a new version of a function: a tenth first, or all at once. */
 export type Rollout = 'canary' | 'at_once'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { ErrorCode } from '../error-catalog.ts'
-import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, minorUnits, subject } from '../platform/events/event-definition.ts'
+import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
 const codeData = {
   ...subject,

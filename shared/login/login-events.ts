@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Person } from '../identity/person.ts'
-import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, subject } from '../platform/events/event-definition.ts'
+import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
 /** The content of a login event. It holds an e-mail only as its keyed hash. */
 interface LoginSubject extends Person {

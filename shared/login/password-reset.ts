@@ -1,5 +1,5 @@
 import { seal, unseal } from '../platform/base/secrets.ts'
-import type { Task } from '../platform/events/event-definition.ts'
+import type { Task } from '../platform/events/outbox.ts'
 import type { RequestContext, WorkContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'

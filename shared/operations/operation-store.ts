@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { timestamp } from '../platform/base/clock.ts'
-import type { Task } from '../platform/events/event-definition.ts'
+import type { Task } from '../platform/events/outbox.ts'
 import type { Scope } from '../platform/identity/authorize.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'

@@ -2,14 +2,8 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import {
-  defineEvent,
-  event,
-  minorUnits,
-  type OutgoingEvent,
-  subject,
-  subjectOnly,
-} from '../platform/events/event-definition.ts'
+import { defineEvent, event, minorUnits, subject, subjectOnly } from '../platform/events/event-definition.ts'
+import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { utc } from '../platform/formats/text.ts'
 import { locate, type Scope } from '../platform/identity/authorize.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'

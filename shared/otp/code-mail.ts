@@ -1,6 +1,6 @@
 import type { Person } from '../identity/person.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
-import type { Task } from '../platform/events/event-definition.ts'
+import type { Task } from '../platform/events/outbox.ts'
 import { commit } from '../platform/idempotency/commit.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
 import type { WorkContext } from '../platform/request/context.ts'

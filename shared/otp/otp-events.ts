@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Person } from '../identity/person.ts'
-import type { OutgoingEvent } from '../platform/events/event-definition.ts'
 import { defineEvent, event, subject } from '../platform/events/event-definition.ts'
+import type { OutgoingEvent } from '../platform/events/outbox.ts'
 
 /** The common content of events. An e-mail appears only as its keyed hash. */
 interface OtpSubject extends Person {

@@ -1,4 +1,4 @@
-import type { Task } from '../platform/events/event-definition.ts'
+import type { Task } from '../platform/events/outbox.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import type { Change } from '../platform/table/table.ts'
 import { create, type Write } from '../platform/table/table.ts'

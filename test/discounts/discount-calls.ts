@@ -1,5 +1,5 @@
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'

@@ -6,7 +6,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs'
-import type { PublishedEvent } from '#shared/platform/events/event-definition.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 
 export interface Heard extends PublishedEvent {

@@ -2,7 +2,7 @@ import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'

@@ -8,11 +8,10 @@ import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import {
   defineEvent,
   event,
-  type PublishedEvent,
   publishedEventSchema,
-  publishedEvents,
   subject,
 } from '#shared/platform/events/event-definition.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'

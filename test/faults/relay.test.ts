@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import {
-  type Outbox,
-  type PublishedEvent,
-  publishedEvents,
-} from '#shared/platform/events/event-definition.ts'
+import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { type Change, relay } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 

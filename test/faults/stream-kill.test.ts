@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { DynamoDBRecord } from 'aws-lambda'
 import fc from 'fast-check'
-import type { PublishedEvent } from '#shared/platform/events/event-definition.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { booksOf, expectBalanced } from '#test/refunds/books.ts'
 import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
-import { taskQueues } from '#shared/platform/events/event-definition.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 

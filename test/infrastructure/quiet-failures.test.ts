@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
-import { taskQueues } from '#shared/platform/events/event-definition.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')

@@ -7,7 +7,7 @@ import { type AlarmDefinition, alarmDefinitions } from '#lib/alarm-definitions.t
 import { streamFunctionOutput } from '#lib/consumers.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { deadLettersOutput } from '#lib/queues.ts'
-import { taskQueues } from '#shared/platform/events/event-definition.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
 const prod = await synthesise('prod')

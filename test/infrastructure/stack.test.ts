@@ -5,7 +5,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { functionEntries, pascalCase, preflight } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
-import { taskQueues } from '#shared/platform/events/event-definition.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import {
   hasResource,
   type Resource,

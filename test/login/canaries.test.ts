@@ -1,7 +1,7 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
 
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 
 import { password } from '#test/support/identity-provider/cognito-users.ts'

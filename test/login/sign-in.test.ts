@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import type { PublishedEvent } from '#shared/platform/events/event-definition.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Call } from '#test/faults/dynamodb-proxy.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'

@@ -3,7 +3,7 @@ import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 
 import { deadLettersAt } from '#bin/dead-letters.ts'
 import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin/redrive-stream.ts'
 import { tableChanges } from '#bin/table-changes.ts'
-import type { PublishedEvent } from '#shared/platform/events/event-definition.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { startAwsDouble } from '#test/support/aws-double.ts'
 import { type QueueDouble, queueDouble } from '#test/support/queue-double.ts'

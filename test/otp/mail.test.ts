@@ -10,7 +10,7 @@ import { bundle } from '#bin/bundle.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'

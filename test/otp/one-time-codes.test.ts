@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { personOf } from '#shared/identity/person.ts'
 import { codeKey } from '#shared/otp/one-time-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import {
   mailOf,
   newEmail,

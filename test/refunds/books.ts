@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { largestId, smallestId } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { pendingSagas } from '#shared/platform/idempotency/record.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'

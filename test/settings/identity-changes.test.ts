@@ -5,7 +5,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/event-definition.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import {
   mailOf,
   newEmail,

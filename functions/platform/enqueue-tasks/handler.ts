@@ -1,7 +1,7 @@
-import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { eventFunction } from '#shared/platform/aws/runtime.ts'
+import type { DynamoDBRecord } from 'aws-lambda'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
-import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/event-definition.ts'
+import { streamFunction } from '#shared/platform/aws/stream-function.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** The batch limit of one request to the queue. */
 const batchSize = 10
@@ -12,27 +12,21 @@ interface QueuedTask {
   sequenceNumber: string
 }
 
-/**
- * Queues the tasks of new items, in the order of the stream. The stream redelivers from the first failed record, so
- * task handlers must expect duplicates.
- */
-export const handler = eventFunction(
-  {},
-  async ({ Records }: DynamoDBStreamEvent, { log, environment }): Promise<DynamoDBBatchResponse> => {
-    for (const batch of batchesOf(Records.flatMap(taskOf))) {
-      const [{ queue }] = batch
-      const bodies = batch.map(({ body }) => body)
-      const url = environment(queueUrlVariable(queue)) ?? ''
-      const failed = await sendAll(url, bodies).catch((fault: unknown) => {
-        log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
-        return batch.map(() => true)
-      })
-      const first = batch[failed.indexOf(true)]
-      if (first) return { batchItemFailures: [{ itemIdentifier: first.sequenceNumber }] }
-    }
-    return { batchItemFailures: [] }
-  },
-)
+/** Queues the tasks of new items, in the order of the stream. Task handlers must expect duplicates. */
+export const handler = streamFunction(async (records, { log, environment }) => {
+  for (const batch of batchesOf(records.flatMap(taskOf))) {
+    const [{ queue }] = batch
+    const bodies = batch.map(({ body }) => body)
+    const url = environment(queueUrlVariable(queue)) ?? ''
+    const failed = await sendAll(url, bodies).catch((fault: unknown) => {
+      log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
+      return batch.map(() => true)
+    })
+    const first = batch[failed.indexOf(true)]
+    if (first) return first.sequenceNumber
+  }
+  return undefined
+})
 
 function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
   const { queue, body } = dynamodb?.NewImage?.task?.M ?? {}

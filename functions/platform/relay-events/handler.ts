@@ -1,26 +1,20 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import type { DynamoDBRecord } from 'aws-lambda'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
-import { eventFunction } from '#shared/platform/aws/runtime.ts'
+import { streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { type Change, relay } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 
-/**
- * Publishes the events of the table's stream on the bus. Reports the first failed record: the stream redelivers from
- * there, and records that keep failing go to the dead-letter queue.
- */
-export const handler = eventFunction(
-  {},
-  async ({ Records }: DynamoDBStreamEvent, { log, environment }): Promise<DynamoDBBatchResponse> => {
-    const publish = eventBridge(environment('EVENT_BUS_NAME') ?? '')
-    const { published, failedFrom, fault } = await relay(Records.map(changeOf), publish)
-    const failed = failedFrom === undefined ? 0 : 1
-    const code = failed ? 'EVENTS_NOT_PUBLISHED' : 'EVENTS_PUBLISHED'
-    if (published > 0 || failed) log.relay({ code, published, failed, fault })
-    return { batchItemFailures: failedFrom === undefined ? [] : [{ itemIdentifier: failedFrom }] }
-  },
-)
+/** Publishes the events of the table's stream on the bus, in order. */
+export const handler = streamFunction(async (records, { log, environment }) => {
+  const publish = eventBridge(environment('EVENT_BUS_NAME') ?? '')
+  const { published, failedFrom, fault } = await relay(records.map(changeOf), publish)
+  const failed = failedFrom === undefined ? 0 : 1
+  const code = failed ? 'EVENTS_NOT_PUBLISHED' : 'EVENTS_PUBLISHED'
+  if (published > 0 || failed) log.relay({ code, published, failed, fault })
+  return failedFrom
+})
 
 function changeOf({ dynamodb }: DynamoDBRecord): Change {
   return {

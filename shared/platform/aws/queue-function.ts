@@ -1,7 +1,7 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { type Clock, newId } from '../base/clock.ts'
 import type { LogCode } from '../base/log.ts'
-import { queueUrlVariable, type TaskQueue } from '../events/event-definition.ts'
+import { queueUrlVariable, type TaskQueue } from '../events/outbox.ts'
 import { openWork, type WorkContext } from '../request/context.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
 import { changeVisibility } from './sqs.ts'

@@ -1,5 +1,5 @@
 import type { Item } from '../table/keys.ts'
-import { type PublishedEvent, publishedEvents } from './event-definition.ts'
+import { type PublishedEvent, publishedEvents } from './outbox.ts'
 
 /** A change of an item, as the table's stream delivers it. */
 export interface Change {

@@ -1,7 +1,7 @@
 import { type Clock, newId, timestamp } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
-import type { Outbox } from '../events/event-definition.ts'
+import type { Outbox } from '../events/outbox.ts'
 import type { Actor } from '../identity/caller.ts'
 import { type Item, keyOf } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'

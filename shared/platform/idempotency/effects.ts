@@ -1,5 +1,5 @@
 import type { Failure } from '../base/failure.ts'
-import type { OutgoingEvent } from '../events/event-definition.ts'
+import type { OutgoingEvent } from '../events/outbox.ts'
 import type { Item } from '../table/keys.ts'
 import type { Write } from '../table/table.ts'
 import type { AuditEntry } from './commit.ts'

@@ -1,0 +1,25 @@
+import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { lazy } from '../base/cached-load.ts'
+import { type Log, powertoolsLog } from '../base/log.ts'
+
+/** The dependencies of work on a stream. It needs neither settings nor the table. */
+export interface StreamContext {
+  log: Log
+  /** Returns the name or address of a resource that the stack passes to the function. */
+  environment(name: string): string | undefined
+}
+
+/**
+ * Turns work on the records of the table's stream into a function. The stream redelivers from the first failed record,
+ * and records that keep failing go to the dead-letter queue.
+ * @param work returns the sequence number of the first record that failed
+ */
+export function streamFunction(
+  work: (records: readonly DynamoDBRecord[], context: StreamContext) => Promise<string | undefined>,
+): (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse> {
+  const log = lazy(() => powertoolsLog('commerce-api', process.env))
+  return async ({ Records }) => {
+    const failed = await work(Records, { log: log(), environment: (name) => process.env[name] })
+    return { batchItemFailures: failed === undefined ? [] : [{ itemIdentifier: failed }] }
+  }
+}
