@@ -50,6 +50,8 @@ export interface Injection {
   readonly struck: Promise<RecordedCall>
   /** Lets go of what is held, now and from now on. */
   readonly release: () => void
+  /** Drops the requests that are held: they never take effect, even if the death of their caller shows only later. */
+  readonly drop: () => void
 }
 
 export interface DynamodbProxy {
@@ -132,6 +134,7 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
         },
         struck: entry.struck.promise,
         release: () => entry.released.resolve('on'),
+        drop: () => entry.released.resolve('dropped'),
       }
     },
     reset,

@@ -1,3 +1,3 @@
-import { preflightFunction } from '#shared/platform/aws/preflight-function.ts'
+import { preflightFunction } from '#shared/platform/aws/gateway-event.ts'
 
 export const handler = preflightFunction()

@@ -36,7 +36,7 @@ export interface Order {
   read(range: KeyRange, snapshotBound: string | undefined): Promise<KeyRangeRead>
   /** Returns the largest id so far. @param first the first key that was read in the session */
   newest(first: string | undefined): Promise<string | undefined>
-  /** Returns whether everything in `whole` passes this filter. */
+  /** Returns whether everything in `fullRange` passes this filter. */
   narrows(filter: Filter): boolean
 }
 

@@ -1,0 +1,61 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { firstIdAt, largestId, lastIdAt, smallestId, uuidV7 } from '#shared/platform/base/clock.ts'
+import type { Filter } from '#shared/platform/listing/listing.ts'
+import { boundedAbove, idOrder, idRange } from '#shared/platform/listing/order.ts'
+import { type Service, startService } from '#test/support/service.ts'
+import { codeListing } from './code-list.ts'
+
+const at = Date.parse('2026-03-01T12:00:00Z')
+const createdAt = (operator: Filter['operator'], ...values: number[]): Filter => {
+  return { field: 'created_at', operator, values }
+}
+
+describe('the ids that filters leave', () => {
+  test.each<[string, Filter[], { low: string; high: string }]>([
+    ['no filter', [], { low: smallestId, high: largestId }],
+    ['gte', [createdAt('gte', at)], { low: firstIdAt(at), high: largestId }],
+    ['gt', [createdAt('gt', at)], { low: firstIdAt(at + 1), high: largestId }],
+    ['lte', [createdAt('lte', at)], { low: smallestId, high: lastIdAt(at) }],
+    ['lt', [createdAt('lt', at)], { low: smallestId, high: lastIdAt(at - 1) }],
+    ['eq', [createdAt('eq', at)], { low: firstIdAt(at), high: lastIdAt(at) }],
+    [
+      'a fraction of a millisecond',
+      [createdAt('gte', at + 0.5)],
+      { low: firstIdAt(at + 1), high: largestId },
+    ],
+    ['a time before 1970', [createdAt('gte', -1)], { low: firstIdAt(0), high: largestId }],
+  ])('%s', (_, filters, range) => {
+    expect(idRange(filters)).toEqual(range)
+  })
+
+  test('an id is the only one', () => {
+    const id = uuidV7(at, new Uint8Array(10))
+    expect(idRange([{ field: 'id', operator: 'eq', values: [id] }])).toEqual({ low: id, high: id })
+  })
+
+  test('a text that is no id leaves none', () => {
+    const { low, high } = idRange([{ field: 'id', operator: 'eq', values: ['x'] }])
+    expect(low > high).toBe(true)
+  })
+
+  test('the bound of a snapshot lowers the upper end', () => {
+    const bound = lastIdAt(at)
+    expect(boundedAbove({ low: smallestId, high: largestId }, bound).high).toBe(bound)
+  })
+})
+
+describe('the order by creation', () => {
+  let service: Service
+  beforeAll(async () => {
+    service = await startService()
+  })
+
+  test('finds the newest id of a descending session in its first key', async () => {
+    const query = {
+      ...{ filters: [], search: undefined, deleted: 'excluded' as const, sortedBy: undefined },
+      ...{ descending: true, pageSize: 25, cursor: undefined, offset: 0 },
+    }
+    const order = await idOrder({ table: service.table, tenant: 'acme', listing: codeListing, query })
+    expect(await order.newest('first')).toBe('first')
+  })
+})
