@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Chunk } from '#shared/imports/import-files.ts'
 import { type ChunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
 import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
-import { anyText } from '#test/csv/any-text.ts'
+import { anyText } from '../formats/any-text.ts'
 
 const shape = { required: ['email'], ignored: ['name'] }
 const generous: ChunkSize = { rows: 1000, bytes: 1e9, rowBytes: 1e9 }

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { timeOf } from '#shared/platform/base/clock.ts'
-import { serving } from '#test/imports/file-network.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
+import { serving } from '../formats/file-network.ts'
 
 /** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
 

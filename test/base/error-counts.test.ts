@@ -1,0 +1,154 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/base/log.ts'
+import { type Service, startService } from '../support/service.ts'
+
+const namespace = 'commerce-test'
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+afterEach(() => {
+  for (const name of ['METRICS_NAMESPACE', 'AWS_LAMBDA_FUNCTION_NAME', 'AWS_LAMBDA_FUNCTION_VERSION'])
+    delete process.env[name]
+})
+
+/** A line as CloudWatch gets it. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever members a line has.
+type Line = Record<string, any>
+
+/** What the log of a function writes of requests, one JSON record a line. */
+const written = (lines: readonly RequestLine[]) =>
+  writtenBy((log) => {
+    for (const line of lines) log.request(line)
+  })
+
+function writtenBy(write: (log: Log) => void): Line[] {
+  const texts: string[] = []
+  const streams = [process.stdout, process.stderr].map((stream) =>
+    jest.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0),
+  )
+  write(powertoolsLog('test', process.env))
+  for (const stream of streams) stream.mockRestore()
+  return texts.map((text) => JSON.parse(text))
+}
+
+/** What breaks the published rules of the embedded metric format; CloudWatch drops such metrics without a word. */
+function problemsOf(line: Line, unit = 'Count'): string[] {
+  const { Timestamp, CloudWatchMetrics } = line._aws
+  const fresh = Number.isInteger(Timestamp) && Math.abs(Timestamp - Date.now()) < 60_000
+  const directives = (CloudWatchMetrics as Line[]).flatMap(({ Namespace, Dimensions, Metrics }) => [
+    ...(/^[^:][\w.\-#/ ]{0,254}$/.test(Namespace) ? [] : ['namespace']),
+    ...(Dimensions as string[][]).flatMap((names) => [
+      ...(names.length <= 30 ? [] : ['too many dimensions']),
+      ...names.filter(
+        (name) => typeof line[name] !== 'string' || line[name] === '' || line[name].length > 1024,
+      ),
+    ]),
+    ...(Metrics as Line[]).flatMap(({ Name, Unit }) => [
+      ...(Number.isFinite(line[Name]) ? [] : [Name]),
+      ...(Unit === unit ? [] : [`unit of ${Name}`]),
+    ]),
+    ...(Metrics.length > 0 && Metrics.length <= 100 ? [] : ['number of metrics']),
+  ])
+  return [...(fresh ? [] : ['timestamp']), ...directives]
+}
+
+test('an answer that is an error counts under its code, in a line that CloudWatch takes as a metric', async () => {
+  process.env.METRICS_NAMESPACE = namespace
+  service.lines.length = 0
+  await service.call({
+    path: '/v1/orders/canary-id',
+    as: { tenant: 'canary-tenant', role: 'Viewer' },
+  })
+  await service.call({ path: '/v1/orders', headers: { Authorization: 'Bearer canary-token' } })
+  const lines = written(service.lines)
+  expect(lines.map(({ error_code, errors }) => [error_code, errors])).toEqual([
+    ['NOT_FOUND.order', 1],
+    ['AUTH.invalid_credentials', 1],
+  ])
+  for (const line of lines) {
+    expect(problemsOf(line)).toEqual([])
+    expect(line._aws.CloudWatchMetrics).toMatchObject([
+      { Namespace: namespace, Dimensions: [['error_code']] },
+    ])
+  }
+  expect(JSON.stringify(lines)).not.toContain('canary')
+})
+
+test('a fault of the service counts as what its caller was told', () => {
+  process.env.METRICS_NAMESPACE = namespace
+  const failure = { code: 'DEPENDENCY.timeout', http: 504, cause: new Error('quoted') }
+  const correlation = { id: 'c', trace: {} }
+  const line = { operation: 'orders.create', status: 504, failure, correlation, durationMilliseconds: 1 }
+  const [told] = written([line as unknown as RequestLine])
+  expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
+  expect(problemsOf(told as Line)).toEqual([])
+  expect(JSON.stringify(told)).not.toContain('quoted')
+})
+
+describe('in a function of Lambda', () => {
+  beforeEach(() => {
+    process.env.METRICS_NAMESPACE = namespace
+    process.env.AWS_LAMBDA_FUNCTION_NAME = 'orders'
+    process.env.AWS_LAMBDA_FUNCTION_VERSION = '7'
+  })
+  const version = { function_name: 'orders', function_version: '7', failures: 1 }
+  const dimensions = ['function_name', 'function_version']
+  const correlation = { id: 'c', trace: {} }
+  const answered = (status: number, failure?: object) =>
+    written([
+      { operation: 'o', status, failure, correlation, durationMilliseconds: 1 } as unknown as RequestLine,
+    ])[0] as Line
+
+  test('a 5xx counts as a failure of the version and as an error of its code', () => {
+    const line = answered(504, { code: 'DEPENDENCY.timeout', http: 504 })
+    expect(line).toMatchObject({ ...version, error_code: 'DEPENDENCY.timeout', errors: 1 })
+    expect(line._aws.CloudWatchMetrics).toMatchObject([
+      { Dimensions: [['error_code']] },
+      { Dimensions: [dimensions] },
+    ])
+    expect(problemsOf(line)).toEqual([])
+  })
+
+  test('a 4xx is no failure of the version', () => {
+    const line = answered(404, { code: 'NOT_FOUND.order', http: 404 })
+    expect(line).not.toHaveProperty('failures')
+    expect(line._aws.CloudWatchMetrics).toHaveLength(1)
+  })
+
+  test.each([
+    ['tasks', (log: Log) => log.job({ code: 'TASKS_HANDLED' as never, done: 2, failed: 1 })],
+    ['events', (log: Log) => log.relay({ code: 'EVENTS_RELAYED' as never, published: 2, failed: 1 })],
+  ])('%s of a batch that fail count as failures of the version', (_what, write) => {
+    const [line = {}] = writtenBy(write)
+    expect(line).toMatchObject(version)
+    expect(line._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [dimensions] }])
+    expect(problemsOf(line)).toEqual([])
+  })
+
+  test('a batch without failures counts nothing', () => {
+    const [line] = writtenBy((log) => log.job({ code: 'TASKS_HANDLED' as never, done: 2, failed: 0 }))
+    expect(line).not.toHaveProperty('_aws')
+  })
+})
+
+test('how long the oldest has been under way is a metric by kind of work', () => {
+  process.env.METRICS_NAMESPACE = namespace
+  const [told] = writtenBy((log) => log.unfinished('refunds', 901))
+  expect(told).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
+  expect(problemsOf(told as Line, 'Seconds')).toEqual([])
+  expect(told?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
+})
+
+test('what succeeds counts nothing, nor does anything without a namespace', async () => {
+  service.lines.length = 0
+  await service.call({ path: '/health' })
+  await service.call({ path: '/v1/orders' })
+  const [refused] = written(service.lines).filter(({ code }) => code === 'REQUEST_REFUSED')
+  expect(refused).toMatchObject({ error_code: expect.any(String) })
+  expect(refused).not.toHaveProperty('_aws')
+  process.env.METRICS_NAMESPACE = namespace
+  const [healthy] = written(service.lines).filter(({ code }) => code === 'REQUEST_ANSWERED')
+  expect(healthy).toMatchObject({ status: 200 })
+  expect(healthy).not.toHaveProperty('_aws')
+})

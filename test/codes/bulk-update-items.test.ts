@@ -1,0 +1,216 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { messageId } from '#shared/error-catalog.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { type Call, type Service, startService } from '../support/service.ts'
+import { localSettings } from '../support/settings.ts'
+
+interface Made {
+  id: string
+  if_match: string
+}
+
+interface Row {
+  row: number
+  id: string | null
+  status: number
+  error?: { code: string; details: object }
+}
+
+const scope = 'codes:read codes:write'
+
+/** With time for many items on a busy machine. */
+const patient = {
+  ...localSettings,
+  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
+}
+
+let service: Service
+let tenants = 0
+let codes = 0
+beforeAll(async () => {
+  service = await startService({ settings: patient })
+})
+
+const newTenant = () => `updater-${tenants++}`
+const editor = (tenant: string) => ({ tenant, role: 'Editor', scope })
+const send = (tenant: string, items: unknown, call: Partial<Call> = {}) =>
+  service.call({
+    method: 'POST',
+    path: '/codes:bulkUpdate',
+    as: editor(tenant),
+    body: { items },
+    ...call,
+    headers: { 'Idempotency-Key': crypto.randomUUID(), ...call.headers },
+  })
+
+async function create(tenant: string): Promise<Made> {
+  const { json, headers } = await service.call({
+    method: 'POST',
+    path: '/codes',
+    as: editor(tenant),
+    headers: { 'Idempotency-Key': crypto.randomUUID() },
+    body: { code: `BULK-${codes++}`, type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00Z' },
+  })
+  return { id: json.id, if_match: headers.ETag ?? '' }
+}
+
+const createThree = (tenant: string) => Promise.all([create(tenant), create(tenant), create(tenant)])
+const told = (answer: { json: { items: Row[] } }) =>
+  answer.json.items.map(({ status, error }) => (error ? [status, error.code] : status))
+const audited = async (tenant: string) =>
+  (await service.items(tenant, 'audit')).filter(({ action }) => action === 'update')
+const versionsOf = async (tenant: string) =>
+  Object.fromEntries((await service.items(tenant, 'code')).map(({ id, version }) => [id, version]))
+
+test('an item whose code is damaged in the table fails alone, and the log tells where', async () => {
+  const tenant = newTenant()
+  const made = await createThree(tenant)
+  const damaged = (await service.items(tenant, 'code')).find(({ id }) => id === made[0].id)
+  await service.table.put({
+    item: { ...(damaged as Item), updated_at: 'never' },
+    condition: { matches: { version: 1 } },
+  })
+  service.notices.length = 0
+  const answer = await send(
+    tenant,
+    made.map((one) => ({ ...one, name: 'After' })),
+  )
+  expect(told(answer)).toEqual([[500, 'INTERNAL.unexpected'], 200, 200])
+  expect(service.notices).toMatchObject([
+    {
+      code: 'ROW_FAILED',
+      error: 'INTERNAL.unexpected',
+      operation: 'codes.bulk-update',
+      fault: expect.any(RangeError),
+    },
+  ])
+})
+
+describe('an item of a bulk update', () => {
+  const immutable = ['code', 'type', 'created_by', 'tenant_id', 'soft_deleted', 'created_at', 'updated_at']
+  test.each<[string, object, number, string, object?]>([
+    ['with a stale tag', { if_match: '"stale"' }, 412, 'CONFLICT.etag.mismatch', {}],
+    ['with a weak tag', { if_match: 'W/"1"' }, 412, 'CONFLICT.etag.mismatch', {}],
+    ['without a tag', { if_match: undefined }, 428, 'VALIDATION.if_match.required'],
+    ['with an empty tag', { if_match: ' ' }, 428, 'VALIDATION.if_match.required'],
+    ['with a tag that is a number', { if_match: 1 }, 400, 'VALIDATION.field.type'],
+    ['without an id', { id: undefined }, 400, 'VALIDATION.field.required'],
+    ['with an id that is a number', { id: 7 }, 400, 'VALIDATION.field.type'],
+    ['with an id that cannot be text', { id: { toString: 1, valueOf: 1 } }, 400, 'VALIDATION.field.type'],
+    ['with an id that cannot exist', { id: '../codes' }, 404, 'NOT_FOUND.code', {}],
+    ['that changes nothing', { name: undefined }, 400, 'VALIDATION.body.invalid'],
+    ['with a name too long', { name: 'x'.repeat(65) }, 400, 'VALIDATION.name.length.exceeds'],
+    [
+      'with a name 20 lists deep',
+      { name: JSON.parse(`${'['.repeat(20)}${']'.repeat(20)}`) },
+      400,
+      'VALIDATION.field.type',
+    ],
+    ['with an expiry that has passed', { expiry_at: '2020-01-01T00:00:00Z' }, 400, 'VALIDATION.date.range'],
+    ['with an unknown field', { colour: 'red' }, 400, 'VALIDATION.field.unknown'],
+    ['with a field of every object', { constructor: 1 }, 400, 'VALIDATION.field.unknown'],
+    ['with a field named prototype', { prototype: {} }, 400, 'VALIDATION.field.unknown'],
+    [
+      'with a prototype of its own',
+      JSON.parse('{"__proto__":{"name":"x"}}'),
+      400,
+      'VALIDATION.field.unknown',
+    ],
+    ...immutable.map((field): [string, object, number, string] => [
+      `that writes ${field}`,
+      { [field]: 'x' },
+      403,
+      'AUTHZ.field.denied',
+    ]),
+  ])('%s fails alone', async (...bad) => {
+    const [, change, status, code, details] = bad
+    const tenant = newTenant()
+    const [before, one, after] = await createThree(tenant)
+    const items = [before, one, after].map((made) => ({
+      ...made,
+      name: 'After',
+      ...(made === one && change),
+    }))
+    const answer = await send(tenant, items)
+    expect(told(answer)).toEqual([200, [status, code], 200])
+    const shown = { code, message_id: messageId(code), http: status, retryable: false }
+    const error = { ...shown, details: details ?? expect.anything() }
+    expect(answer.json.items[1]).toEqual({ row: 2, id: null, status, error })
+    expect(answer.json.counts).toEqual({ total: 3, succeeded: 2, failed: 1 })
+    expect(await versionsOf(tenant)).toEqual({ [before.id]: 2, [one.id]: 1, [after.id]: 2 })
+    expect({}).not.toHaveProperty('name')
+    const denied = (await audited(tenant)).filter(({ result }) => result === 'deny')
+    const isDenial = status === 403 || status === 404
+    expect(denied.map(({ reason, target }) => [reason, target])).toEqual(
+      isDenial ? [[code, status === 404 ? 'code' : `code/${one.id}`]] : [],
+    )
+  })
+
+  test('of another tenant is like one that does not exist, and both are audited without their ids', async () => {
+    const [tenant, other] = [newTenant(), newTenant()]
+    const foreign = await create(other)
+    const absent = foreign.id.replace(/.{4}$/, foreign.id.endsWith('0000') ? '1111' : '0000')
+    const own = await create(tenant)
+    const ids = [foreign.id, own.id, absent]
+    const answer = await send(
+      tenant,
+      ids.map((id) => ({ id, if_match: '*', name: 'After' })),
+    )
+    expect(told(answer)).toEqual([[404, 'NOT_FOUND.code'], 200, [404, 'NOT_FOUND.code']])
+    const [first, , third] = answer.json.items
+    expect({ ...first, row: 0 }).toEqual({ ...third, row: 0 })
+    expect(answer.body).not.toContain(foreign.id)
+    const records = (await audited(tenant)).filter(({ result }) => result === 'deny')
+    expect(records.map(({ target, reason }) => [target, reason]).sort()).toEqual([
+      ['code', 'AUTHZ.scope.tenant'],
+      ['code', 'NOT_FOUND.code'],
+    ])
+    for (const id of [foreign.id, absent, other]) expect(JSON.stringify(records)).not.toContain(id)
+    expect(await versionsOf(other)).toEqual({ [foreign.id]: 1 })
+  })
+
+  test('that is soft-deleted is refused to an Editor and audited, and carried out for an Admin', async () => {
+    const tenant = newTenant()
+    const [live, deleted] = await createThree(tenant)
+    await service.call({ method: 'DELETE', path: `/codes/${deleted.id}`, as: editor(tenant) })
+    const items = [live, deleted].map(({ id }) => ({ id, if_match: '*', name: 'After' }))
+    expect(told(await send(tenant, items))).toEqual([200, [409, 'CONFLICT.soft_deleted']])
+    expect((await audited(tenant)).filter(({ result }) => result === 'deny')).toMatchObject([
+      { target: `code/${deleted.id}`, reason: 'CONFLICT.soft_deleted', actor_id: 'u1' },
+    ])
+    const as = { ...editor(tenant), role: 'Admin' }
+    expect(told(await send(tenant, items, { as }))).toEqual([200, 200])
+    const [item] = (await service.items(tenant, 'code')).filter(({ id }) => id === deleted.id)
+    expect([item?.name, item?.soft_deleted, item?.state]).toEqual(['After', true, 'soft_deleted'])
+  })
+
+  test('that comes twice with one tag is carried out once, and the second one is stale', async () => {
+    const tenant = newTenant()
+    const made = await createThree(tenant)
+    const items = ['First', 'Second'].flatMap((name) => made.map((one) => ({ ...one, name })))
+    const stale = [412, 'CONFLICT.etag.mismatch']
+    expect(told(await send(tenant, items))).toEqual([200, 200, 200, stale, stale, stale])
+    const names = (await service.items(tenant, 'code')).map(({ name, version }) => [name, version])
+    expect(names).toEqual(made.map(() => ['First', 2]))
+  })
+
+  test('that comes often with any tag is carried out as often, in order', async () => {
+    const tenant = newTenant()
+    const { id } = await create(tenant)
+    const items = Array.from({ length: 20 }, (_, n) => ({ id, if_match: '*', name: `Name ${n}` }))
+    expect(told(await send(tenant, items))).toEqual(items.map(() => 200))
+    const [item] = await service.items(tenant, 'code')
+    expect([item?.name, item?.version]).toEqual(['Name 19', 21])
+    expect(await audited(tenant)).toHaveLength(20)
+  })
+
+  test('deeper than any is refused with its whole body, and changes nothing', async () => {
+    const tenant = newTenant()
+    const made = await create(tenant)
+    const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
+    const body = `{"items":[${JSON.stringify({ ...made, name: 'After' })},{"id":${deep}}]}`
+    const answer = await send(tenant, undefined, { body })
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.too_deep'])
+    expect(await versionsOf(tenant)).toEqual({ [made.id]: 1 })
+  })
+})

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { testClient } from '../support/dynamodb-client.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { admin, type CodeCalls, codeCalls, editor, made, outcome, stored } from './code-calls.ts'
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService()
+  calls = codeCalls(service)
+})
+
+type Act = (tenant: string, id: string, ifMatch: string) => Promise<Answer>
+const acts: Record<string, { act: Act; success: number; deleted?: true }> = {
+  'a soft delete': {
+    act: (tenant, id, ifMatch) => calls.softDelete(editor(tenant), id, { headers: { 'If-Match': ifMatch } }),
+    success: 204,
+  },
+  'a hard delete': {
+    act: (tenant, id, ifMatch) =>
+      calls.hardDelete(admin(tenant), id, 'requested', { headers: { 'If-Match': ifMatch } }),
+    success: 204,
+  },
+  'a restore': {
+    act: (tenant, id, ifMatch) => calls.restore(editor(tenant), id, { headers: { 'If-Match': ifMatch } }),
+    success: 200,
+    deleted: true,
+  },
+  'a share': {
+    act: (tenant, id, ifMatch) =>
+      calls.share(editor(tenant), id, tenant, { headers: { 'If-Match': ifMatch } }),
+    success: 200,
+  },
+}
+const kinds = Object.entries(acts)
+
+/** A code that has changed since its first tag, in the state from which the act starts. */
+async function changed(kind: string, deleted = false) {
+  const tenant = kind.replaceAll(' ', '-')
+  const { id, etag: stale } = await made(calls, tenant)
+  await calls.update(editor(tenant), id, stale, { name: 'Other' })
+  if (deleted) await calls.softDelete(editor(tenant), id)
+  const { headers } = await calls.read(editor(tenant), id)
+  return { tenant, id, stale, current: headers.ETag ?? '' }
+}
+
+describe('If-Match, where it is not required:', () => {
+  test.each(kinds)('%s with a stale tag is refused and changes nothing', async (kind, { act, deleted }) => {
+    const { tenant, id, stale, current } = await changed(kind, deleted)
+    const before = await stored(service, tenant, id)
+    for (const tag of [stale, `W/${current}`, `"*"`]) {
+      expect(outcome(await act(tenant, id, tag))).toBe('412 CONFLICT.etag.mismatch')
+    }
+    expect(await stored(service, tenant, id)).toEqual(before)
+  })
+
+  test.each(kinds)('%s with the current tag succeeds', async (kind, { act, success, deleted }) => {
+    const { tenant, id, current } = await changed(kind, deleted)
+    expect((await act(tenant, id, current)).status).toBe(success)
+  })
+
+  test.each(kinds)('%s with * succeeds', async (kind, { act, success, deleted }) => {
+    const { tenant, id } = await changed(kind, deleted)
+    expect((await act(tenant, id, '*')).status).toBe(success)
+  })
+
+  test('a repeated soft delete with a stale tag is refused', async () => {
+    const { tenant, id, current } = await changed('repeated', true)
+    const again = (ifMatch: string) =>
+      calls.softDelete(editor(tenant), id, { headers: { 'If-Match': ifMatch } })
+    expect(outcome(await again('"stale"'))).toBe('412 CONFLICT.etag.mismatch')
+    expect((await again(current)).status).toBe(204)
+  })
+
+  test('a code that is absent is not found, whatever the tag', async () => {
+    const absent = '01900000-0000-7000-8000-000000000000'
+    for (const tag of ['*', '"stale"']) {
+      const answer = await calls.softDelete(editor('absent'), absent, { headers: { 'If-Match': tag } })
+      expect(outcome(answer)).toBe('404 NOT_FOUND.code')
+    }
+  })
+
+  test('a soft delete with the current tag leaves what a soft delete without one leaves', async () => {
+    const [one, other] = [await made(calls, 'alike'), await made(calls, 'alike')]
+    await calls.softDelete(editor('alike'), one.id, { headers: { 'If-Match': one.etag } })
+    await calls.softDelete(editor('alike'), other.id)
+    const own = { sk: '', id: '', code: '', created_at: '', updated_at: '' }
+    const [tagged, plain] = await Promise.all([one, other].map(({ id }) => stored(service, 'alike', id)))
+    expect({ ...tagged, ...own }).toEqual({ ...plain, ...own })
+  })
+})
+
+describe('a soft delete', () => {
+  test('advances updated_at though the clock of the last writer was ahead', async () => {
+    let now = Date.parse('2026-05-01T12:00:00.000Z')
+    const standing = await startService({ clock: { ...systemClock, now: () => now } })
+    const { id } = await made(codeCalls(standing), 'clock')
+    now -= 5000
+    await codeCalls(standing).softDelete(editor('clock'), id)
+    expect(await stored(standing, 'clock', id)).toMatchObject({
+      soft_deleted: true,
+      updated_at: '2026-05-01T12:00:00.001Z',
+    })
+  })
+
+  test('of a live code is one request to the table', async () => {
+    const client = testClient()
+    const send = client.send.bind(client) as (...parameters: unknown[]) => Promise<unknown>
+    const sent: string[] = []
+    const counted = (command: { constructor: { name: string } }, ...more: unknown[]) => {
+      sent.push(command.constructor.name)
+      return send(command, ...more)
+    }
+    const counting = await startService({ client: Object.assign(client, { send: counted }) as never })
+    const { id } = await made(codeCalls(counting), 'counted')
+    sent.length = 0
+    await codeCalls(counting).softDelete(editor('counted'), id)
+    expect(sent).toEqual(['TransactWriteItemsCommand'])
+  })
+})

@@ -1,0 +1,200 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { type Service, startService } from '../support/service.ts'
+import {
+  admin,
+  type CodeCalls,
+  claims,
+  codeCalls,
+  editor,
+  made,
+  outcome,
+  stored,
+  validCode,
+  viewer,
+} from './code-calls.ts'
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService()
+  calls = codeCalls(service)
+})
+
+describe('creating a code', () => {
+  test('answers 201 with the code as it is stored, its tag and where it is', async () => {
+    const body = validCode({ code: '  spring-25 ', name: ' Spring sale ' })
+    const answer = await calls.create(editor('create'), body)
+    expect(answer.status).toBe(201)
+    expect(answer.json).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      tenant_id: 'create',
+      code: 'SPRING-25',
+      type: 'percent-10',
+      name: 'Spring sale',
+      expiry_at: '2099-01-01T00:00:00.000Z',
+      created_by: 'Editor-1',
+      soft_deleted: false,
+      state: 'active',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: answer.json.created_at,
+    })
+    expect(answer.headers).toMatchObject({
+      'Idempotency-Status': 'stored',
+      Location: `/codes/${answer.json.id}`,
+      ETag: expect.stringMatching(/^"[\w-]+"$/),
+    })
+    expect(await stored(service, 'create', answer.json.id)).toMatchObject({ ...answer.json, version: 1 })
+    expect(await claims(service, 'create')).toEqual({ 'SPRING-25': answer.json.id })
+  })
+
+  test('a replay is byte for byte the first answer, though the text is taken and the expiry has passed', async () => {
+    let now = Date.parse('2026-05-01T12:00:00Z')
+    const clock = { ...systemClock, now: () => now }
+    const later = codeCalls(await startService({ clock }))
+    const extra = { headers: { 'Idempotency-Key': 'replay' } }
+    const body = validCode({ expiry_at: '2026-05-01T12:00:01Z' })
+    const first = await later.create(editor('replay'), body, extra)
+    now += 60_000
+    const replay = await later.create(editor('replay'), body, extra)
+    expect([replay.status, replay.body]).toEqual([201, first.body])
+    expect(replay.headers).toMatchObject({
+      'Idempotency-Status': 'replayed',
+      ETag: first.headers.ETag,
+      Location: first.headers.Location,
+    })
+    const respaced = await later.create(editor('replay'), { ...body, code: ` ${body.code} ` }, extra)
+    expect([respaced.status, respaced.body]).toEqual([201, first.body])
+    const renamed = await later.create(editor('replay'), { ...body, name: 'Other' }, extra)
+    expect(outcome(renamed)).toBe('409 CONFLICT.idempotency.payload_mismatch')
+  })
+
+  test('an Admin creates a code in the tenant that the request names, an Editor in no other', async () => {
+    const query = { tenant: 'branch' }
+    const answer = await calls.create(admin('head'), validCode(), { query })
+    expect(answer.json).toMatchObject({ tenant_id: 'branch', created_by: 'Admin-1' })
+    expect(await stored(service, 'branch', answer.json.id)).toBeDefined()
+    expect(outcome(await calls.create(editor('head'), validCode(), { query }))).toBe('404 AUTHZ.scope.tenant')
+    expect(await service.items('branch', 'code')).toHaveLength(1)
+  })
+
+  test('a Viewer creates none, nor does a token without codes:write', async () => {
+    expect(outcome(await calls.create(viewer('nobody')))).toBe('403 AUTHZ.role.denied')
+    const reader = { ...editor('nobody'), scope: 'codes:read' }
+    const denied = await calls.create(reader)
+    expect(outcome(denied)).toBe('403 AUTHZ.scope.token')
+    expect(denied.headers['WWW-Authenticate']).toContain('scope="codes:write"')
+    expect(await service.items('nobody', 'code')).toEqual([])
+  })
+
+  const { code: _code, ...withoutCode } = validCode()
+  const { expiry_at: _expiry, ...withoutExpiry } = validCode()
+  test.each([
+    ['without code', withoutCode, 'VALIDATION.field.required', 'code'],
+    ['without expiry_at', withoutExpiry, 'VALIDATION.field.required', 'expiry_at'],
+    ['with a type that there is not', validCode({ type: 'gift' }), 'VALIDATION.field.enum', 'type'],
+    ['with a type of Object', validCode({ type: 'constructor' }), 'VALIDATION.field.enum', 'type'],
+    ['with null for a type', validCode({ type: null }), 'VALIDATION.field.type', 'type'],
+    ['with null for an expiry', validCode({ expiry_at: null }), 'VALIDATION.field.type', 'expiry_at'],
+    [
+      'with a number for an expiry',
+      validCode({ expiry_at: 4070908800 }),
+      'VALIDATION.field.type',
+      'expiry_at',
+    ],
+    ['with its state', validCode({ state: 'draft' }), 'VALIDATION.field.unknown', 'state'],
+    ['with its tenant', validCode({ tenant_id: 'x' }), 'VALIDATION.field.unknown', 'tenant_id'],
+    ['with its maker', validCode({ created_by: 'x' }), 'VALIDATION.field.unknown', 'created_by'],
+    ['with its version', validCode({ version: 9 }), 'VALIDATION.field.unknown', 'version'],
+    ['with its claim', validCode({ claim: 'OTHER' }), 'VALIDATION.field.unknown', 'claim'],
+  ])('%s is refused and says which field', async (_, body, code, field) => {
+    const answer = await calls.create(editor('invalid'), body)
+    expect(outcome(answer)).toBe(`400 ${code}`)
+    expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
+    expect(await service.items('invalid', 'code')).toEqual([])
+    expect(await claims(service, 'invalid')).toEqual({})
+  })
+})
+
+describe('the expiry of a new code', () => {
+  const now = Date.parse('2026-05-01T12:00:00.500Z')
+  const expiring = async (expiry_at: string) => {
+    const clock = { ...systemClock, now: () => now }
+    const standing = codeCalls(await startService({ clock, tableName: service.tableName }))
+    return standing.create(editor('expiry'), validCode({ expiry_at }))
+  }
+
+  test.each([
+    ['2026-06-01T12:00:00+02:00', '2026-06-01T10:00:00.000Z'],
+    ['2026-06-01T00:30:00-09:30', '2026-06-01T10:00:00.000Z'],
+    ['2027-01-01T01:00:00+02:00', '2026-12-31T23:00:00.000Z'],
+    ['2026-06-01t12:00:00.25z', '2026-06-01T12:00:00.250Z'],
+    ['2028-02-29 12:00:00Z', '2028-02-29T12:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ])('%s is stored as %s', async (given, utc) => {
+    const answer = await expiring(given)
+    expect([answer.status, answer.json.expiry_at]).toEqual([201, utc])
+  })
+
+  test.each(['2026-06-01T12:00:00', '2026-06-01T12:00', '2026-06-01', '2026-06-01 12:00:00.5'])(
+    '%s has no zone and is refused for that',
+    async (given) => {
+      const answer = await expiring(given)
+      expect(outcome(answer)).toBe('400 VALIDATION.datetime.timezone_required')
+      expect(answer.json.error.details.fields).toEqual({ expiry_at: { reason: 'timezone_required' } })
+    },
+  )
+
+  test.each([
+    'tomorrow',
+    '',
+    '2026-06-01T12:00Z',
+    '2026-02-30T12:00:00Z',
+    '2026-13-01T12:00:00Z',
+    '2026-06-01T24:00:00Z',
+    '2026-06-01T12:00:00+24:00',
+    '2026-06-01T12:00:00+0200',
+    '+012026-06-01T12:00:00Z',
+    '9999-12-31T23:59:59-01:00',
+    '9999-12-31T23:59:59.999999999Z',
+    '0000-01-01T00:00:00+01:00',
+  ])('%j is no date and time', async (given) => {
+    expect(outcome(await expiring(given))).toBe('400 VALIDATION.field.format')
+  })
+
+  test('may be this very moment, in whatever zone, and no earlier one', async () => {
+    expect(outcome(await expiring('2026-05-01T12:00:00.500Z'))).toBe('201')
+    expect(outcome(await expiring('2026-05-01T14:00:00.500+02:00'))).toBe('201')
+    for (const past of [
+      '2026-05-01T12:00:00.499Z',
+      '2026-05-01T13:00:00+02:00',
+      '0001-01-01T00:00:00+23:59',
+    ]) {
+      const answer = await expiring(past)
+      expect(outcome(answer)).toBe('400 VALIDATION.date.range')
+      expect(answer.json.error.details.fields).toEqual({ expiry_at: { reason: 'past' } })
+    }
+  })
+})
+
+describe('the text of a code in its tenant', () => {
+  test('is taken once, in whatever case and however it is spaced, and free in every other tenant', async () => {
+    const { id, json } = await made(calls, 'unique', { code: 'ONCE-1' })
+    for (const code of ['ONCE-1', 'once-1', ' Once-1\t']) {
+      const answer = await calls.create(editor('unique'), validCode({ code }))
+      expect(outcome(answer)).toBe('409 CONFLICT.code.exists')
+      expect(JSON.stringify(answer)).not.toContain(id)
+    }
+    expect((await calls.create(editor('unique-too'), validCode({ code: 'ONCE-1' }))).status).toBe(201)
+    expect(await service.items('unique', 'code')).toMatchObject([json])
+  })
+
+  test('stays taken while its code is soft-deleted', async () => {
+    const { id } = await made(calls, 'kept', { code: 'KEPT' })
+    await calls.softDelete(editor('kept'), id)
+    expect(outcome(await calls.create(editor('kept'), validCode({ code: 'kept' })))).toBe(
+      '409 CONFLICT.code.exists',
+    )
+    expect((await calls.restore(editor('kept'), id)).json.code).toBe('KEPT')
+  })
+})

@@ -1,0 +1,264 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { parse } from 'csv-parse/sync'
+import { type Code, makeCode } from '#shared/codes/code.ts'
+import { newCode } from '#shared/codes/code-store.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { type Call, type Service, type ServiceOptions, startService } from '../support/service.ts'
+import { localSettings, profile } from '../support/settings.ts'
+
+const columns = 'id,code,type,name,expiry_at,state,soft_deleted,created_at,updated_at'
+const scope = 'codes:read codes:write'
+
+let service: Service
+let tenants = 0
+beforeAll(async () => {
+  service = await startService()
+})
+
+const newTenant = () => `exporter-${tenants++}`
+/** The same table with another profile, clock or client. */
+const likewise = (options: ServiceOptions) => startService({ tableName: service.tableName, ...options })
+const withLimits = (limits: object) =>
+  profile('shared/settings/profiles/local.json', {
+    'codes.export': { ...localSettings['codes.export'], ...limits },
+  })
+/** Smaller than a profile may have it, so that a few codes are many pages. */
+const inPagesOf = (readBudget: number, limits: object) => ({
+  ...withLimits(limits),
+  'lists.readBudget': readBudget,
+})
+
+function codeOf(tenant: string, code: string, name = 'Ten off', clock = systemClock): Code {
+  const fields = { code, type: 'percent-10', name, expiry_at: '2099-01-01T00:00:00.000Z' }
+  return makeCode(fields, { id: newId(clock), tenant, createdBy: 'jane@example.com' }, localSettings)
+}
+
+async function store(codes: Code[]): Promise<Code[]> {
+  for (let from = 0; from < codes.length; from += 50) {
+    const writes = codes.slice(from, from + 50).flatMap(newCode)
+    await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
+  }
+  return codes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+const storeMany = (tenant: string, count: number) =>
+  store(Array.from({ length: count }, (_, n) => codeOf(tenant, `CODE-${n}`)))
+const download = (tenant: string, query = '', call: Partial<Call> = {}, from = service) =>
+  from.call({ path: `/codes:export${query}`, as: { tenant, role: 'Editor', scope }, ...call })
+const softDelete = (tenant: string, id: string) =>
+  service.call({ method: 'DELETE', path: `/codes/${id}`, as: { tenant, role: 'Editor', scope } })
+const rowsOf = (csv: string | undefined): Record<string, string>[] => parse(csv ?? '', { columns: true })
+const idsOf = (csv: string | undefined) => rowsOf(csv).map(({ id }) => id)
+const fileOf = (csv: Code[]) => [columns, ...csv.map(lineOf), ''].join('\r\n')
+const lineOf = ({ id, code, type, name, expiry_at, created_at, updated_at }: Code) =>
+  [id, code, type, name, expiry_at, 'active', 'false', created_at, updated_at].join(',')
+const audited = async (tenant: string) =>
+  (await service.items(tenant, 'audit')).map(({ action, target, result, reason }) => [
+    action,
+    target,
+    result,
+    reason,
+  ])
+
+describe('an export', () => {
+  test('is a CSV file of the columns of the profile in their order, the oldest code first', async () => {
+    const tenant = newTenant()
+    const codes = await storeMany(tenant, 12)
+    const answer = await download(tenant)
+    expect([answer.status, answer.body]).toEqual([200, fileOf(codes)])
+    expect(answer.headers['Content-Type']).toBe('text/csv')
+    expect(answer.headers['Cache-Control']).toBe('no-store')
+  })
+
+  test('takes its columns and their order from the profile', async () => {
+    const tenant = newTenant()
+    const [code] = await storeMany(tenant, 1)
+    const other = await likewise({ settings: withLimits({ columns: ['state', 'tenant_id', 'code'] }) })
+    const answer = await download(tenant, '', {}, other)
+    expect(answer.body).toBe(`state,tenant_id,code\r\nactive,${tenant},${code?.code}\r\n`)
+  })
+
+  test('of a tenant without codes is the header alone', async () => {
+    const answer = await download(newTenant())
+    expect([answer.status, answer.body]).toEqual([200, `${columns}\r\n`])
+  })
+
+  test.each([
+    ['2026-03-01T23:59:59.999Z', '20260301'],
+    ['2026-12-31T00:00:00.000Z', '20261231'],
+  ])('of %s carries its tenant and that day of UTC in its name', async (time, day) => {
+    const clock = { ...systemClock, now: () => Date.parse(time) }
+    const answer = await download('shop_1', '', {}, await likewise({ clock }))
+    expect(answer.headers['Content-Disposition']).toBe(`attachment; filename="codes_shop_1_${day}.csv"`)
+  })
+
+  test('leaves soft-deleted codes out, whatever an Editor asks for', async () => {
+    const tenant = newTenant()
+    const [kept, deleted] = await storeMany(tenant, 2)
+    await softDelete(tenant, deleted?.id ?? '')
+    expect(idsOf((await download(tenant)).body)).toEqual([kept?.id])
+    expect(idsOf((await download(tenant, '?include_deleted=false')).body)).toEqual([kept?.id])
+    const refused = await download(tenant, '?include_deleted=true')
+    expect([refused.status, refused.json.error.code]).toEqual([403, 'AUTHZ.filter.denied'])
+    expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'AUTHZ.filter.denied'])
+  })
+
+  test.each(['Admin', 'Service'])(
+    'shows a role that may see them (%s) soft-deleted codes, too',
+    async (role) => {
+      const tenant = newTenant()
+      const [kept, deleted] = await storeMany(tenant, 2)
+      await softDelete(tenant, deleted?.id ?? '')
+      const as = { tenant, role, scope }
+      const rows = rowsOf((await download(tenant, '?include_deleted=true', { as })).body)
+      expect(rows.map(({ id, state, soft_deleted }) => [id, state, soft_deleted])).toEqual([
+        [kept?.id, 'active', 'false'],
+        [deleted?.id, 'soft_deleted', 'true'],
+      ])
+      expect(idsOf((await download(tenant, '', { as })).body)).toEqual([kept?.id])
+    },
+  )
+
+  test.each(['?include_deleted=yes', '?include_deleted=', '?deleted=true', '?columns=created_by'])(
+    'refuses a parameter or a value that it does not know: %s',
+    async (query) => {
+      const as = { tenant: 'unknown', role: 'Admin', scope }
+      expect((await download('unknown', query, { as })).status).toBe(400)
+    },
+  )
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', "'=1", '＝1', '=cmd|"/c calc"!A1'])(
+    'gives a spreadsheet nothing to run where a name is %s',
+    async (name) => {
+      const tenant = newTenant()
+      await store([codeOf(tenant, '-CODE', name)])
+      const [row] = rowsOf((await download(tenant)).body)
+      expect([row?.code, row?.name]).toEqual(["'-CODE", `'${name}`])
+    },
+  )
+
+  test('says nothing of persons, and no profile can make it', async () => {
+    const tenant = newTenant()
+    await storeMany(tenant, 3)
+    const { body } = await download(tenant, '', { as: { tenant, role: 'Admin', sub: 'joe', scope } })
+    expect(body).not.toMatch(/jane|joe|created_by/)
+    expect(() => withLimits({ columns: ['id', 'created_by'] })).toThrow('codes.export')
+  })
+
+  test('has what was made by a machine whose clock is ahead', async () => {
+    const tenant = newTenant()
+    const ahead = { ...systemClock, now: () => Date.now() + 60_000 }
+    const [code] = await store([codeOf(tenant, 'AHEAD', 'Ten off', ahead)])
+    expect(idsOf((await download(tenant)).body)).toEqual([code?.id])
+  })
+})
+
+describe('whose codes are exported', () => {
+  test('an Editor’s are those of the own tenant; another tenant is hidden, and the attempt audited', async () => {
+    const [tenant, other] = [newTenant(), newTenant()]
+    const [code] = await storeMany(tenant, 1)
+    await storeMany(other, 2)
+    expect(idsOf((await download(tenant, `?tenant=${tenant}`)).body)).toEqual([code?.id])
+    const refused = await download(tenant, `?tenant=${other}`)
+    expect([refused.status, refused.json.error.code]).toEqual([404, 'AUTHZ.scope.tenant'])
+    expect(refused.body).not.toContain(other)
+    expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'AUTHZ.scope.tenant'])
+    expect(await service.items(other, 'audit')).toEqual([])
+  })
+
+  test('an Admin names the tenant, and the audit of that tenant says who exported', async () => {
+    const [home, other] = [newTenant(), newTenant()]
+    const codes = await storeMany(other, 2)
+    const as = { tenant: home, role: 'Admin', sub: 'root', scope }
+    const headers = { 'X-Correlation-Id': 'export-1' }
+    const answer = await download(home, `?tenant=${other}`, { as, headers })
+    expect(answer.body).toBe(fileOf(codes))
+    expect(answer.headers['Content-Disposition']).toContain(`codes_${other}_`)
+    expect(await service.items(home, 'audit')).toEqual([])
+    expect(await service.items(other, 'audit')).toMatchObject([
+      {
+        actor_id: 'root',
+        token_sub: 'root',
+        role: 'Admin',
+        tenant_id: other,
+        action: 'export',
+        target: 'codes',
+        result: 'allow',
+        correlation_id: 'export-1',
+      },
+    ])
+  })
+
+  test('a Viewer’s are none', async () => {
+    const tenant = newTenant()
+    const answer = await download(tenant, '', { as: { tenant, role: 'Viewer', scope } })
+    expect([answer.status, answer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
+    expect(await audited(tenant)).toEqual([['export', 'codes', 'deny', 'AUTHZ.role.denied']])
+  })
+})
+
+describe('an export that is too large for an answer', () => {
+  test('is a file of the tenant that a link gives to whoever has it', async () => {
+    const tenant = newTenant()
+    const codes = await storeMany(tenant, 30)
+    const { linkSeconds } = localSettings['codes.export']
+    const small = await likewise({ settings: inPagesOf(7, { inlineMaxBytes: 1000 }) })
+    const answer = await download(tenant, '', {}, small)
+    expect([answer.status, answer.body, 'Content-Type' in answer.headers]).toEqual([303, undefined, false])
+    const [[key, file] = []] = small.files
+    expect(key).toMatch(new RegExp(`^exports/${tenant}/[0-9a-f-]{36}\\.csv$`))
+    expect([file?.bytes.toString(), file?.mediaType]).toEqual([fileOf(codes), 'text/csv'])
+    const [, name] =
+      /filename="(.*)"/.exec((await download(tenant)).headers['Content-Disposition'] ?? '') ?? []
+    expect(answer.headers.Location).toBe(`https://files.example/${key}?name=${name}&seconds=${linkSeconds}`)
+    expect(await audited(tenant)).toContainEqual(['export', 'codes', 'allow', 'allowed'])
+  })
+
+  test('is so from the first byte beyond the limit, counted in bytes', async () => {
+    const tenant = newTenant()
+    const file = fileOf(await store([codeOf(tenant, 'BYTES', 'Zehn für dich 😀')]))
+    for (const [inlineMaxBytes, status] of [
+      [Buffer.byteLength(file), 200],
+      [Buffer.byteLength(file) - 1, 303],
+    ]) {
+      const settings = withLimits({ inlineMaxBytes })
+      const answer = await download(tenant, '', {}, await likewise({ settings }))
+      expect([answer.status, answer.body]).toEqual([status, status === 200 ? file : undefined])
+    }
+  })
+
+  test('lies below the exported tenant, whoever asks', async () => {
+    const [home, other] = [newTenant(), newTenant()]
+    await storeMany(other, 3)
+    const small = await likewise({ settings: withLimits({ inlineMaxBytes: 10 }) })
+    const as = { tenant: home, role: 'Admin', scope }
+    expect((await download(home, `?tenant=${other}`, { as }, small)).status).toBe(303)
+    expect([...small.files.keys()]).toEqual([expect.stringMatching(`^exports/${other}/`)])
+  })
+})
+
+describe('an export of more rows than the profile allows', () => {
+  test.each([
+    ['as an answer', {}],
+    ['as a file', { inlineMaxBytes: 100 }],
+  ])('is refused %s, audited, and leaves nothing behind', async (_, limits) => {
+    const tenant = newTenant()
+    await storeMany(tenant, 20)
+    const within = await likewise({ settings: inPagesOf(6, { ...limits, maxRows: 20 }) })
+    expect((await download(tenant, '', {}, within)).status).toBeLessThan(400)
+    const beyond = await likewise({ settings: inPagesOf(6, { ...limits, maxRows: 19 }) })
+    const answer = await download(tenant, '', {}, beyond)
+    expect([answer.status, answer.json.error.code]).toEqual([409, 'POLICY.export.row_limit'])
+    expect(answer.json.error.details).toEqual({ max: 19 })
+    expect(beyond.files.size).toBe(0)
+    expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'POLICY.export.row_limit'])
+  })
+
+  test('does not count what it leaves out', async () => {
+    const tenant = newTenant()
+    const [, deleted] = await storeMany(tenant, 2)
+    await softDelete(tenant, deleted?.id ?? '')
+    const one = await likewise({ settings: withLimits({ maxRows: 1 }) })
+    expect((await download(tenant, '', {}, one)).status).toBe(200)
+  })
+})

@@ -1,0 +1,180 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type Service, startService } from '../support/service.ts'
+import { localSettings } from '../support/settings.ts'
+
+const header = 'code,type,name,expiry_at'
+const expiry = '2099-01-01T00:00:00Z'
+const scope = 'codes:read codes:write'
+const good = (code: string, name = 'Ten off') => `${code},percent-10,${name},${expiry}`
+const fileOf = (...rows: string[]) => [header, ...rows, ''].join('\r\n')
+const rows = [good('A', 'Anna'), good('B', 'Bert')]
+const limits = localSettings['codes.import']
+const fullFile = (row: (n: number) => string) => Array.from({ length: limits.maxRows }, (_, n) => row(n))
+
+/** With time for the largest file on a busy machine. */
+const patient = {
+  ...localSettings,
+  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
+}
+
+let service: Service
+let tenants = 0
+beforeAll(async () => {
+  service = await startService({ settings: patient })
+})
+
+const newTenant = () => `importer-${tenants++}`
+const send = (
+  tenant: string,
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+  sub = 'u1',
+  to = service,
+) =>
+  to.call({
+    method: 'POST',
+    path: '/codes:import',
+    as: { tenant, role: 'Editor', scope, sub },
+    headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key', ...headers },
+    body,
+  })
+const statusesOf = (answer: { json: { items: { status: number }[] } }) =>
+  answer.json.items.map(({ status }) => status)
+const namesOf = async (tenant: string) =>
+  Object.fromEntries((await service.items(tenant, 'code')).map(({ code, name }) => [code, name]))
+
+describe('a file', () => {
+  const reversed = `name,expiry_at,code,type\nAnna,${expiry},a,percent-10\nBert,${expiry},b,percent-10\n`
+  test.each([
+    ['CRLF', [header, ...rows, ''].join('\r\n')],
+    ['LF and no end of its last line', [header, ...rows].join('\n')],
+    ['CR alone', [header, ...rows, ''].join('\r')],
+    ['a byte order mark', `\ufeff${fileOf(...rows)}`],
+    ['blank lines', `\r\n${[header, '', ...rows, '', ''].join('\r\n')}`],
+    ['quotes around everything', fileOf(...rows).replace(/[^,\r\n]+/g, '"$&"')],
+    ['columns in another order', reversed],
+    ['a header of other case', fileOf(...rows).replace(header, ' Code,TYPE,Name,"expiry_at "')],
+    [
+      'further columns of an export',
+      `id,${header},state\n1,${rows[0]},"x\r\ny, ""z"""\n2,${rows[1]},draft\n`,
+    ],
+  ])('with %s is read', async (_, body) => {
+    const tenant = newTenant()
+    expect(statusesOf(await send(tenant, body))).toEqual([201, 201])
+    expect(await namesOf(tenant)).toEqual({ A: 'Anna', B: 'Bert' })
+  })
+
+  test('may say that it is UTF-8', async () => {
+    const headers = { 'Content-Type': 'Text/CSV; charset="UTF-8"; header=present' }
+    expect((await send(newTenant(), fileOf(...rows), headers)).status).toBe(207)
+  })
+
+  const cut = Buffer.from(`${header}\n${good('A', 'é')}`).filter((byte) => byte !== 0xa9)
+  const unsupported = 'VALIDATION.content_type.unsupported'
+  test.each<[string, string | Uint8Array, number, string, string?]>([
+    ['nothing in it', '', 400, 'VALIDATION.csv.header'],
+    ['a column missing', 'code,type,name\nA,percent-10,Anna\n', 400, 'VALIDATION.csv.header'],
+    ['a column unknown', `${header},colour\n${rows[0]},red\n`, 400, 'VALIDATION.csv.header'],
+    ['a column twice', `${header},name\n${rows[0]},Anna\n`, 400, 'VALIDATION.csv.header'],
+    ['a column for its maker', `${header},created_by\n${rows[0]},joe\n`, 400, 'VALIDATION.csv.header'],
+    ['a quote that is not closed', `${header}\n${rows[0]}\n"B\n`, 400, 'VALIDATION.csv.malformed'],
+    ['bytes that are not UTF-8', Buffer.of(0xfe, 0xff, 0x00, 0x63), 400, 'VALIDATION.body.encoding'],
+    ['a character cut in two', cut, 400, 'VALIDATION.body.encoding'],
+    ['another content type', fileOf(...rows), 415, unsupported, 'application/json'],
+    ['no content type', fileOf(...rows), 415, unsupported, ''],
+    ['another charset', fileOf(...rows), 415, unsupported, 'text/csv; charset=iso-8859-1'],
+    ['a row too many', fileOf(...fullFile(() => 'x'), 'x'), 400, 'VALIDATION.csv.too_many_rows'],
+    ['a byte too many', fileOf(...rows).padEnd(limits.maxBytes + 1, '\n'), 413, 'VALIDATION.body.too_large'],
+  ])('with %s is refused whole, and its key may be used again', async (...refused) => {
+    const [, body, status, code, type = 'text/csv'] = refused
+    const tenant = newTenant()
+    const answer = await send(tenant, body, { 'Content-Type': type })
+    expect([answer.status, answer.json.error.code]).toEqual([status, code])
+    expect(answer.headers).not.toHaveProperty('Idempotency-Status')
+    expect(await service.items(tenant, 'code')).toEqual([])
+    expect(await service.items(tenant, 'audit')).toEqual([])
+    expect(statusesOf(await send(tenant, fileOf(...rows)))).toEqual([201, 201])
+  })
+
+  test('of exactly the largest number of bytes is taken', async () => {
+    const body = fileOf(...rows).padEnd(limits.maxBytes, '\n')
+    expect(statusesOf(await send(newTenant(), body))).toEqual([201, 201])
+  })
+
+  test('without a key is refused before it is looked at', async () => {
+    const tenant = newTenant()
+    const answer = await send(tenant, fileOf(...rows), { 'Idempotency-Key': '' })
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.idempotency_key.required'])
+    expect(await service.items(tenant, 'code')).toEqual([])
+  })
+
+  test('without a key, where a profile needs none, is carried out as it comes', async () => {
+    const tenant = newTenant()
+    const settings = { ...patient, 'idempotency.requiredOn': [] }
+    const lax = await startService({ tableName: service.tableName, settings })
+    const headers = { 'Content-Type': 'text/csv' }
+    const as = { tenant, role: 'Editor', scope }
+    const call = { method: 'POST', path: '/codes:import', as, headers, body: fileOf(...rows) }
+    const [first, again] = [await lax.call(call), await lax.call(call)]
+    expect([statusesOf(first), statusesOf(again)]).toEqual([
+      [201, 201],
+      [409, 409],
+    ])
+    expect(first.headers).not.toHaveProperty('Idempotency-Status')
+    expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import', 'import'])
+  })
+})
+
+describe('a file sent again', () => {
+  test('with its key is answered byte for byte alike, and makes nothing', async () => {
+    const tenant = newTenant()
+    const file = fileOf(...rows, good('b'), good('no code'))
+    const first = await send(tenant, file)
+    const stored = await service.items(tenant, 'code')
+    const replays = await Promise.all([send(tenant, file), send(tenant, `\ufeff${file}`), send(tenant, file)])
+    for (const { status, body, headers } of replays) {
+      expect([status, body, headers['Idempotency-Status']]).toEqual([207, first.body, 'replayed'])
+      expect(headers['Content-Type']).toBe(first.headers['Content-Type'])
+    }
+    expect(await service.items(tenant, 'code')).toEqual(stored)
+    expect(await service.items(tenant, 'audit')).toHaveLength(1)
+  })
+
+  test('with another key finds its codes made, and changes nothing', async () => {
+    const tenant = newTenant()
+    await send(tenant, fileOf(...rows))
+    const stored = await service.items(tenant, 'code')
+    const again = await send(tenant, fileOf(...rows), { 'Idempotency-Key': 'other' })
+    expect(statusesOf(again)).toEqual([409, 409])
+    expect(await service.items(tenant, 'code')).toEqual(stored)
+  })
+
+  test('by another person with the same key is a file of its own', async () => {
+    const tenant = newTenant()
+    await send(tenant, fileOf(good('A')))
+    const other = await send(tenant, fileOf(good('B')), {}, 'u2')
+    expect([other.headers['Idempotency-Status'], statusesOf(other)]).toEqual(['stored', [201]])
+  })
+
+  test('changed, with its key, is refused', async () => {
+    const tenant = newTenant()
+    await send(tenant, fileOf(...rows))
+    const answer = await send(tenant, fileOf(...rows, good('C')))
+    expect([answer.status, answer.json.error.code]).toEqual([409, 'CONFLICT.idempotency.payload_mismatch'])
+    expect(Object.keys(await namesOf(tenant)).toSorted()).toEqual(['A', 'B'])
+  })
+
+  test('is answered alike though all of its rows are bad and the answer is larger than an item of the table', async () => {
+    const tenant = newTenant()
+    const settings = { ...patient, 'errors.multiField': 'fields_and_errors' as const }
+    const wordy = await startService({ tableName: service.tableName, settings })
+    const file = fileOf(...fullFile((n) => `B A D ${n},free ${n},${'😀'.repeat(65)},soon`))
+    const first = await send(tenant, file, {}, 'u1', wordy)
+    expect(first.json.counts).toEqual({ total: limits.maxRows, succeeded: 0, failed: limits.maxRows })
+    for (const { error } of first.json.items) expect(Object.keys(error.details.fields)).toHaveLength(4)
+    expect(first.body?.length).toBeGreaterThan(400 * 1024)
+    const replay = await send(tenant, file, {}, 'u1', wordy)
+    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([207, 'replayed'])
+    expect(replay.body === first.body).toBe(true)
+  })
+})

@@ -1,0 +1,187 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { testClient } from '../support/dynamodb-client.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+import { localSettings } from '../support/settings.ts'
+import {
+  admin,
+  audit,
+  type CodeCalls,
+  claims,
+  codeCalls,
+  type Extra,
+  editor,
+  made,
+  outcome,
+  stored,
+  tally,
+} from './code-calls.ts'
+
+const settings = {
+  ...localSettings,
+  'codes.duplicate': { softDeletedKeepsCode: false },
+  // With time for many decisions on a busy machine.
+  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
+}
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService({ settings })
+  calls = codeCalls(service)
+})
+
+/** The same service, in which somebody else is quicker: before each of so many transactions they do something. */
+async function overtaken(
+  times: number,
+  meanwhile: () => Promise<unknown>,
+  always?: Extra,
+): Promise<CodeCalls> {
+  const client = testClient()
+  const send = client.send.bind(client) as (...parameters: unknown[]) => Promise<unknown>
+  let left = times
+  const delayed = async (command: { constructor: { name: string } }, ...more: unknown[]) => {
+    if (command.constructor.name === 'TransactWriteItemsCommand' && left > 0) {
+      left -= 1
+      await meanwhile()
+    }
+    return send(command, ...more)
+  }
+  const slow = Object.assign(client, { send: delayed }) as DynamoDBClient
+  return codeCalls(await startService({ settings, client: slow, tableName: service.tableName }), always)
+}
+
+type Act = (of: CodeCalls, tenant: string, id: string) => Promise<Answer>
+const acts: Record<string, { act: Act; success: number; deleted: boolean }> = {
+  'a hard delete': {
+    act: (of, tenant, id) => of.hardDelete(admin(tenant), id, 'requested'),
+    success: 204,
+    deleted: false,
+  },
+  'a soft delete': {
+    act: (of, tenant, id) => of.softDelete(editor(tenant), id),
+    success: 204,
+    deleted: false,
+  },
+  'a restore': { act: (of, tenant, id) => of.restore(editor(tenant), id), success: 200, deleted: true },
+}
+const kinds = Object.entries(acts)
+/** How often a request decides before it gives up. */
+const decisions = 20
+
+/** A code in the state that an act starts from. */
+async function prepared(tenant: string, deleted: boolean): Promise<string> {
+  const { id } = await made(calls, tenant)
+  if (deleted) await calls.softDelete(editor(tenant), id)
+  return id
+}
+
+describe('without a tag to go by, a change that somebody else overtakes', () => {
+  test.each(kinds)('is decided anew: %s', async (kind, { act, success, deleted }) => {
+    const tenant = kind.replaceAll(' ', '-')
+    const id = await prepared(tenant, deleted)
+    let changes = 0
+    const rename = () => calls.update(admin(tenant), id, '*', { name: `name ${changes++}` })
+    const answer = await act(await overtaken(3, rename), tenant, id)
+    expect([answer.status, changes]).toEqual([success, 3])
+    const code = await stored(service, tenant, id)
+    if (kind === 'a hard delete') expect(code).toBeUndefined()
+    else expect(code).toMatchObject({ name: 'name 2', soft_deleted: !deleted })
+  })
+
+  test.each(kinds)(
+    'again and again may be sent again, and had no effect: %s',
+    async (kind, { act, success, deleted }) => {
+      const tenant = `unlucky-${kind.replaceAll(' ', '-')}`
+      const id = await prepared(tenant, deleted)
+      const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
+      const [records, held] = [await audit(service, tenant), await claims(service, tenant)]
+      const answer = await act(await overtaken(decisions, rename), tenant, id)
+      expect([outcome(answer), answer.json.error.retryable]).toEqual(['500 TRANSIENT.error', true])
+      expect(await stored(service, tenant, id)).toMatchObject({ soft_deleted: deleted })
+      expect(await claims(service, tenant)).toEqual(held)
+      expect((await audit(service, tenant)).slice(records.length).map(({ action }) => action)).toEqual(
+        Array(decisions).fill('update'),
+      )
+      expect((await act(calls, tenant, id)).status).toBe(success)
+    },
+    90_000,
+  )
+
+  test.each(kinds)(
+    'by the same change is told what became of the code: %s',
+    async (kind, { act, deleted }) => {
+      const tenant = `twin-${kind.replaceAll(' ', '-')}`
+      const id = await prepared(tenant, deleted)
+      const answer = await act(await overtaken(1, () => act(calls, tenant, id)), tenant, id)
+      const expected = {
+        'a hard delete': '404 NOT_FOUND.code',
+        'a soft delete': '204',
+        'a restore': '409 CONFLICT.not_deleted',
+      }
+      expect(outcome(answer)).toBe(expected[kind as keyof typeof expected])
+    },
+  )
+})
+
+test('an update that somebody overtakes is refused by its tag', async () => {
+  const { id, etag } = await made(calls, 'update')
+  const rename = () => calls.update(editor('update'), id, etag, { name: 'First' })
+  const answer = await (await overtaken(1, rename)).update(editor('update'), id, etag, { name: 'Second' })
+  expect(outcome(answer)).toBe('412 CONFLICT.etag.mismatch')
+  expect(await stored(service, 'update', id)).toMatchObject({ name: 'First', version: 2 })
+})
+
+test('an update of any version (If-Match: *) that somebody overtakes is decided again', async () => {
+  const { id } = await made(calls, 'any')
+  let changes = 0
+  const rename = () => calls.update(editor('any'), id, '*', { name: `name ${changes++}` })
+  const expiry_at = '2098-01-01T00:00:00.000Z'
+  const answer = await (await overtaken(5, rename)).update(editor('any'), id, '*', { expiry_at })
+  expect([answer.status, answer.json]).toMatchObject([200, { name: 'name 4', expiry_at }])
+  expect(await stored(service, 'any', id)).toMatchObject({ name: 'name 4', expiry_at, version: 7 })
+})
+
+test('an item of a bulk update with if_match * that somebody overtakes is decided again', async () => {
+  const { id } = await made(calls, 'any-row')
+  const rename = () => calls.update(editor('any-row'), id, '*', { name: 'First' })
+  const items = [{ id, if_match: '*', name: 'Second' }]
+  const slow = await overtaken(5, rename)
+  const answer = await slow.send('POST', '/codes:bulkUpdate', editor('any-row'), {}, { items })
+  expect(answer.json.items).toEqual([{ row: 1, id, status: 200 }])
+})
+
+test('ten updates of any version at the same moment all succeed', async () => {
+  const { id } = await made(calls, 'at-once')
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => calls.update(editor('at-once'), id, '*', { name: `name ${n}` })),
+  )
+  expect(tally(answers)).toEqual({ 200: 10 })
+}, 60_000)
+
+test('an update of any version of a code that is deleted for good in the last moment finds nothing', async () => {
+  const { id } = await made(calls, 'removed')
+  const remove = () => calls.hardDelete(admin('removed'), id, 'requested')
+  const answer = await (await overtaken(1, remove)).update(editor('removed'), id, '*', { name: 'x' })
+  expect(outcome(answer)).toBe('404 NOT_FOUND.code')
+})
+
+test.each(kinds)(
+  '%s with a tag that somebody makes stale in the last moment is refused',
+  async (kind, of) => {
+    const tenant = `tag-${kind.replaceAll(' ', '-')}`
+    const id = await prepared(tenant, of.deleted)
+    const { headers } = await calls.read(editor(tenant), id)
+    const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
+    const slow = await overtaken(1, rename, { headers: { 'If-Match': headers.ETag ?? '' } })
+    expect(outcome(await of.act(slow, tenant, id))).toBe('412 CONFLICT.etag.mismatch')
+  },
+)
+
+test('a restore whose text somebody takes in the last moment is refused', async () => {
+  const { id } = await made(calls, 'late', { code: 'LATE' })
+  await calls.softDelete(editor('late'), id)
+  const take = () => made(calls, 'late', { code: 'LATE' })
+  const answer = await (await overtaken(1, take)).restore(editor('late'), id)
+  expect(outcome(answer)).toBe('409 CONFLICT.code.exists')
+  expect(await stored(service, 'late', id)).toMatchObject({ soft_deleted: true, version: 2 })
+})

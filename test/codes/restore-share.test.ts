@@ -1,0 +1,179 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type Service, startService } from '../support/service.ts'
+import {
+  admin,
+  audit,
+  type CodeCalls,
+  codeCalls,
+  editor,
+  made,
+  outcome,
+  seeded,
+  stored,
+  viewer,
+} from './code-calls.ts'
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService()
+  calls = codeCalls(service)
+})
+
+const listed = async (tenant: string) =>
+  (await calls.list(viewer(tenant))).json.data.map(({ id }: { id: string }) => id)
+
+describe('restoring a code', () => {
+  test.each(['draft', 'active', 'archived'] as const)(
+    'gives back the state before the delete (%s), and the list shows it again',
+    async (state) => {
+      const { version: _, ...shown } = await seeded(service, `restore-${state}`, { state })
+      const { id } = shown
+      await calls.softDelete(editor(`restore-${state}`), id)
+      const deleted = await calls.read(viewer(`restore-${state}`), id)
+      const answer = await calls.restore(editor(`restore-${state}`), id)
+      expect([answer.status, answer.json]).toEqual([200, { ...shown, updated_at: answer.json.updated_at }])
+      expect(answer.json.updated_at > deleted.json.updated_at).toBe(true)
+      const read = await calls.read(viewer(`restore-${state}`), id)
+      expect([read.json, read.headers.ETag]).toEqual([answer.json, answer.headers.ETag])
+      expect(answer.headers.ETag).not.toBe(deleted.headers.ETag)
+      expect(await listed(`restore-${state}`)).toEqual([id])
+      const item = await stored(service, `restore-${state}`, id)
+      expect(item).toMatchObject({ state, version: 3 })
+      expect(item).not.toHaveProperty('state_before_delete')
+    },
+  )
+
+  test('that is not deleted is a conflict and changes nothing', async () => {
+    const { id, json } = await made(calls, 'live')
+    expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')
+    await calls.softDelete(editor('live'), id)
+    expect((await calls.restore(editor('live'), id)).status).toBe(200)
+    expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')
+    expect(await stored(service, 'live', id)).toMatchObject({ state: json.state, version: 3 })
+  })
+
+  test('is repeated by its key: the first answer again, though the code is live or changed by then', async () => {
+    const { id } = await made(calls, 'replay')
+    await calls.softDelete(editor('replay'), id)
+    const extra = { headers: { 'Idempotency-Key': 'restore-1' } }
+    const first = await calls.restore(editor('replay'), id, extra)
+    await calls.update(editor('replay'), id, '*', { name: 'Other' })
+    const replay = await calls.restore(editor('replay'), id, extra)
+    expect([replay.status, replay.body]).toEqual([200, first.body])
+    expect(replay.headers['Idempotency-Status']).toBe('replayed')
+    const keyless = await calls.restore(editor('replay'), id, { headers: { 'Idempotency-Key': '' } })
+    expect(outcome(keyless)).toBe('400 VALIDATION.idempotency_key.required')
+  })
+
+  test('is for Editors of the tenant and Admins of any, and finds nothing for others', async () => {
+    const { id } = await made(calls, 'owner')
+    await calls.softDelete(editor('owner'), id)
+    expect(outcome(await calls.restore(viewer('owner'), id))).toBe('403 AUTHZ.role.denied')
+    expect(outcome(await calls.restore({ ...editor('owner'), scope: 'codes:read' }, id))).toBe(
+      '403 AUTHZ.scope.token',
+    )
+    expect(outcome(await calls.restore(editor('stranger'), id))).toBe('404 NOT_FOUND.code')
+    expect(JSON.stringify(await audit(service, 'stranger'))).not.toMatch(new RegExp(`${id}|owner`))
+    expect(await stored(service, 'owner', id)).toMatchObject({ soft_deleted: true, version: 2 })
+    expect((await calls.restore(admin('head'), id)).json).toMatchObject({ id, soft_deleted: false })
+  })
+
+  test('takes a body without fields, and none with any', async () => {
+    const { id } = await made(calls, 'bodies')
+    await calls.softDelete(editor('bodies'), id)
+    const restore = (body: unknown) => calls.send('POST', `/codes/${id}:restore`, editor('bodies'), {}, body)
+    expect(outcome(await restore({ state: 'archived' }))).toBe('400 VALIDATION.field.unknown')
+    expect(outcome(await restore({}))).toBe('200')
+  })
+})
+
+describe('sharing a code', () => {
+  test('within the tenant is for its Editors, who get the code', async () => {
+    const { id, json } = await made(calls, 'sharing')
+    const answer = await calls.share(editor('sharing'), id, 'sharing')
+    expect([answer.status, answer.json]).toEqual([200, json])
+    expect(outcome(await calls.share(viewer('sharing'), id, 'sharing'))).toBe('403 AUTHZ.role.denied')
+    expect(await stored(service, 'sharing', id)).toMatchObject({ version: 1 })
+  })
+
+  test('with another tenant is denied to an Editor; the audit alone names the code and the grantee', async () => {
+    const { id, json } = await made(calls, 'sharing-out')
+    const answer = await calls.share(editor('sharing-out'), id, 'grantee-unnamed')
+    expect(outcome(answer)).toBe('403 AUTHZ.scope.tenant')
+    const records = await audit(service, 'sharing-out')
+    expect(records).toMatchObject([
+      {
+        action: 'share',
+        target: `code/${id}`,
+        result: 'deny',
+        reason: 'AUTHZ.scope.tenant',
+        after: { grantee_tenant: 'grantee-unnamed' },
+      },
+    ])
+    expect(JSON.stringify([answer, service.lines])).not.toContain('grantee-unnamed')
+    expect(JSON.stringify(answer)).not.toContain(json.code)
+    expect(await audit(service, 'grantee-unnamed')).toEqual([])
+  })
+
+  test('with another tenant is an Admin’s, and the audit of the code’s tenant names the grantee', async () => {
+    const { id, json } = await made(calls, 'shared-from')
+    const answer = await calls.share(admin('head'), id, 'grantee')
+    expect([answer.status, answer.json]).toEqual([200, json])
+    expect(await audit(service, 'shared-from')).toMatchObject([
+      {
+        action: 'share',
+        target: `code/${id}`,
+        result: 'allow',
+        tenant_id: 'shared-from',
+        actor_id: 'Admin-1',
+        after: { grantee_tenant: 'grantee' },
+      },
+    ])
+    expect(await audit(service, 'head')).toEqual([])
+  })
+
+  test('changes nobody’s reads, lists or writes', async () => {
+    const { id } = await made(calls, 'lender')
+    await calls.share(admin('head'), id, 'borrower')
+    for (const role of [viewer, editor]) {
+      expect(outcome(await calls.read(role('borrower'), id))).toBe('404 NOT_FOUND.code')
+    }
+    expect(outcome(await calls.update(editor('borrower'), id, '*', { name: 'x' }))).toBe('404 NOT_FOUND.code')
+    expect(await listed('borrower')).toEqual([])
+    expect(await listed('lender')).toEqual([id])
+  })
+
+  test('of another tenant’s code finds nothing, whoever is the grantee', async () => {
+    const { id } = await made(calls, 'held')
+    for (const grantee of ['other', 'thief']) {
+      expect(outcome(await calls.share(editor('thief'), id, grantee))).toBe('404 NOT_FOUND.code')
+    }
+    const records = await audit(service, 'thief')
+    expect(records.map(({ after }) => after)).toEqual([
+      { grantee_tenant: 'other' },
+      { grantee_tenant: 'thief' },
+    ])
+    expect(JSON.stringify(records)).not.toMatch(new RegExp(`${id}|held`))
+  })
+
+  test('of a soft-deleted code is a conflict', async () => {
+    const { id } = await made(calls, 'gone')
+    await calls.softDelete(editor('gone'), id)
+    expect(outcome(await calls.share(admin('gone'), id, 'gone'))).toBe('409 CONFLICT.soft_deleted')
+  })
+
+  test.each([
+    ['no grantee', {}, 'VALIDATION.field.required'],
+    ['an empty grantee', { grantee_tenant: '' }, 'VALIDATION.field.format'],
+    ['a grantee with a # in it', { grantee_tenant: 'a#b' }, 'VALIDATION.field.format'],
+    ['an overlong grantee', { grantee_tenant: 'x'.repeat(65) }, 'VALIDATION.field.format'],
+    ['a number', { grantee_tenant: 7 }, 'VALIDATION.field.type'],
+    ['a field too many', { grantee_tenant: 'a', role: 'Admin' }, 'VALIDATION.field.unknown'],
+  ])('with %s is refused', async (_, body, code) => {
+    const { id } = await made(calls, 'grantees')
+    const answer = await calls.send('POST', `/codes/${id}:share`, admin('grantees'), {}, body)
+    expect(outcome(answer)).toBe(`400 ${code}`)
+    expect(await audit(service, 'grantees')).toEqual([])
+  })
+})

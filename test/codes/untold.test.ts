@@ -1,0 +1,106 @@
+import { beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { type Service, startService } from '../support/service.ts'
+import {
+  admin,
+  audit,
+  type CodeCalls,
+  codeCalls,
+  editor,
+  made,
+  outcome,
+  stored,
+  validCode,
+  viewer,
+} from './code-calls.ts'
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService()
+  calls = codeCalls(service)
+})
+
+describe('denials', () => {
+  test('are stored in the tenant of the actor and name no id or tenant of others that was not sent as a target', async () => {
+    const { id, etag } = await made(calls, 'victim')
+    const query = { tenant: 'victim' }
+    const stranger = editor('intruder')
+    // Denied before the code is looked for: the record names what was attempted, by what the caller sent.
+    const named = [
+      await calls.update(stranger, id, etag, { code: 'X' }),
+      await calls.hardDelete(stranger, id, 'because of victim'),
+      await calls.share(stranger, id, 'victim'),
+    ]
+    expect(JSON.stringify(named)).not.toMatch(new RegExp(`${id}|victim`))
+    const attempts = [
+      await calls.read(stranger, id),
+      await calls.read(stranger, id, { query }),
+      await calls.update(stranger, id, etag, { name: 'x' }),
+      await calls.softDelete(stranger, id),
+      await calls.softDelete(stranger, id, { query }),
+      await calls.restore(stranger, id),
+      await calls.create(stranger, validCode(), { query }),
+      await calls.create(viewer('intruder')),
+    ]
+    const records = await audit(service, 'intruder')
+    const unnamed = records.slice(named.length)
+    expect([...named, ...attempts].filter(({ status }) => status < 400)).toEqual([])
+    expect(records).toHaveLength(named.length + attempts.length)
+    for (const record of records) expect(record).toMatchObject({ tenant_id: 'intruder', result: 'deny' })
+    expect(JSON.stringify([attempts, unnamed])).not.toMatch(new RegExp(`${id}|victim`))
+    expect(await audit(service, 'victim')).toEqual([])
+    expect(await stored(service, 'victim', id)).toMatchObject({ version: 1 })
+  })
+})
+
+test('no name, text or key of a code is in the audit or the log, whatever is done to it', async () => {
+  const canaries = ['CANARY-TEXT', 'Canary name', 'canary-key', 'Canary two', 'CANARY-OTHER', 'Canary reason']
+  const [text, name, key, second, other, reason] = canaries
+  const tenant = 'quiet'
+  const { id, etag } = await made(calls, tenant, { code: text, name })
+  const extra = { headers: { 'Idempotency-Key': key ?? '' } }
+  const answers = [
+    await calls.create(editor(tenant), validCode({ code: text, name: second }), extra),
+    await calls.create(editor(tenant), validCode({ code: `${text}!${other}`, name: `${second}\u0000` })),
+    await calls.create(editor(tenant), `{"name":"${name}`),
+    await calls.update(editor(tenant), id, etag, { code: other }),
+    await calls.update(editor(tenant), id, etag, { name: second }),
+    await calls.update(editor(tenant), id, etag, { name: second }),
+    await calls.list(admin(tenant), { q: name ?? '', code: text ?? '' }),
+    await calls.softDelete(editor(tenant), id),
+    await calls.update(editor(tenant), id, '*', { name: second }),
+    await calls.restore(editor(tenant), id),
+    await calls.share(editor(tenant), id, tenant),
+    await calls.hardDelete(viewer(tenant), id, reason),
+    await calls.hardDelete(admin(tenant), id, 'requested'),
+  ]
+  expect(answers.map(outcome)).toEqual([
+    '409 CONFLICT.code.exists',
+    '400 VALIDATION.body.invalid',
+    '400 VALIDATION.body.json',
+    '403 AUTHZ.field.denied',
+    '200',
+    '412 CONFLICT.etag.mismatch',
+    '200',
+    '204',
+    '409 CONFLICT.soft_deleted',
+    '200',
+    '200',
+    '403 AUTHZ.role.denied',
+    '204',
+  ])
+  const written: string[] = []
+  const write = jest
+    .spyOn(process.stdout, 'write')
+    .mockImplementation((line) => written.push(String(line)) > 0)
+  const log = powertoolsLog('test')
+  for (const line of service.lines) log.request(line)
+  write.mockRestore()
+  expect(written.length).toBeGreaterThan(answers.length)
+  const records = await audit(service, tenant)
+  expect(records.length).toBeGreaterThan(6)
+  for (const told of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
+    for (const canary of canaries) expect(told.toLowerCase()).not.toContain(canary.toLowerCase())
+  }
+})

@@ -1,0 +1,185 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { type Service, startService } from '../support/service.ts'
+import {
+  admin,
+  audit,
+  type CodeCalls,
+  codeCalls,
+  editor,
+  made,
+  outcome,
+  seeded,
+  stored,
+  viewer,
+} from './code-calls.ts'
+
+let service: Service
+let calls: CodeCalls
+beforeAll(async () => {
+  service = await startService()
+  calls = codeCalls(service)
+})
+
+describe('updating a code', () => {
+  test('answers 200 with the code, a later updated_at and another tag, and changes nothing else', async () => {
+    const { id, etag, json } = await made(calls, 'update')
+    const tags = [etag]
+    let before = json
+    for (const change of [
+      { name: 'Other' },
+      { expiry_at: '2099-06-01T12:00:00+02:00' },
+      { name: 'Third', expiry_at: '2099-07-01T00:00:00Z' },
+    ]) {
+      const answer = await calls.update(editor('update'), id, tags.at(-1), change)
+      const expiry = new Date(change.expiry_at ?? before.expiry_at).toISOString()
+      expect(answer.status).toBe(200)
+      expect(answer.json).toEqual({
+        ...before,
+        ...change,
+        expiry_at: expiry,
+        updated_at: answer.json.updated_at,
+      })
+      expect(answer.json.updated_at > before.updated_at).toBe(true)
+      tags.push(answer.headers.ETag ?? '')
+      const read = await calls.read(viewer('update'), id)
+      expect([read.json, read.headers.ETag]).toEqual([answer.json, tags.at(-1)])
+      before = answer.json
+    }
+    expect(new Set(tags).size).toBe(4)
+    expect(await stored(service, 'update', id)).toMatchObject({ version: 4 })
+  })
+
+  test('advances updated_at though the clock of the last writer was ahead', async () => {
+    let now = Date.parse('2026-05-01T12:00:00.000Z')
+    const standing = codeCalls(await startService({ clock: { ...systemClock, now: () => now } }))
+    const { id } = await made(standing, 'clock')
+    const first = await standing.update(editor('clock'), id, '*', { name: 'a' })
+    now -= 5000
+    const second = await standing.update(editor('clock'), id, '*', { name: 'b' })
+    expect([first.json.updated_at, second.json.updated_at]).toEqual([
+      '2026-05-01T12:00:00.001Z',
+      '2026-05-01T12:00:00.002Z',
+    ])
+  })
+
+  test('is repeated by its key: the first answer again, though the tag is stale by then', async () => {
+    const { id, etag } = await made(calls, 'keyed')
+    const extra = { headers: { 'Idempotency-Key': 'update-1' } }
+    const first = await calls.update(editor('keyed'), id, etag, { name: 'Other' }, extra)
+    const replay = await calls.update(editor('keyed'), id, etag, { name: 'Other' }, extra)
+    expect([replay.status, replay.body, replay.headers.ETag]).toEqual([200, first.body, first.headers.ETag])
+    expect(replay.headers['Idempotency-Status']).toBe('replayed')
+    const other = await calls.update(editor('keyed'), id, '*', { name: 'Other' }, extra)
+    expect(outcome(other)).toBe('409 CONFLICT.idempotency.payload_mismatch')
+    expect(await stored(service, 'keyed', id)).toMatchObject({ version: 2 })
+  })
+
+  test('leaves an expiry in the past alone, and sets no other one that is past', async () => {
+    const code = await seeded(service, 'past', { expiry_at: '2020-01-01T00:00:00.000Z' })
+    const renamed = await calls.update(editor('past'), code.id, '*', { name: 'Over' })
+    expect(renamed.json).toMatchObject({ name: 'Over', expiry_at: '2020-01-01T00:00:00.000Z' })
+    const past = await calls.update(editor('past'), code.id, '*', { expiry_at: '2020-01-01T00:00:00.000Z' })
+    expect(outcome(past)).toBe('400 VALIDATION.date.range')
+    expect(await stored(service, 'past', code.id)).toMatchObject({ name: 'Over', version: 2 })
+  })
+
+  test('sets an expiry that is this very moment', async () => {
+    const now = Date.parse('2026-05-01T12:00:00.500Z')
+    const standing = codeCalls(await startService({ clock: { ...systemClock, now: () => now } }))
+    const { id } = await made(standing, 'moment')
+    const set = (expiry_at: string) => standing.update(editor('moment'), id, '*', { expiry_at })
+    expect((await set('2026-05-01T15:00:00.5+03:00')).json.expiry_at).toBe('2026-05-01T12:00:00.500Z')
+    expect(outcome(await set('2026-05-01T12:00:00.499Z'))).toBe('400 VALIDATION.date.range')
+    expect(outcome(await set('2026-05-01T12:00:00.5'))).toBe('400 VALIDATION.datetime.timezone_required')
+  })
+
+  test.each([
+    ['a field that no code has', { name: 'x', surprise: 1 }, 'VALIDATION.field.unknown', 'surprise'],
+    ['the version', { version: 7 }, 'VALIDATION.field.unknown', 'version'],
+    ['the claim', { claim: 'OTHER' }, 'VALIDATION.field.unknown', 'claim'],
+    ['the state before', { state_before_delete: 'draft' }, 'VALIDATION.field.unknown', 'state_before_delete'],
+    ['nothing', {}, 'VALIDATION.body.invalid', 'body'],
+    ['no name', { name: '' }, 'VALIDATION.field.length', 'name'],
+    ['a name of null', { name: null }, 'VALIDATION.field.type', 'name'],
+    ['an expiry of null', { expiry_at: null }, 'VALIDATION.field.type', 'expiry_at'],
+  ])('with %s is refused and changes nothing', async (_, body, code, field) => {
+    const { id, json } = await made(calls, 'invalid')
+    for (const role of [editor, admin]) {
+      const answer = await calls.update(role('invalid'), id, '*', body)
+      expect(outcome(answer)).toBe(`400 ${code}`)
+      expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
+    }
+    expect(await stored(service, 'invalid', id)).toMatchObject({ ...json, version: 1 })
+  })
+})
+
+describe('a field that nobody may write', () => {
+  test.each([
+    ['id', '01900000-0000-7000-8000-000000000000'],
+    ['code', 'OTHER'],
+    ['type', 'percent-25'],
+    ['created_by', 'somebody'],
+    ['tenant_id', 'elsewhere'],
+    ['soft_deleted', true],
+    ['created_at', '2020-01-01T00:00:00.000Z'],
+    ['updated_at', '2020-01-01T00:00:00.000Z'],
+    ['state', 'archived'],
+  ])('is %s: writing it is denied to every role, and in the audit', async (field, value) => {
+    const tenant = `immutable-${field}`
+    const { id, etag, json } = await made(calls, tenant)
+    const before = (await audit(service, tenant)).length
+    const same = json[field]
+    for (const body of [
+      { [field]: value },
+      { [field]: same },
+      { name: 'x', [field]: null },
+      { [field]: value, surprise: 1 },
+    ]) {
+      for (const role of [editor, admin]) {
+        const answer = await calls.update(role(tenant), id, etag, body)
+        expect(outcome(answer)).toBe('403 AUTHZ.field.denied')
+        expect(answer.json.error.details.fields).toEqual({ [field]: { reason: 'immutable' } })
+      }
+    }
+    expect(await stored(service, tenant, id)).toMatchObject({ ...json, version: 1 })
+    const denials = (await audit(service, tenant)).slice(before)
+    expect(denials).toHaveLength(8)
+    for (const denial of denials) {
+      expect(denial).toMatchObject({ action: 'update', result: 'deny', reason: 'AUTHZ.field.denied' })
+    }
+  })
+})
+
+describe('a soft-deleted code', () => {
+  test('is not updated by an Editor, whatever the tag; the audit has the block', async () => {
+    const { id } = await made(calls, 'blocked')
+    await calls.softDelete(editor('blocked'), id)
+    const before = await stored(service, 'blocked', id)
+    const { headers } = await calls.read(editor('blocked'), id)
+    for (const tag of [headers.ETag, '*', '"stale"']) {
+      const answer = await calls.update(editor('blocked'), id, tag, { name: 'x' })
+      expect(outcome(answer)).toBe('409 CONFLICT.soft_deleted')
+    }
+    expect(await stored(service, 'blocked', id)).toEqual(before)
+    expect((await audit(service, 'blocked')).slice(1)).toMatchObject(
+      Array.from({ length: 3 }, () => ({
+        action: 'update',
+        target: `code/${id}`,
+        result: 'deny',
+        reason: 'CONFLICT.soft_deleted',
+        tenant_id: 'blocked',
+      })),
+    )
+  })
+
+  test('is updated by an Admin and stays soft-deleted, and the change lasts', async () => {
+    const { id } = await made(calls, 'admin-edit')
+    await calls.softDelete(editor('admin-edit'), id)
+    const { headers } = await calls.read(admin('admin-edit'), id)
+    const answer = await calls.update(admin('admin-edit'), id, headers.ETag, { name: 'Renamed' })
+    expect(answer.json).toMatchObject({ name: 'Renamed', soft_deleted: true, state: 'soft_deleted' })
+    const restored = await calls.restore(editor('admin-edit'), id)
+    expect(restored.json).toMatchObject({ name: 'Renamed', soft_deleted: false, state: 'active' })
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { bareCell, guardCell } from '#shared/platform/formats/csv-writer.ts'
+import { anyText } from './any-text.ts'
+
+const formulaStarts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']
+
+describe('any text', () => {
+  test('is the same after being guarded and bared', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(bareCell(guardCell(text))).toBe(text)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('never begins a formula once it is guarded', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(formulaStarts).not.toContain(guardCell(text)[0])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('begins no formula in any part, wherever a spreadsheet splits it, once it is guarded', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const starts = guardCell(text)
+          .split(/[;|\t\r\n]/)
+          .map((part) => part.replace(/^"*/, '')[0])
+        expect(starts.filter((start) => start !== undefined && formulaStarts.includes(start))).toEqual([])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('is changed by apostrophes alone', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const others = text.replaceAll("'", '')
+        expect([guardCell(text), bareCell(text)].map((cell) => cell.replaceAll("'", ''))).toEqual([
+          others,
+          others,
+        ])
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('a guard', () => {
+  test.each(formulaStarts)(
+    'stands before %j and before its guarded form, and is taken away again',
+    (start) => {
+      for (const text of [start, `${start}1`, `'${start}1`, `'''${start}1`]) {
+        expect(guardCell(text)).toBe(`'${text}`)
+        expect(bareCell(`'${text}`)).toBe(text)
+      }
+    },
+  )
+
+  test.each([
+    ['x;=cmd', "x;'=cmd"],
+    ['x|=1', "x|'=1"],
+    ['x\t@a', "x\t'@a"],
+    ['x\n=1', "x\n'=1"],
+    ['a;-1;+2', "a;'-1;'+2"],
+    ["x;'=1", "x;''=1"],
+    ['x;"=1', 'x;\'"=1'],
+    ['x;\t=1', "x;\t'=1"],
+    ['\t=1', "'\t'=1"],
+  ])('makes of %j the cell %j, and takes it away again', (text, cell) => {
+    expect([guardCell(text), bareCell(cell)]).toEqual([cell, text])
+  })
+
+  test.each([
+    ["';' and '=' without end", ";'=".repeat(200_000)],
+    ['apostrophes', "'".repeat(600_000)],
+    ['separators', ';'.repeat(600_000)],
+  ])('takes time in proportion to the text: %s', (_, text) => {
+    const startedAt = performance.now()
+    bareCell(guardCell(text))
+    expect(performance.now() - startedAt).toBeLessThan(2000)
+  })
+
+  test.each(['', "'", "''", "'hello", "O'Brien", '1-1', ' =1', 'a=1', 'a;b', 'a; =1', 'x,=1', '–1'])(
+    'leaves %j as it is, both ways',
+    (text) => {
+      expect(guardCell(text)).toBe(text)
+      expect(bareCell(text)).toBe(text)
+    },
+  )
+
+  test('that a spreadsheet took away already is not missed', () => {
+    expect(bareCell('-5')).toBe('-5')
+  })
+})

@@ -1,0 +1,200 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { Failure } from '#shared/platform/base/failure.ts'
+import { type CsvShape, readCsv } from '#shared/platform/formats/csv-reader.ts'
+import { bareCell } from '#shared/platform/formats/csv-writer.ts'
+import { anyText } from './any-text.ts'
+
+const shape: CsvShape = { required: ['code', 'amount'], ignored: ['note'], maxRows: 3 }
+const cellsOf = (text: string) => readCsv(text, shape).map(({ cells }) => cells && { ...cells })
+const thrown = (action: () => unknown) => {
+  try {
+    return action()
+  } catch (error) {
+    return error
+  }
+}
+const refusal = (code: string, details: object) => expect.objectContaining({ code, details })
+
+describe('a file', () => {
+  const rows = [
+    { code: 'A', amount: '1' },
+    { code: 'B', amount: '2' },
+  ]
+
+  test.each([
+    ['CRLF', 'code,amount\r\nA,1\r\nB,2\r\n'],
+    ['LF', 'code,amount\nA,1\nB,2\n'],
+    ['CR alone', 'code,amount\rA,1\rB,2\r'],
+    ['mixed line ends', 'code,amount\nA,1\r\nB,2\r'],
+    ['no line end at its end', 'code,amount\nA,1\nB,2'],
+    ['a byte order mark', '\ufeffcode,amount\nA,1\nB,2\n'],
+    ['a byte order mark before a quote', '\ufeff"code",amount\nA,1\nB,2\n'],
+    ['columns in another order', 'amount,code\n1,A\n2,B\n'],
+    ['a header in other case and with spaces', ' Code ,\tAMOUNT\nA,1\nB,2\n'],
+    ['blank lines', '\n\r\ncode,amount\n\nA,1\r\n\r\r\nB,2\n\n'],
+    ['quotes where none are needed', '"code","amount"\n"A","1"\n"B",2\n'],
+  ])('with %s is read', (_, text) => {
+    expect(cellsOf(text)).toEqual(rows)
+  })
+
+  test('holds commas, quotes and line ends in quoted cells', () => {
+    const text = 'code,amount,note\n"A,B","say ""1""","one\r\ntwo\nthree\rfour"\n'
+    expect(cellsOf(text)).toEqual([{ code: 'A,B', amount: 'say "1"', note: 'one\r\ntwo\nthree\rfour' }])
+  })
+
+  test('keeps spaces in cells and takes guards away', () => {
+    expect(cellsOf("code,amount,note\n A ,'-1,'hello\n")).toEqual([
+      { code: ' A ', amount: '-1', note: "'hello" },
+    ])
+  })
+
+  test('of a header alone has no rows', () => {
+    expect(readCsv('code,amount\r\n', shape)).toEqual([])
+  })
+
+  test('counts a quoted empty cell as a row, a blank line not', () => {
+    const one = { required: ['code'], ignored: [], maxRows: 3 }
+    expect(readCsv('code\n\n""\n\nA\n', one)).toEqual([
+      { row: 1, cells: { code: '' } },
+      { row: 2, cells: { code: 'A' } },
+    ])
+  })
+})
+
+describe('a header', () => {
+  const nothing = { missing: [], unknown: [], repeated: [] }
+
+  test.each([
+    ['', { ...nothing, missing: ['code', 'amount'] }],
+    ['\ufeff', { ...nothing, missing: ['code', 'amount'] }],
+    ['\r\n\n', { ...nothing, missing: ['code', 'amount'] }],
+    ['code\nA\n', { ...nothing, missing: ['amount'] }],
+    ['code,amount,\n', { ...nothing, unknown: [''] }],
+    ['code,amount,colour,Size\n', { ...nothing, unknown: ['colour', 'size'] }],
+    ['code,amount,CODE\n', { ...nothing, repeated: ['code'] }],
+    ['code,amount,note,note\n', { ...nothing, repeated: ['note'] }],
+    ['code,x,x,x\n', { missing: ['amount'], unknown: ['x'], repeated: ['x'] }],
+    ['code;amount\n', { ...nothing, missing: ['code', 'amount'], unknown: ['code;amount'] }],
+    ['code,amount,__proto__\n', { ...nothing, unknown: ['__proto__'] }],
+    ['code,amount,constructor\n', { ...nothing, unknown: ['constructor'] }],
+  ])('of %j is refused', (text, details) => {
+    expect(() => readCsv(text, shape)).toThrow(refusal('VALIDATION.csv.header', details))
+  })
+
+  test('is told in part where it is long', () => {
+    const names = Array.from({ length: 30 }, (_, n) => `${n}${'😀'.repeat(100)}`)
+    const unknown = names.slice(0, 20).map((name) => Array.from(name).slice(0, 64).join(''))
+    expect(() => readCsv(`code,amount,${names}\n`, shape)).toThrow(
+      refusal('VALIDATION.csv.header', { ...nothing, unknown }),
+    )
+  })
+
+  test('is refused before anything below it', () => {
+    expect(() => readCsv('code\n"A\n', shape)).toThrow(
+      refusal('VALIDATION.csv.header', { ...nothing, missing: ['amount'] }),
+    )
+  })
+})
+
+describe('a malformed file', () => {
+  test.each([
+    ['a header that does not end', '"code,amount\nA,1\n', 0],
+    ['a stray quote in the header', 'co"de,amount\nA,1\n', 0],
+    ['a quote that is not closed', 'code,amount\nA,1\n"secret,2\nC,3\n', 2],
+    [
+      'a quote that is not closed after blank lines and lines in cells',
+      'code,amount\n\n"A\n",1\n\n"secret',
+      2,
+    ],
+    ['a quote within a cell', 'code,amount\nsec"ret,1\n', 1],
+    ['text after a closing quote', 'code,amount\nA,1\nB,2\n"sec"ret,3\n', 3],
+    ['a space before a quote', 'code,amount\nA, "secret"\n', 1],
+  ])('with %s names the row', (_, text, row) => {
+    expect(() => readCsv(text, shape)).toThrow(refusal('VALIDATION.csv.malformed', { row }))
+  })
+
+  test.each(['qqq"zzz', 'x,qqq"', '"qqq', '"qqq"zzz'])('says nothing of what is in it: %s', (line) => {
+    const error = thrown(() => readCsv(`code,amount\n${line}\n`, shape))
+    expect(error).toBeInstanceOf(Failure)
+    expect(inspect(error, { depth: null })).not.toMatch(/qqq|zzz/)
+  })
+})
+
+describe('too many rows', () => {
+  const full = 'code,amount\nA,1\n\nB,2\nC,3\n\n'
+
+  test('are one more than the limit', () => {
+    expect(cellsOf(full)).toHaveLength(3)
+    expect(() => readCsv(`${full}D,4\n`, shape)).toThrow(refusal('VALIDATION.csv.too_many_rows', { max: 3 }))
+  })
+
+  test('end the reading: what follows is not parsed', () => {
+    expect(() => readCsv(`${full}D,4\n"never closed`, shape)).toThrow(
+      refusal('VALIDATION.csv.too_many_rows', { max: 3 }),
+    )
+  })
+})
+
+describe('a row', () => {
+  test('of too few or too many cells is a row with a problem, and the others are read', () => {
+    expect(readCsv('code,amount\nA\n\nB,2\nC,3,4,5\n', shape)).toEqual([
+      {
+        row: 1,
+        problem: { code: 'VALIDATION.csv.columns', details: { reason: 'too_few', expected: 2, actual: 1 } },
+      },
+      { row: 2, cells: { code: 'B', amount: '2' } },
+      {
+        row: 3,
+        problem: { code: 'VALIDATION.csv.columns', details: { reason: 'too_many', expected: 2, actual: 4 } },
+      },
+    ])
+  })
+
+  test('inherits nothing, and holds a column of any name as its own', () => {
+    const names = ['__proto__', 'constructor', 'tostring']
+    const [row] = readCsv(`${names}\na,b,c\n`, { required: names, ignored: [], maxRows: 1 })
+    expect(Object.entries(row?.cells ?? {})).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+      ['tostring', 'c'],
+    ])
+    expect('toString' in (row?.cells ?? {})).toBe(false)
+    expect(({} as Record<string, unknown>).a).toBeUndefined()
+  })
+})
+
+describe('any text', () => {
+  const text = fc
+    .tuple(fc.constantFrom('', 'code,amount\n', '\ufeffamount,note,code\r'), fc.array(anyText))
+    .map(([header, parts]) => header + parts.join(''))
+
+  test('is read as rows counted from 1, or refused by a failure of the catalogue', () => {
+    let read = 0
+    fc.assert(
+      fc.property(text, (any) => {
+        try {
+          const rows = readCsv(any, shape)
+          expect(rows.map(({ row }) => row)).toEqual(rows.map((_, index) => index + 1))
+          read += rows.length
+        } catch (error) {
+          if (!(error instanceof Failure)) throw error
+          expect(error.code).toMatch(/^VALIDATION\.csv\.(header|malformed|too_many_rows)$/)
+        }
+      }),
+      { numRuns: 3000 },
+    )
+    expect(read).toBeGreaterThan(0)
+  })
+
+  test('between quotes is one cell', () => {
+    fc.assert(
+      fc.property(anyText, (any) => {
+        const [row] = readCsv(`code,amount\n"${any.replaceAll('"', '""')}",1\n`, shape)
+        expect(row?.cells?.code).toBe(bareCell(any))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})

@@ -1,0 +1,161 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { fail } from '#shared/platform/base/failure.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { editor, type ImportService, startImports } from '../imports/import-service.ts'
+import { localSettings } from '../support/settings.ts'
+import { serving } from './file-network.ts'
+
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports()
+})
+
+const begin = async (tenant: string) => {
+  const answer = await service.call({
+    method: 'POST',
+    path: '/imports',
+    as: { ...editor, tenant },
+    body: { file_url: 'https://files.example/customers.csv?signature=hidden' },
+  })
+  expect(answer.status).toBe(202)
+  return answer.json.operation_id as string
+}
+const file = Buffer.from('email\na@example.com\nb@\n')
+
+describe('a file by its address', () => {
+  test('is fetched by the workflow and imported, and its address is forgotten then', async () => {
+    const id = await begin('fetched')
+    expect((await service.operation('fetched', id)).source).toMatchObject({ kind: 'url' })
+    await service.run('fetched', id, { network: serving([file]) })
+    const { json } = await service.read('fetched', id)
+    expect([json.state, json.result.counts]).toEqual(['succeeded', { total: 2, succeeded: 1, failed: 1 }])
+    expect(JSON.stringify(await service.operation('fetched', id))).not.toContain('hidden')
+  })
+
+  test('is tried again when its host fails, and fails the operation when it stays so', async () => {
+    const passing = await begin('failing')
+    await service.run('failing', passing, { network: serving(['broken', 'broken', file]) })
+    expect((await service.read('failing', passing)).json.state).toBe('succeeded')
+    const lasting = await begin('failing')
+    await service.run('failing', lasting, { network: serving(['broken']) })
+    const { state, error } = (await service.read('failing', lasting)).json
+    expect([state, error.code, error.retryable]).toEqual(['failed', 'DEPENDENCY.bad_gateway', true])
+  })
+
+  test('whose name resolves to a private address fails the operation with that code', async () => {
+    const id = await begin('inner')
+    await service.run('inner', id, { network: serving([file], { addresses: ['10.0.0.1'] }) })
+    const { state, error } = (await service.read('inner', id)).json
+    expect([state, error.code, error.details]).toEqual([
+      'failed',
+      'VALIDATION.url.private_range',
+      { fields: { file_url: { reason: 'private_range' } } },
+    ])
+  })
+
+  test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv', 'https://localhost/'])(
+    '%s is refused at once, and nothing begins',
+    async (file_url) => {
+      const as = { ...editor, tenant: 'literal' }
+      const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
+      expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
+      expect(await service.items('literal', 'operation')).toEqual([])
+    },
+  )
+
+  test('that was imported already ends with what the first import came to, a byte order mark or not', async () => {
+    const first = (await service.upload('known', file)).json.operation_id
+    await service.run('known', first)
+    const id = await begin('known')
+    const marked = Buffer.concat([Buffer.from('\ufeff'), file])
+    const steps: string[] = []
+    const around = (step: string, _input: unknown, work: () => Promise<unknown>) => {
+      steps.push(step)
+      return work()
+    }
+    await service.run('known', id, { network: serving([marked]), around })
+    const [one, other] = [await service.operation('known', first), await service.operation('known', id)]
+    expect([other.state, other.completion]).toEqual(['succeeded', one.completion])
+    expect(steps).toEqual(['prepare'])
+  })
+
+  test('that is being imported waits for the first import, and takes over from one that fails', async () => {
+    const first = (await service.upload('waiting', file)).json.operation_id
+    const id = await begin('waiting')
+    let waits = 0
+    await service.run('waiting', id, {
+      network: serving([file]),
+      waited: async () => {
+        waits += 1
+        if (waits < 3) return
+        const as = { ...editor, tenant: 'waiting' }
+        await service.call({ method: 'POST', path: `/operations/${first}:cancel`, as, body: {} })
+      },
+    })
+    expect(waits).toBe(3)
+    expect((await service.read('waiting', id)).json.result.counts.total).toBe(2)
+    const again = await service.upload('waiting', file)
+    expect([again.json.operation_id, again.headers['Idempotency-Status']]).toEqual([id, 'replayed'])
+  })
+})
+
+describe('a host that is too slow', () => {
+  const limits = { deadlineSeconds: 60, graceSeconds: 1, minBytesPerSecond: 1000 }
+  let impatient: ImportService
+  beforeAll(async () => {
+    impatient = await startImports({ settings: { ...localSettings, 'imports.fetch': limits } })
+  })
+
+  /** Runs an import from a host that sends nothing after the head. @returns the steps that were invoked */
+  async function runSlow(tenant: string, onRequest = () => {}) {
+    const as = { ...editor, tenant }
+    const body = { file_url: 'https://files.example/slow.csv' }
+    const { json } = await impatient.call({ method: 'POST', path: '/imports', as, body })
+    const steps: string[] = []
+    await impatient.run(tenant, json.operation_id, {
+      network: serving(['silent'], { onRequest }),
+      around: (step, _input, work) => {
+        steps.push(step)
+        return work()
+      },
+    })
+    return { steps, operation: (await impatient.read(tenant, json.operation_id)).json }
+  }
+
+  test('fails the operation with DEPENDENCY.timeout', async () => {
+    const { operation } = await runSlow('slow')
+    expect([operation.state, operation.error.code, operation.error.details]).toEqual([
+      'failed',
+      'DEPENDENCY.timeout',
+      { reason: 'too_slow', limit: 'rate' },
+    ])
+  })
+
+  test('is asked once', async () => {
+    let requests = 0
+    await runSlow('once', () => {
+      requests += 1
+    })
+    expect(requests).toBe(1)
+  })
+
+  test('does not make the workflow retry the step', async () => {
+    expect((await runSlow('no-retry')).steps).toEqual(['prepare'])
+  })
+
+  test('fails the operation even if the time of the step is spent', async () => {
+    const { table } = impatient.steps
+    const spent = new Proxy(table, {
+      get: () => async () => {
+        throw fail('DEPENDENCY.timeout')
+      },
+    })
+    let current: Table = table
+    const swapping = new Proxy(table, { get: (_, name) => Reflect.get(current, name) })
+    Object.assign(impatient.steps, { table: swapping })
+    const { operation } = await runSlow('spent', () => {
+      current = spent
+    }).finally(() => Object.assign(impatient.steps, { table }))
+    expect(operation.state).toBe('failed')
+  })
+})

@@ -1,0 +1,260 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import { type Service, startService } from '../support/service.ts'
+
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
+
+const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
+const editor = { tenant: 'acme', role: 'Editor' }
+const place = (key: string, body: unknown = order, as = editor) =>
+  service.call({ method: 'POST', path: '/v1/orders', as, headers: { 'Idempotency-Key': key }, body })
+
+describe('placing an order', () => {
+  test('answers 201 with the order, its tag and where it is', async () => {
+    const answer = await place('place-1')
+    expect(answer.status).toBe(201)
+    expect(answer.json).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      tenant_id: 'acme',
+      ...order,
+      status: 'active',
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: answer.json.created_at,
+    })
+    expect(answer.headers).toMatchObject({
+      'Idempotency-Status': 'stored',
+      Location: `/v1/orders/${answer.json.id}`,
+      ETag: expect.stringMatching(/^"[\w-]+"$/),
+    })
+  })
+
+  test('a replay is byte for byte the first answer and places nothing', async () => {
+    const first = await place('replay', order, { tenant: 'replayer', role: 'Editor' })
+    const replay = await place('replay', order, { tenant: 'replayer', role: 'Editor' })
+    expect(replay.body).toBe(first.body)
+    expect(replay.status).toBe(first.status)
+    expect(replay.headers).toMatchObject({
+      'Idempotency-Status': 'replayed',
+      ETag: first.headers.ETag,
+      Location: first.headers.Location,
+    })
+    expect(await service.items('replayer', 'order')).toHaveLength(1)
+  })
+
+  test('a replay with another amount is refused and places nothing', async () => {
+    const as = { tenant: 'mismatch', role: 'Editor' }
+    await place('mismatch', order, as)
+    const answer = await place('mismatch', { ...order, amount_minor: 1 }, as)
+    expect(answer.status).toBe(409)
+    expect(answer.json.error.code).toBe('CONFLICT.idempotency.payload_mismatch')
+    expect(await service.items('mismatch', 'order')).toHaveLength(1)
+  })
+
+  test('the order of the keys of a body does not make another payload', async () => {
+    const first = await place('key-order')
+    const replay = await place('key-order', { currency: 'EUR', amount_minor: 1250, cart_id: 'cart-1' })
+    expect(replay.body).toBe(first.body)
+  })
+
+  test('a hundred calls with one key at once are one order and a hundred equal answers', async () => {
+    const as = { tenant: 'crowd', role: 'Editor' }
+    const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', order, as)))
+    expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
+    expect(answers.filter(({ headers }) => headers['Idempotency-Status'] === 'stored')).toHaveLength(1)
+    expect(await service.items('crowd', 'order')).toHaveLength(1)
+  })
+
+  test('keys of another principal, tenant or route are other keys', async () => {
+    const tenants = [
+      { tenant: 'scope-a', role: 'Editor', sub: 'u1' },
+      { tenant: 'scope-a', role: 'Editor', sub: 'u2' },
+      { tenant: 'scope-b', role: 'Editor', sub: 'u1' },
+    ]
+    const answers = await Promise.all(tenants.map((as) => place('shared', order, as)))
+    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(3)
+  })
+
+  test('an Admin places an order in the tenant that the request names', async () => {
+    const answer = await service.call({
+      method: 'POST',
+      path: '/v1/orders?tenant=branch',
+      as: { tenant: 'head', role: 'Admin' },
+      headers: { 'Idempotency-Key': 'k' },
+      body: order,
+    })
+    expect(answer.json.tenant_id).toBe('branch')
+    expect(await service.items('branch', 'order')).toHaveLength(1)
+  })
+
+  test.each([
+    ['cart_id missing', { amount_minor: 1, currency: 'EUR' }, 'VALIDATION.field.required', 'cart_id'],
+    ['cart_id empty', { ...order, cart_id: '' }, 'VALIDATION.field.length', 'cart_id'],
+    ['cart_id overlong', { ...order, cart_id: 'x'.repeat(129) }, 'VALIDATION.field.length', 'cart_id'],
+    ['cart_id with a space', { ...order, cart_id: 'a b' }, 'VALIDATION.field.format', 'cart_id'],
+    ['cart_id a number', { ...order, cart_id: 7 }, 'VALIDATION.field.type', 'cart_id'],
+    ['amount negative', { ...order, amount_minor: -1 }, 'VALIDATION.field.range', 'amount_minor'],
+    ['amount with a fraction', { ...order, amount_minor: 1.5 }, 'VALIDATION.field.type', 'amount_minor'],
+    ['amount as text', { ...order, amount_minor: '1' }, 'VALIDATION.field.type', 'amount_minor'],
+    ['amount null', { ...order, amount_minor: null }, 'VALIDATION.field.type', 'amount_minor'],
+    ['currency unknown', { ...order, currency: 'ZZZ' }, 'VALIDATION.field.enum', 'currency'],
+    ['currency in lower case', { ...order, currency: 'eur' }, 'VALIDATION.field.enum', 'currency'],
+    ['a field too many', { ...order, status: 'paid' }, 'VALIDATION.field.unknown', 'status'],
+  ])('%s is refused and says which field', async (_, body, code, field) => {
+    const answer = await place('invalid', body, { tenant: 'invalid', role: 'Editor' })
+    expect(answer.status).toBe(400)
+    expect(answer.json.error.code).toBe(code)
+    expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
+    expect(await service.items('invalid', 'order')).toHaveLength(0)
+  })
+
+  test('an amount beyond what a number holds exactly is refused, not rounded', async () => {
+    const answer = await place('big', '{"cart_id":"c","amount_minor":9007199254740993,"currency":"EUR"}')
+    expect(answer.json.error).toMatchObject({
+      code: 'VALIDATION.body.json',
+      details: { fields: { amount_minor: { reason: 'inexact' } } },
+    })
+  })
+
+  test('several invalid fields are told at once', async () => {
+    const answer = await place('several', { amount_minor: 'x', currency: 'EUR', extra: 1 })
+    expect(answer.json.error.code).toBe('VALIDATION.body.invalid')
+    expect(Object.keys(answer.json.error.details.fields).sort()).toEqual(['amount_minor', 'cart_id', 'extra'])
+  })
+
+  test.each([
+    ['not JSON', '{'],
+    ['no body', ''],
+  ])('%s is refused', async (_, body) => {
+    expect((await place('json', body)).json.error.code).toBe('VALIDATION.body.json')
+  })
+
+  test('bytes that are not UTF-8 are refused for their encoding', async () => {
+    const bytes = new Uint8Array([...Buffer.from('{"cart_id":"'), 0xff, ...Buffer.from('"}')])
+    const answer = await place('encoding', bytes)
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
+  })
+
+  test.each(['gzip', 'identity, br', 'x'])('a body with Content-Encoding %s is refused', async (coding) => {
+    const answer = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { tenant: 'coded', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'coded', 'Content-Encoding': coding },
+      body: order,
+    })
+    expect([answer.status, answer.json.error.code]).toEqual([415, 'VALIDATION.content_type.unsupported'])
+    expect(answer.headers['Accept-Encoding']).toBe('identity')
+  })
+
+  test('a body with Content-Encoding identity is taken', async () => {
+    const answer = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { tenant: 'coded', role: 'Editor' },
+      headers: { 'Idempotency-Key': 'plain', 'Content-Encoding': 'Identity' },
+      body: order,
+    })
+    expect(answer.status).toBe(201)
+  })
+
+  test('a body that is too deep is refused', async () => {
+    const answer = await place('deep', `${'['.repeat(10_000)}${']'.repeat(10_000)}`)
+    expect(answer.json.error.code).toBe('VALIDATION.body.too_deep')
+  })
+
+  test('a field named __proto__ is an unknown field', async () => {
+    const answer = await place(
+      'proto',
+      '{"__proto__":{"a":1},"cart_id":"c","amount_minor":1,"currency":"EUR"}',
+    )
+    expect(answer.status).toBe(400)
+    expect(answer.body).toContain('"__proto__"')
+  })
+})
+
+describe('reading an order', () => {
+  test('returns it with its tag, and 304 to whoever has it', async () => {
+    const { json } = await place('read')
+    const read = await service.call({ path: `/v1/orders/${json.id}`, as: { role: 'Viewer' } })
+    expect(read.status).toBe(200)
+    expect(read.json).toEqual(json)
+    for (const tag of [read.headers.ETag, `W/${read.headers.ETag}`, `"x", ${read.headers.ETag}`, '*']) {
+      const again = await service.call({
+        path: `/v1/orders/${json.id}`,
+        as: { role: 'Viewer' },
+        headers: { 'If-None-Match': tag as string },
+      })
+      expect([again.status, again.body, again.headers.ETag]).toEqual([304, undefined, read.headers.ETag])
+    }
+    const other = await service.call({
+      path: `/v1/orders/${json.id}`,
+      as: { role: 'Viewer' },
+      headers: { 'If-None-Match': '"other"' },
+    })
+    expect(other.status).toBe(200)
+  })
+
+  test('another tenant’s order is answered like an absent one, and both are audited', async () => {
+    const { json } = await place('foreign', order, { tenant: 'owner', role: 'Editor' })
+    const as = { tenant: 'stranger', role: 'Editor', sub: 'snoop' }
+    const headers = { 'X-Correlation-Id': 'same' }
+    const absentId = json.id.replace(/.{4}$/, json.id.endsWith('0000') ? '1111' : '0000')
+    const foreign = await service.call({ path: `/v1/orders/${json.id}`, as, headers })
+    const absent = await service.call({ path: `/v1/orders/${absentId}`, as, headers })
+    expect(foreign).toEqual(absent)
+    expect(foreign.status).toBe(404)
+    const audit = await service.items('stranger', 'audit')
+    expect(audit.map(({ reason, result, target }) => [reason, result, target])).toEqual([
+      ['AUTHZ.scope.tenant', 'deny', 'order'],
+      ['NOT_FOUND.order', 'deny', 'order'],
+    ])
+    expect(JSON.stringify(audit)).not.toContain(json.id)
+    expect(JSON.stringify(audit)).not.toContain('owner')
+  })
+
+  test('an Admin reads any tenant’s order by its id', async () => {
+    const { json } = await place('admin', order, { tenant: 'far', role: 'Editor' })
+    const read = await service.call({ path: `/v1/orders/${json.id}`, as: { tenant: 'head', role: 'Admin' } })
+    expect(read.json).toEqual(json)
+  })
+
+  test('an erased order is gone', async () => {
+    const { json } = await place('erased')
+    const [item] = (await service.items('acme', 'order')).filter(({ id }) => id === json.id)
+    if (!item) throw new Error('the order is not in the table')
+    const tombstone = {
+      pk: item.pk,
+      sk: item.sk,
+      id: json.id,
+      version: 2,
+      erased_at: '2026-01-01T00:00:00.000Z',
+    }
+    await service.table.put({ item: tombstone, condition: { matches: { version: 1 } } })
+    const read = await service.call({ path: `/v1/orders/${json.id}`, as: { role: 'Viewer' } })
+    expect([read.status, read.json.error.code]).toEqual([410, 'GONE.order'])
+    const list = await service.call({ path: '/v1/orders?page_size=100', as: { role: 'Viewer' } })
+    expect(list.json.data.map(({ id }: { id: string }) => id)).not.toContain(json.id)
+  })
+
+  test.each(['nonsense', '%2e%2e', '00000000-0000-4000-8000-000000000000', 'order#acme'])(
+    'an id that cannot exist (%s) is not found',
+    async (id) => {
+      const read = await service.call({
+        path: `/v1/orders/${encodeURIComponent(id)}`,
+        as: { role: 'Viewer' },
+      })
+      expect([read.status, read.json.error.code]).toEqual([404, 'NOT_FOUND.order'])
+    },
+  )
+})
+
+test('the service is healthy without credentials', async () => {
+  const answer = await service.call({ path: '/health' })
+  expect([answer.status, answer.json, answer.headers['Content-Type']]).toEqual([
+    200,
+    { status: 'pass' },
+    'application/health+json',
+  ])
+})

@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals'
+import { checkAccept } from '#shared/platform/request/parse-headers.ts'
+import { localSettings } from '../support/settings.ts'
+
+function takes(accept: string | undefined, mediaType: string): boolean {
+  const headers: Record<string, string> = accept === undefined ? {} : { accept }
+  try {
+    checkAccept(headers, mediaType, localSettings)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const json = 'application/json'
+const csv = 'text/csv'
+
+describe('Accept', () => {
+  test.each([
+    [undefined, json],
+    ['', json],
+    ['*/*', csv],
+    ['text/*', csv],
+    ['Application/JSON', json],
+    ['text/html, */*;q=0.1', json],
+    ['application/json;charset=utf-8', json],
+    ['application/json; charset="UTF-8"', json],
+    ['application/json;q=0.001', json],
+    ['*/*;q=0, application/json', json],
+    ['application/*;q=0, application/json;q=0.5', json],
+    ['application/json;q=1.0;ext=1', json],
+    ['text/html;a="x,y;z", application/json', json],
+    ['application/health+json', 'application/health+json'],
+    ['application/json', 'application/health+json'],
+  ])('%j takes %s', (accept, mediaType) => {
+    expect(takes(accept, mediaType)).toBe(true)
+  })
+
+  test.each([
+    ['application/json', csv],
+    ['application/*', csv],
+    ['text/html', json],
+    ['application/json;q=0', json],
+    ['application/json;Q=0.000', json],
+    ['application/json;q=0, */*', json],
+    ['application/json;q=0, application/*;q=1', json],
+    ['application/json;charset=utf-8;q=0, application/json', json],
+    ['application/json;version=2', json],
+    ['application/*;q=0, */*', json],
+    ['*/*;q=0', json],
+    ['text/html;a=", application/json, "', json],
+    ['application/health+json;q=0, application/json;q=0', 'application/health+json'],
+    ['application/jsonp', json],
+    [',;,', json],
+  ])('%j does not take %s', (accept, mediaType) => {
+    expect(takes(accept, mediaType)).toBe(false)
+  })
+
+  test.each([
+    ['ranges', 'application/json;q=0,'.repeat(50_000)],
+    ['parameters', `application/json${';a=b'.repeat(100_000)}`],
+    ['quotes', 'a;b="'.repeat(100_000)],
+    ['backslashes in quotes', `a;b="${'\\'.repeat(500_001)}`],
+    ['escaped quotes without an end', `a;b="${'\\"'.repeat(250_000)}`],
+  ])('with very many %s takes time in proportion to its length', (_, accept) => {
+    const startedAt = performance.now()
+    takes(accept, json)
+    expect(performance.now() - startedAt).toBeLessThan(2000)
+  })
+})

@@ -1,0 +1,160 @@
+import { beforeAll, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { toRequest } from '#shared/platform/aws/gateway-event.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { fingerprint } from '#shared/platform/idempotency/record.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
+import { orderEvent } from '../bench/order-event.ts'
+import { itemsOf } from '../support/dynamodb-client.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
+
+const windowSeconds = 60
+const route = defineRoute({
+  operation: 'tests.throttled',
+  method: 'POST',
+  path: '/tests/throttled',
+  summary: 'Be throttled',
+  description: 'An operation of this test.',
+  auth: 'none',
+  idempotency: 'accepted',
+  confidential: true,
+  throttle: () => [
+    { limit: 5, windowSeconds, by: ['source', 'body.email'], details: { captcha_required: true } },
+  ],
+  body: () => v.strictObject({ email: v.pipe(v.string(), v.toLowerCase()), text: v.optional(v.string()) }),
+  reply: { status: () => 200, schema: () => v.strictObject({}) },
+  errors: [],
+  uses: [],
+  impact: 'Nothing.',
+})
+
+let now = Date.parse('2026-03-01T12:00:00Z')
+let service: Service
+beforeAll(async () => {
+  const throttled = defineEndpoint(route, { decide: () => ok({}) })
+  service = await startService({ clock: { ...systemClock, now: () => now }, extra: [throttled] })
+})
+
+let callers = 0
+const call = (email: string, from = '192.0.2.1', headers = {}, text?: string): Promise<Answer> =>
+  service.call({ method: 'POST', path: '/tests/throttled', from, headers, body: { email, text } })
+const everything = async () => JSON.stringify(await itemsOf(service.tableName))
+const newEmail = () => `caller-${callers++}@example.com`
+
+test('the sixth request of a minute is refused until the first is a minute old', async () => {
+  const email = newEmail()
+  for (let n = 0; n < 5; n += 1) {
+    expect((await call(email)).status).toBe(200)
+    now += 10_000
+  }
+  const refused = await call(email)
+  expect([refused.status, refused.json.error.code, refused.headers['Retry-After']]).toEqual([
+    429,
+    'RATE_LIMIT.exceeded',
+    '10',
+  ])
+  expect(refused.json.error.details).toEqual({ captcha_required: true })
+  now += 9_999
+  expect((await call(email)).headers['Retry-After']).toBe('1')
+  now += 1
+  expect((await call(email)).status).toBe(200)
+  expect((await call(email)).status).toBe(429)
+})
+
+test('another address or another e-mail counts for itself, the same e-mail in other letters does not', async () => {
+  const email = newEmail()
+  for (let n = 0; n < 5; n += 1) await call(email)
+  expect((await call(email.toUpperCase())).status).toBe(429)
+  expect((await call(email, '192.0.2.2')).status).toBe(200)
+  expect((await call(newEmail())).status).toBe(200)
+})
+
+test('what a header says of the address counts for nothing', async () => {
+  const email = newEmail()
+  for (let n = 0; n < 5; n += 1) await call(email, '192.0.2.1', { 'X-Forwarded-For': `198.51.100.${n}` })
+  expect((await call(email, '192.0.2.1', { 'X-Forwarded-For': '198.51.100.9' })).status).toBe(429)
+  const event = orderEvent('token') as Parameters<typeof toRequest>[0]
+  const headers = { ...event.headers, 'X-Forwarded-For': '198.51.100.1' }
+  const requestContext = { ...event.requestContext, identity: { sourceIp: '203.0.113.7' } } as never
+  expect(toRequest({ ...event, headers, requestContext }).sourceAddress).toBe('203.0.113.7')
+})
+
+test('of bursts of fifty at any times, no window of a minute holds more than five that were let in', async () => {
+  const steps = fc.array(
+    fc.record({ pause: fc.integer({ min: 0, max: 45_000 }), burst: fc.constantFrom(1, 2, 3, 50) }),
+    { minLength: 2, maxLength: 5 },
+  )
+  await fc.assert(
+    fc.asyncProperty(steps, async (schedule) => {
+      const email = newEmail()
+      const admitted: number[] = []
+      for (const { pause, burst } of schedule) {
+        now += pause
+        const answers = await Promise.all(Array.from({ length: burst }, () => call(email)))
+        const statuses = answers.map(({ status }) => status)
+        expect(statuses.every((status) => status === 200 || status === 429)).toBe(true)
+        const free = 5 - admitted.filter((at) => at > now - windowSeconds * 1000).length
+        const passed = statuses.filter((status) => status === 200)
+        // Neither more than there is room for, nor fewer.
+        expect(passed).toHaveLength(Math.min(burst, free))
+        admitted.push(...passed.map(() => now))
+      }
+    }),
+    { numRuns: 12 },
+  )
+}, 120_000)
+
+test('a key is honoured though its record says nothing of the body that could be tried out', async () => {
+  const headers = { 'Idempotency-Key': 'one' }
+  const email = newEmail()
+  await call(email, '192.0.2.3', headers, '123456')
+  const again = await call(email, '192.0.2.3', headers, '123456')
+  expect(again.headers['Idempotency-Status']).toBe('replayed')
+  const other = await call(email, '192.0.2.3', headers, '123457')
+  expect(other.json.error.code).toBe('CONFLICT.idempotency.payload_mismatch')
+  const tried = fingerprint([route.operation, 'public', {}, {}, null, null, [], { email, text: '123456' }])
+  expect(await everything()).not.toContain(tried)
+})
+
+describe('a request with a key', () => {
+  const keyed = (email: string, text?: string) =>
+    call(email, '192.0.2.4', { 'Idempotency-Key': `of-${email}` }, text)
+
+  test('is replayed after the limit is reached', async () => {
+    const email = newEmail()
+    const first = await keyed(email)
+    for (let n = 0; n < 4; n += 1) await call(email, '192.0.2.4')
+    expect((await call(email, '192.0.2.4')).status).toBe(429)
+    const replay = await keyed(email)
+    expect([replay.status, replay.headers['Idempotency-Status'], replay.body]).toEqual([
+      200,
+      'replayed',
+      first.body,
+    ])
+  })
+
+  test('is counted once, however often it is replayed', async () => {
+    const email = newEmail()
+    for (let n = 0; n < 10; n += 1) await keyed(email)
+    const statuses = []
+    for (let n = 0; n < 5; n += 1) statuses.push((await call(email, '192.0.2.4')).status)
+    expect(statuses).toEqual([200, 200, 200, 200, 429])
+  })
+
+  test('with another payload is counted, so that a key does not confirm guesses', async () => {
+    const email = newEmail()
+    await keyed(email, '000000')
+    const codes = []
+    for (let n = 1; n <= 5; n += 1) codes.push((await keyed(email, `00000${n}`)).json.error.code)
+    expect(codes).toEqual([...Array(4).fill('CONFLICT.idempotency.payload_mismatch'), 'RATE_LIMIT.exceeded'])
+  })
+})
+
+test('neither address nor e-mail stands in the table', async () => {
+  await call('canary@example.com', '203.0.113.99')
+  const stored = await everything()
+  expect(stored).toContain('rate#')
+  expect(stored).not.toMatch(/canary|203\.0\.113/)
+})
