@@ -2,6 +2,7 @@ import middy from '@middy/core'
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda'
 import { newId } from '../base/clock.ts'
 import { withCorrelation } from '../base/correlation.ts'
+import { powertoolsLog } from '../base/log.ts'
 import { poolIssuer, tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Endpoint } from '../request/endpoint.ts'
@@ -17,7 +18,7 @@ const earlyMilliseconds = 300
 export function httpRuntime(adapters: Adapters): Runtime {
   const tokens: Adapters['tokens'] = (settings, environment) =>
     tokenVerifier(settings, poolIssuer(environment))
-  return deployedRuntime({ table: deployedTable, tokens, ...adapters })
+  return deployedRuntime({ log: powertoolsLog, table: deployedTable, tokens, ...adapters })
 }
 
 /**

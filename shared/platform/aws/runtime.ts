@@ -1,9 +1,10 @@
 import type { Context } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
+import { lazy } from '../base/cached-load.ts'
 import type { Budget } from '../base/clock.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
-import { powertoolsLog } from '../base/log.ts'
+import type { powertoolsLog } from '../base/log.ts'
 import { deriveKey, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -13,6 +14,7 @@ import { deployedSettings } from './deployed-settings.ts'
 
 /** Adapters of a function, passed in so that functions without them do not bundle their clients. */
 export interface Adapters {
+  log?: typeof powertoolsLog
   table?: (name: string, clock: Clock, budget: Budget) => Table
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
@@ -27,13 +29,16 @@ export interface Adapters {
 export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock
   let tokens: TokenVerifier | undefined
+  const log = lazy(() => passed(adapters.log)('commerce-api', process.env))
   const environment = (name: string) => process.env[name]
   const ownSecret = async (budget: Budget) =>
     passed(adapters.deploymentSecret)(required('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
   return {
     settings,
     clock,
-    log: powertoolsLog('commerce-api', process.env),
+    get log() {
+      return log()
+    },
     tokens: {
       verify: (...credentials) => {
         tokens ??= passed(adapters.tokens)(settings, process.env)

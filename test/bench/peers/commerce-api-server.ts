@@ -10,7 +10,7 @@ import { endpoint as create } from '#functions/codes/create-code/handler.ts'
 import { endpoint as list } from '#functions/codes/list-codes/handler.ts'
 import { endpoint as read } from '#functions/codes/read-code/handler.ts'
 import { endpoint as update } from '#functions/codes/update-code/handler.ts'
-import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
+import { httpRuntime } from '#shared/platform/aws/http-function.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest } from '#shared/platform/request/handle-request.ts'
@@ -19,7 +19,7 @@ import { callsBy } from './commerce-api-calls.ts'
 import { loadOf } from './load.ts'
 
 const secret = new TextEncoder().encode('a secret of this benchmark, long enough')
-const runtime = deployedRuntime({ deploymentSecret: async () => secret })
+const runtime = httpRuntime({ deploymentSecret: async () => secret })
 const ofAllCodes: Record<string, Endpoint | undefined> = { POST: create, GET: list }
 const ofOneCode: Record<string, Endpoint | undefined> = { GET: read, PATCH: update }
 
