@@ -8,7 +8,7 @@ import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Bundle, bundle } from '#bin/bundle.ts'
-import type { SampleEvent } from '../formats/sample-files.ts'
+import type { SampleEvent } from '../aws/sample-files.ts'
 import { type LocalS3, startLocalS3 } from './local-s3.ts'
 
 const keys = { accessKeyId: 'test', secretAccessKey: 'test' }

@@ -36,7 +36,7 @@ describe('trimming the SDKs', () => {
   })
 
   test('fails the build when a replacement lacks a name that the SDK imports', async () => {
-    const files = join(import.meta.dirname, '../files/sample-files.ts')
+    const files = join(import.meta.dirname, '../aws/sample-files.ts')
     const empty = replacements.map((one) =>
       one.name === 'event streams' ? { ...one, code: () => 'export {}' } : one,
     )
