@@ -25,7 +25,7 @@ export interface ServiceFunctionProps {
   environment?: Record<string, string>
   /** Reserved concurrency of the function, which is also its maximum. */
   concurrency?: number | undefined
-  /** Why the function needs no dead-letter queue of its own. */
+  /** Why the function needs no dead-letter queue. */
   onFailure: string
 }
 

@@ -30,7 +30,7 @@ interface Running<Value> {
 /**
  * Loads a value for all requests of a process, one load at a time.
  *
- * Callers choose their own budgets, so a budget limits only the wait of its own request. A load that no request waits
+ * Callers choose their own budgets, so a budget limits only the wait of one request. A load that no request waits
  * for is aborted and not recorded as failed: a caller with little time cannot cause errors for others.
  */
 export function cachedLoad<Value>(

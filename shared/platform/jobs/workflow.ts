@@ -11,7 +11,7 @@ export interface StepContext {
   budget: Budget
   table: Table
   files: FileStore
-  /** Opens the table with a time limit of its own, in milliseconds, to end the operation after the step's time. */
+  /** Opens the table with a separate time limit, in milliseconds, to end the operation after the step's time. */
   tableWithin(milliseconds: number): Table
 }
 

@@ -68,7 +68,7 @@ export interface WorkContext {
   environment(name: string): string | undefined
   /** Logs what no response shows: an error hidden from the caller, or the fault behind one of many results. */
   report(code: LogCode, error: ErrorCode, fault?: unknown): void
-  /** Opens the table with a time limit of its own, in milliseconds. */
+  /** Opens the table with a separate time limit, in milliseconds. */
   tableWithin(milliseconds: number): Table
 }
 

@@ -89,7 +89,7 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
   return {
     ...response,
     status: (status === 'replayed' && replayStatus) || response.status,
-    // An endpoint may report a replay of its own, whatever the key.
+    // An endpoint may report another kind of replay, whatever the key.
     headers: { 'Idempotency-Status': status, ...response.headers },
   }
 }
