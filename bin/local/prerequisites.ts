@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { StartFailure } from './process.ts'
 
-const NODE_MAJOR = 20
+const NODE = '22.13'
+/** Node 20 works too, but it is past its end of life, and npm warns about packages that no longer support it. */
+const OLDEST_NODE_MAJOR = 20
 const PYTHON_NAMES = ['python3', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor}`), 'python']
 
 /** Prints the version, then whether a virtual environment with pip can be created (a separate package on Debian). */
@@ -10,43 +12,68 @@ const PYTHON_PROBE = [
   'print(*sys.version_info[:2], bool(u.find_spec("venv") and u.find_spec("ensurepip")))',
 ].join('\n')
 
+/** A program that this machine lacks: one sentence, and the command that installs it on each system. */
+export interface MissingProgram {
+  problem: string
+  install: Readonly<Record<'Debian' | 'Ubuntu' | 'macOS', string>>
+}
+
 /**
- * Returns the Python that creates the virtual environment of the local AWS.
- * @throws StartFailure with one sentence for each missing prerequisite
+ * Returns the Python that creates virtual environments.
+ * @param others programs that the caller also needs; undefined for one that is present
+ * @throws StartFailure that lists all missing programs, with the commands that install them
  */
-export async function checkPrerequisites(): Promise<{ python: string }> {
+export async function checkPrerequisites(
+  others: readonly (MissingProgram | undefined)[] = [],
+): Promise<{ python: string }> {
   const python = await findPython()
-  const problems = [nodeProblem(), python.problem].filter((problem) => problem !== undefined)
-  if (problems.length > 0) throw new StartFailure(problems.join('\n'))
+  const missing = [missingNode(), python.missing, ...others].filter((one) => one !== undefined)
+  if (missing.length > 0) throw new StartFailure(describeMissing(missing))
   return { python: python.command }
 }
 
-/** Checks the Node that runs npm. This process itself may run on the pinned Node of node_modules. */
-function nodeProblem(): string | undefined {
-  const version =
-    /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node
-  if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined
-  return `Node ${NODE_MAJOR} or newer is required, but npm runs on ${version}: install it from https://nodejs.org.`
+/** Returns a sentence for each missing program, then the commands for each system. */
+function describeMissing(missing: readonly MissingProgram[]): string {
+  const commands = (['Debian', 'Ubuntu', 'macOS'] as const).flatMap((system) => [
+    `${system}:`,
+    ...missing.map(({ install }) => `  ${install[system]}`),
+  ])
+  return [...missing.map(({ problem }) => problem), '', ...commands].join('\n')
 }
 
-async function findPython(): Promise<{ command: string; problem?: string }> {
-  const required = 'The local AWS requires Python 3.10 or newer'
-  let problem = `${required}, but no Python was found: install it from https://www.python.org or your package manager.`
+/** Checks the Node that runs npm. This process itself may run on the pinned Node of node_modules. */
+function missingNode(): MissingProgram | undefined {
+  const version =
+    /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node
+  if (Number.parseInt(version, 10) >= OLDEST_NODE_MAJOR) return undefined
+  return {
+    problem: `Node ${NODE} or newer is required, but npm runs on ${version}.`,
+    install: { Debian: 'sudo npx n lts', Ubuntu: 'sudo npx n lts', macOS: 'brew install node' },
+  }
+}
+
+async function findPython(): Promise<{ command: string; missing?: MissingProgram }> {
+  const required = 'Python 3.10 or newer is required'
+  let problem = `${required}, but no Python was found.`
   for (const command of PYTHON_NAMES) {
     const [major, minor, venv] = (await output(command, ['-c', PYTHON_PROBE])).trim().split(' ')
     if (!major) continue
-    if (major !== '3' || Number(minor) < 10)
-      problem = `${required}, but ${command} is ${major}.${minor}: install a newer one.`
-    else if (venv !== 'True')
-      problem = `${command} lacks the module venv, which the local AWS requires: install it (Debian and Ubuntu: apt install python3-venv).`
+    if (major !== '3' || Number(minor) < 10) problem = `${required}, but ${command} is ${major}.${minor}.`
+    else if (venv !== 'True') problem = `Python's module venv is required, but ${command} lacks it.`
     else return { command }
   }
-  return { command: '', problem }
+  const apt = 'sudo apt-get install -y python3 python3-venv'
+  return {
+    command: '',
+    missing: { problem, install: { Debian: apt, Ubuntu: apt, macOS: 'brew install python' } },
+  }
 }
 
-/** Returns the output of a command, or nothing if it fails. */
-function output(command: string, args: readonly string[]): Promise<string> {
+/** Returns what a command prints on both streams, or nothing if it fails. */
+export function output(command: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
-    execFile(command, args, { timeout: 10_000 }, (error, stdout) => resolve(error ? '' : stdout))
+    execFile(command, args, { timeout: 10_000 }, (error, stdout, stderr) =>
+      resolve(error ? '' : stdout + stderr),
+    )
   })
 }

@@ -13,11 +13,6 @@ const readyWithinMs = 30_000
 const stopWithinMs = 5000
 const starts = 3
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-const needs = {
-  java: 'Java 17 or later, and there is no java on the PATH',
-  mvn: 'Maven to be fetched once, and there is no mvn on the PATH',
-}
-const remedy = 'install it, or set DYNAMODB_ENDPOINT to the address of one that runs already.'
 
 const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
   `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>` +
@@ -124,7 +119,7 @@ async function startServer(jars: string, port: number): Promise<Running> {
   return server
 }
 
-/** Spawns a command and keeps the end of its output. A missing command gives one clear sentence. */
+/** Spawns a command and keeps the end of its output. */
 async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -133,9 +128,7 @@ async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
-  await once(child, 'spawn').catch((cause) => {
-    throw new Error(`DynamoDB Local needs ${needs[command]}; ${remedy}`, { cause })
-  })
+  await once(child, 'spawn')
   return { child, output: () => output.trim() }
 }
 

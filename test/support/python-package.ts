@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 
 const run = promisify(execFile)
 const cache = join(import.meta.dirname, '../../node_modules/.cache')
@@ -15,7 +16,8 @@ export async function pythonPackage(name: string, version: string): Promise<stri
   const venv = join(cache, `${name}-${version}`)
   const marker = join(venv, 'bin', 'installed')
   if (!existsSync(marker)) {
-    await run('python3', ['-m', 'venv', venv])
+    const { python } = await checkPrerequisites()
+    await run(python, ['-m', 'venv', venv])
     const options = ['--quiet', '--disable-pip-version-check']
     await run(join(venv, 'bin/pip'), ['install', ...options, `${name}==${version}`])
     await writeFile(marker, '')

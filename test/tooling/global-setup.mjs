@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { prepareBrowser } from '#test/support/browser.ts'
 import { startForRun } from '#test/support/dynamodb-local.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 import {
@@ -8,12 +9,19 @@ import {
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { checkTestPrerequisites } from '#test/support/prerequisites.ts'
 
 /**
- * Starts one DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names a running one. Starts one payment
+ * Checks first that this machine has every program that a test needs. Starts one DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names a running one. Starts one payment
  * provider and one user pool, and creates one folder of templates.
  */
 export default async function start() {
+  await checkTestPrerequisites().catch((failure) => {
+    // Jest would add a stack trace.
+    console.error(failure.message)
+    process.exit(1)
+  })
+  await prepareBrowser()
   await startForRun()
   globalThis.paymentProvider = await startPaymentProvider()
   process.env.PAYMENT_PROVIDER_ENDPOINT = globalThis.paymentProvider.endpoint
