@@ -32,14 +32,14 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true })
 })
 
-test('a bundled function of files takes at most 195 KB', () => {
+test('a bundled function that stores files is at most 195 KB', () => {
   expect(bundled.bytes).toBeLessThanOrEqual(195_000)
 })
 
 test.each([
   ['one request', 1],
   ['parts', 12],
-])('it writes a file in %s and links to it', async (_how, megabytes) => {
+])('writes a file in %s and signs a link to it', async (_how, megabytes) => {
   const link = await call({ bucket: s3.bucket, key, megabytes }, { AWS_ENDPOINT_URL: s3.endpoint })
   const answer = await fetch(link)
   expect(answer.status).toBe(200)
@@ -50,7 +50,7 @@ test.each([
   expect((await fetch(link.replace('.csv?', '.csw?'))).status).toBe(403)
 })
 
-describe('it addresses a bucket as the whole SDK does', () => {
+describe('bucket addresses are the same as in the complete SDK', () => {
   const bucket = 'files-of-commerce'
   test.each([
     ['in a region', { AWS_REGION: 'eu-west-1' }],
@@ -76,7 +76,7 @@ describe('it addresses a bucket as the whole SDK does', () => {
       ResponseContentType: 'text/csv',
     })
     const link = new URL(await call({ bucket, key }, environment))
-    // Signed for the same second, so that nothing is left that may differ.
+    // Both are signed for the same second, so all bytes are equal.
     const signingDate = dateOf(link.searchParams.get('X-Amz-Date') ?? '')
     expect(link.href).toBe(await getSignedUrl(whole, command, { expiresIn: 60, signingDate }))
   })
@@ -88,7 +88,7 @@ test.each([
   'files--use1-az4--x-s3',
   'arn:aws:s3::123456789012:accesspoint:a.mrap',
   'a/b',
-])('it refuses %s in place of a bucket’s plain name', async (bucket) => {
+])('rejects %s instead of a plain bucket name', async (bucket) => {
   await expect(call({ bucket, key })).rejects.toThrow('by a name without dots only')
 })
 
@@ -96,11 +96,11 @@ test.each<[string, Record<string, string>]>([
   ['FIPS', { AWS_USE_FIPS_ENDPOINT: 'true' }],
   ['dual stack', { AWS_USE_DUALSTACK_ENDPOINT: 'true' }],
   ['an isolated region', { AWS_REGION: 'us-iso-east-1' }],
-])('it refuses %s instead of ignoring it', async (_what, environment) => {
+])('rejects %s instead of ignoring it', async (_what, environment) => {
   await expect(call({ bucket: 'files', key }, environment)).rejects.toThrow('regional endpoints only')
 })
 
-/** Calls the bundle in a process of its own, as a Lambda is. */
+/** Calls the bundle in a separate process, like a Lambda function. */
 async function call(event: SampleEvent, environment: Record<string, string> = {}): Promise<string> {
   const file = pathToFileURL(join(bundled.directory, 'index.mjs')).href
   const script = `const { handler } = await import(${JSON.stringify(file)})
@@ -118,7 +118,7 @@ async function call(event: SampleEvent, environment: Record<string, string> = {}
   return stdout
 }
 
-/** Of 20260131T010203Z. */
+/** The time 20260131T010203Z. */
 function dateOf(stamp: string): Date {
   return new Date(stamp.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'))
 }

@@ -9,14 +9,14 @@ import { freePort } from '../support/free-port.ts'
 
 export interface LocalS3 {
   endpoint: string
-  /** There, and empty. */
+  /** The name of an existing, empty bucket. */
   bucket: string
-  /** Talks to S3 past the code under test. */
+  /** A client that bypasses the code under test. */
   client: S3Client
   stop(): Promise<void>
 }
 
-/** Starts the S3 of the local AWS, with a bucket. */
+/** Starts the S3 of the local AWS engine, with a bucket. */
 export async function startLocalS3(): Promise<LocalS3> {
   if (!isEngineInstalled()) {
     await installEngine((await checkPrerequisites()).python, new AbortController().signal)

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 
 describe('an effect for an id', () => {
-  test('is made once, however often it is run', async () => {
+  test('is executed once for repeated calls', async () => {
     let made = 0
     for (let n = 0; n < 3; n += 1) {
       await once('repeated', async () => {
@@ -25,7 +25,7 @@ describe('an effect for an id', () => {
     expect(made).toBe(1)
   })
 
-  test('is made for each id', async () => {
+  test('is executed once for each id', async () => {
     const made: string[] = []
     for (const id of ['a', 'b']) {
       await once(id, async () => {
@@ -35,7 +35,7 @@ describe('an effect for an id', () => {
     expect(made).toEqual(['a', 'b'])
   })
 
-  test('is rejected while another run makes it', async () => {
+  test('is rejected while another call executes it', async () => {
     let finish = () => {}
     const held = new Promise<void>((resolve) => {
       finish = resolve
@@ -54,7 +54,7 @@ describe('an effect for an id', () => {
     await first
   })
 
-  test('is made again after it failed', async () => {
+  test('is executed again after a failure', async () => {
     const fails = once('failing', () => Promise.reject(new Error('down')))
     await expect(fails).rejects.toThrow()
     let made = 0

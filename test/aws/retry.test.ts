@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { retry } from '#shared/platform/aws/retry.ts'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 
-/** A clock whose sleeps pass at once. */
+/** A clock whose sleeps return at once. */
 function fastClock(): Clock & { slept: number[] } {
   let now = 0
   const slept: number[] = []
@@ -37,13 +37,13 @@ const canceled = (...codes: string[]) => ({
   CancellationReasons: codes.map((Code) => ({ Code })),
 })
 
-describe('a call of the table', () => {
+describe('a DynamoDB call', () => {
   test.each([
-    ['a throttle', { name: 'ThrottlingException' }],
+    ['throttling', { name: 'ThrottlingException' }],
     ['a broken connection', { code: 'ECONNRESET' }],
     ['a server error', { $metadata: { httpStatusCode: 503 } }],
-    ['a conflict of transactions', canceled('None', 'TransactionConflict')],
-  ])('is repeated after %s', async (_, error) => {
+    ['a transaction conflict', canceled('None', 'TransactionConflict')],
+  ])('is retried after %s', async (_, error) => {
     expect(await run([error])).toMatchObject({ outcome: 'done', calls: 2 })
   })
 
@@ -51,24 +51,24 @@ describe('a call of the table', () => {
     ['an invalid request', { name: 'ValidationException', $metadata: { httpStatusCode: 400 } }],
     ['a failed condition', canceled('None', 'ConditionalCheckFailed')],
     [
-      'a failed condition of the idempotency record',
+      'a failed condition on the idempotency record',
       canceled('ConditionalCheckFailed', 'TransactionConflict'),
     ],
-  ])('is not repeated after %s', async (_, error) => {
+  ])('is not retried after %s', async (_, error) => {
     expect(await run([error])).toEqual({ outcome: error, calls: 1, slept: [] })
   })
 
-  test('waits longer each time, up to 400 ms, with jitter', async () => {
+  test('backs off exponentially up to 400 ms, with jitter', async () => {
     const { slept } = await run(Array.from({ length: 6 }, () => ({ name: 'ThrottlingException' })))
     expect(slept).toEqual([12.5, 25, 50, 100, 200, 200])
   })
 
-  test('is given up after twelve attempts', async () => {
+  test('fails after twelve attempts', async () => {
     const busy = Array.from({ length: 20 }, () => ({ name: 'ThrottlingException' }))
     expect(await run(busy)).toMatchObject({ outcome: { code: 'DEPENDENCY.unavailable' }, calls: 12 })
   })
 
-  test('is given up when the next wait would take all of the budget', async () => {
+  test('fails if the next delay would use up the budget', async () => {
     const busy = Array.from({ length: 20 }, () => ({ name: 'ThrottlingException' }))
     expect(await run(busy, 90)).toMatchObject({ outcome: { code: 'DEPENDENCY.timeout' }, calls: 4 })
   })

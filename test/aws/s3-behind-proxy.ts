@@ -8,7 +8,7 @@ export interface S3BehindProxy {
   stop(): Promise<void>
 }
 
-/** A local S3, and before it a proxy to which the clients of this process go. */
+/** A local S3 behind a proxy. The clients of this process connect to the proxy. */
 export async function startS3BehindProxy(): Promise<S3BehindProxy> {
   const s3 = await startLocalS3()
   const proxy = await startS3Proxy(s3.endpoint)

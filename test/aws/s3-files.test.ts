@@ -56,8 +56,8 @@ async function expectNothingAt(key: string): Promise<void> {
   expect(Uploads ?? []).toEqual([])
 }
 
-describe('a file', () => {
-  test('that is small is one request, and its link gives it under its name', async () => {
+describe('writing a file', () => {
+  test('stores a small file with one request, under its download name', async () => {
     const key = newKey()
     const text = 'id,amount\no1,1999\nö,5\n'
     await open().write(key, source(0).chunks, 'text/csv')
@@ -85,13 +85,13 @@ describe('a file', () => {
     expect(await answer.text()).toBe(text)
   })
 
-  test('without a chunk is empty', async () => {
+  test('stores an empty file if there are no chunks', async () => {
     const key = newKey()
     await open().write(key, source(0).chunks, 'text/csv')
     expect(await (await fetch(await open().link(key, as))).text()).toBe('')
   })
 
-  test('of 60 MB is never further ahead of S3 than its two parts under way', async () => {
+  test('buffers at most two parts of a file of 60 MB', async () => {
     const key = newKey()
     let furthest = 0
     const { chunks, state } = source(60 * megabyte, (produced) => {
@@ -114,7 +114,7 @@ describe('a file', () => {
     ).toBe(state.hash.digest('hex'))
   }, 60_000)
 
-  test('has each of its requests signed over the SHA-256 of its body', async () => {
+  test('signs the SHA-256 of the body of each request', async () => {
     await open().write(newKey(), source(12 * megabyte).chunks, 'text/csv')
     for (const { headers } of proxy.calls) {
       expect(headers['x-amz-content-sha256']).toMatch(/^[0-9a-f]{64}$/)
@@ -123,7 +123,7 @@ describe('a file', () => {
   })
 })
 
-describe('a file that is not finished leaves nothing, neither an object nor parts', () => {
+describe('an unfinished file leaves neither an object nor parts', () => {
   const large = 22 * megabyte
 
   test.each([
@@ -133,7 +133,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
       12 * megabyte,
       ['CreateMultipartUpload', 'UploadPart', 'UploadPart', 'AbortMultipartUpload'],
     ],
-  ])('when its chunks throw %s, and what they threw comes out as it is', async (_when, bytes, expected) => {
+  ])('if its chunks throw %s, which is rethrown', async (_when, bytes, expected) => {
     for (const error of [fail('DEPENDENCY.timeout'), new TypeError('of the rows')]) {
       const key = newKey()
       proxy.reset()
@@ -148,7 +148,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
     ['the beginning', 'CreateMultipartUpload', large],
     ['a part', 'UploadPart', large],
     ['the end', 'CompleteMultipartUpload', large],
-  ])('when S3 does not take %s', async (_what, operation, bytes) => {
+  ])('if S3 rejects %s', async (_what, operation, bytes) => {
     for (const fault of ['forbidden', 'overloaded', 'cut'] as const) {
       const key = newKey()
       const { chunks, state } = source(bytes)
@@ -162,7 +162,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
     }
   })
 
-  test('when the budget is spent while S3 does not answer', async () => {
+  test('if the budget ends while S3 does not respond', async () => {
     const key = newKey()
     const { chunks, state } = source(large)
     proxy.strike(({ operation }) => (operation === 'UploadPart' ? 'hang' : undefined))
@@ -178,7 +178,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
   test.each([
     ['small', 1000],
     ['large', 2 * megabyte],
-  ])('when the budget is spent while its chunks are made, which are %s', async (_size, bytes) => {
+  ])('if the budget ends while its chunks are created, which are %s', async (_size, bytes) => {
     const key = newKey()
     let made = 0
     async function* slowly() {
@@ -194,7 +194,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
     await expectNothingAt(key)
   })
 
-  test.each([0, 1])('and it does not begin on a spent budget, be it of %i bytes', async (bytes) => {
+  test.each([0, 1])('if the budget ended before the start (%i bytes)', async (bytes) => {
     const spent = open(1)
     await sleep(20)
     await expect(spent.write(newKey(), source(bytes).chunks, 'text/csv')).rejects.toMatchObject({
@@ -204,7 +204,7 @@ describe('a file that is not finished leaves nothing, neither an object nor part
   })
 })
 
-test('a file that S3 took at the second attempt is whole', async () => {
+test('a file is complete after a retried request', async () => {
   const key = newKey()
   const struck = new Set<string>()
   proxy.strike(({ operation }) => {
@@ -239,7 +239,7 @@ describe('a link', () => {
     link = await open().link(key, as)
   })
 
-  test('is made without asking S3, and lives for as long as it says', async () => {
+  test('is signed without a request to S3, and expires as requested', async () => {
     expect(operations()).toEqual([])
     expect(new URL(link).searchParams.get('X-Amz-Expires')).toBe('60')
     const brief = await open().link(key, { ...as, seconds: 1 })
@@ -258,21 +258,21 @@ describe('a link', () => {
     ['life', (it) => altered(it, 'X-Amz-Expires', () => '6000')],
     ['name', (it) => altered(it, 'response-content-disposition', () => 'attachment; filename="x.exe"')],
     ['media type', (it) => altered(it, 'response-content-type', () => 'text/html')],
-  ])('with another %s is refused', async (_part, change) => {
+  ])('with another %s is rejected', async (_part, change) => {
     const changed = change(link)
     expect(String(changed)).not.toBe(link)
     expect((await fetch(link)).status).toBe(200)
     expect((await fetch(changed)).status).toBe(403)
   })
 
-  test('reads and does nothing else', async () => {
+  test('permits reading only', async () => {
     expect((await fetch(link, { method: 'DELETE' })).status).toBe(403)
     expect((await fetch(link, { method: 'PUT', body: 'mine' })).status).toBe(403)
     expect((await fetch(link)).status).toBe(200)
   })
 })
 
-test('an S3 that does not listen is unavailable', async () => {
+test('a refused connection is an unavailable dependency', async () => {
   await proxy.stop()
   await expect(open().write(newKey(), source(1).chunks, 'text/csv')).rejects.toMatchObject({
     code: 'DEPENDENCY.unavailable',

@@ -2,37 +2,37 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What can go wrong with one call. */
+/** The fault of one call. */
 export type Fault =
-  /** S3 answers that it is overloaded, and the call has no effect. */
+  /** S3 responds that it is overloaded. The call has no effect. */
   | 'overloaded'
-  /** S3 answers that the caller may not, and the call has no effect. */
+  /** S3 denies access. The call has no effect. */
   | 'forbidden'
-  /** The connection is cut and the call has no effect. */
+  /** The connection is reset. The call has no effect. */
   | 'cut'
-  /** The call has no effect and no answer. */
+  /** The call has no effect and no response. */
   | 'hang'
 
 export interface S3Call {
   readonly operation: string
-  /** Of the body. */
+  /** The length of the body in bytes. */
   readonly bytes: number
   readonly headers: IncomingMessage['headers']
 }
 
 export interface S3Proxy {
   readonly endpoint: string
-  /** What came, in the order in which it came, forgotten by `reset`. */
+  /** The calls since `reset`, oldest first. */
   readonly calls: readonly S3Call[]
-  /** Bytes that S3 has taken since `reset`. */
+  /** The bytes that S3 accepted since `reset`. */
   readonly taken: () => number
-  /** What befalls the calls from now on; nothing where it gives nothing. */
+  /** Returns the fault of a call; undefined for none. */
   readonly strike: (faultOf: (call: S3Call) => Fault | undefined) => void
   readonly reset: () => void
   readonly stop: () => Promise<void>
 }
 
-/** Starts a proxy on a loopback port in front of the S3 at `target`; it changes nothing unless it is told to. */
+/** Starts a proxy for the S3 at `target` on a loopback port. Without faults it forwards everything unchanged. */
 export async function startS3Proxy(target: string): Promise<S3Proxy> {
   let calls: S3Call[] = []
   let taken = 0

@@ -7,7 +7,7 @@ import type { ByteRange } from '#shared/platform/formats/file-store.ts'
 import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 
 const key = 'imports/file.csv'
-/** Large enough to come in many pieces; each place tells itself from its neighbours. */
+/** Large enough to arrive in many pieces. Adjacent bytes differ. */
 const file = Buffer.from(Array.from({ length: 50_000 }, (_, n) => `row ${n}\n`).join(''))
 let started: S3BehindProxy
 let s3: S3BehindProxy['s3']
@@ -28,7 +28,7 @@ async function read(range?: ByteRange, of = key, files = open()): Promise<Buffer
 }
 
 describe('reading a file', () => {
-  test('gives all of it, by one request', async () => {
+  test('returns the complete file with one request', async () => {
     expect((await read()).equals(file)).toBe(true)
     expect(proxy.calls).toMatchObject([{ operation: 'GetObject' }])
   })
@@ -36,34 +36,34 @@ describe('reading a file', () => {
   test.each<[string, ByteRange]>([
     ['its first byte', { from: 0, to: 1 }],
     ['its last byte', { from: file.length - 1, to: file.length }],
-    ['a stretch in the middle', { from: 100_001, to: 300_007 }],
-    ['the whole of it', { from: 0, to: file.length }],
-  ])('gives %s where a range asks for it, and asks S3 for no more', async (_, range) => {
+    ['a range in the middle', { from: 100_001, to: 300_007 }],
+    ['all bytes', { from: 0, to: file.length }],
+  ])('returns %s of a range, and requests only that from S3', async (_, range) => {
     expect((await read(range)).equals(file.subarray(range.from, range.to))).toBe(true)
     expect(proxy.calls.map(({ headers }) => headers.range)).toEqual([`bytes=${range.from}-${range.to - 1}`])
   })
 
-  test('in ranges that follow one another gives each byte once', async () => {
+  test('in consecutive ranges returns each byte once', async () => {
     const ends = [0, 1, 77_777, 77_778, 250_000, file.length]
     const parts = await Promise.all(ends.slice(1).map((to, at) => read({ from: ends[at] ?? 0, to })))
     expect(Buffer.concat(parts).equals(file)).toBe(true)
   })
 
-  test('that is not there, or beyond its end, is a dependency that fails', async () => {
+  test('fails as a dependency error if the file is absent or the range begins beyond its end', async () => {
     const unavailable = { code: 'DEPENDENCY.unavailable', cause: expect.any(Error) }
     await expect(read(undefined, 'imports/absent.csv')).rejects.toMatchObject(unavailable)
     await expect(read({ from: file.length, to: file.length + 1 })).rejects.toMatchObject(unavailable)
   })
 
   test.each(['forbidden', 'overloaded', 'cut'] as const)(
-    'from an S3 that is %s fails as one',
+    'fails as a dependency error if S3 is %s',
     async (fault) => {
       proxy.strike(() => fault)
       await expect(read({ from: 0, to: 10 })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     },
   )
 
-  test('ends with the budget where S3 does not answer, and where its reader is slow', async () => {
+  test('ends with the budget if S3 does not respond, and if the reader is slow', async () => {
     proxy.strike(() => 'hang')
     const started = performance.now()
     const timeout = { code: 'DEPENDENCY.timeout' }

@@ -4,11 +4,11 @@ import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 export interface SampleEvent {
   bucket: string
   key: string
-  /** How many chunks of a megabyte the file has; it is not written where this is absent. */
+  /** The number of chunks of 1 MB to write; absent to write no file. */
   megabytes?: number
 }
 
-/** A function of files and nothing else, to see how large that is and that it works bundled. */
+/** A function that only stores files, to measure the size of its bundle and to run it. */
 export async function handler({ bucket, key, megabytes }: SampleEvent) {
   const files = s3Files(bucket, startBudget(systemClock, 20_000))
   if (megabytes !== undefined) await files.write(key, chunks(megabytes), 'text/csv')

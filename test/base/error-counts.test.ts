@@ -12,11 +12,11 @@ afterEach(() => {
     delete process.env[name]
 })
 
-/** A line as CloudWatch gets it. */
+/** A log line as CloudWatch receives it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever members a line has.
 type Line = Record<string, any>
 
-/** What the log of a function writes of requests, one JSON record a line. */
+/** Returns the log lines of a function, one JSON record a line. */
 const written = (lines: readonly RequestLine[]) =>
   writtenBy((log) => {
     for (const line of lines) log.request(line)
@@ -32,7 +32,7 @@ function writtenBy(write: (log: Log) => void): Line[] {
   return texts.map((text) => JSON.parse(text))
 }
 
-/** What breaks the published rules of the embedded metric format; CloudWatch drops such metrics without a word. */
+/** Returns the violations of the embedded metric format. CloudWatch drops such metrics silently. */
 function problemsOf(line: Line, unit = 'Count'): string[] {
   const { Timestamp, CloudWatchMetrics } = line._aws
   const fresh = Number.isInteger(Timestamp) && Math.abs(Timestamp - Date.now()) < 60_000
@@ -53,7 +53,7 @@ function problemsOf(line: Line, unit = 'Count'): string[] {
   return [...(fresh ? [] : ['timestamp']), ...directives]
 }
 
-test('an answer that is an error counts under its code, in a line that CloudWatch takes as a metric', async () => {
+test('an error response is counted by its code, in the embedded metric format of CloudWatch', async () => {
   process.env.METRICS_NAMESPACE = namespace
   service.lines.length = 0
   await service.call({
@@ -75,7 +75,7 @@ test('an answer that is an error counts under its code, in a line that CloudWatc
   expect(JSON.stringify(lines)).not.toContain('canary')
 })
 
-test('a fault of the service counts as what its caller was told', () => {
+test('an internal error is counted by the code that its caller receives', () => {
   process.env.METRICS_NAMESPACE = namespace
   const failure = { code: 'DEPENDENCY.timeout', http: 504, cause: new Error('quoted') }
   const correlation = { id: 'c', trace: {} }
@@ -86,7 +86,7 @@ test('a fault of the service counts as what its caller was told', () => {
   expect(JSON.stringify(told)).not.toContain('quoted')
 })
 
-describe('in a function of Lambda', () => {
+describe('in a Lambda function', () => {
   beforeEach(() => {
     process.env.METRICS_NAMESPACE = namespace
     process.env.AWS_LAMBDA_FUNCTION_NAME = 'orders'
@@ -110,7 +110,7 @@ describe('in a function of Lambda', () => {
     expect(problemsOf(line)).toEqual([])
   })
 
-  test('a 4xx is no failure of the version', () => {
+  test('a 4xx is not a failure of the version', () => {
     const line = answered(404, { code: 'NOT_FOUND.order', http: 404 })
     expect(line).not.toHaveProperty('failures')
     expect(line._aws.CloudWatchMetrics).toHaveLength(1)
@@ -132,7 +132,7 @@ describe('in a function of Lambda', () => {
   })
 })
 
-test('how long the oldest has been under way is a metric by kind of work', () => {
+test('the age of the oldest pending item is a metric by kind of work', () => {
   process.env.METRICS_NAMESPACE = namespace
   const [told] = writtenBy((log) => log.unfinished('refunds', 901))
   expect(told).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
@@ -140,7 +140,7 @@ test('how long the oldest has been under way is a metric by kind of work', () =>
   expect(told?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
 })
 
-test('what succeeds counts nothing, nor does anything without a namespace', async () => {
+test('successes count nothing, and neither does anything without a namespace', async () => {
   service.lines.length = 0
   await service.call({ path: '/health' })
   await service.call({ path: '/v1/orders' })

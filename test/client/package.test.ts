@@ -15,7 +15,7 @@ const built = join(root, 'node_modules/.cache', `commerce-client-${process.pid}`
 beforeAll(async () => {
   await mkdir(built, { recursive: true })
   await copyFile(join(client, 'package.json'), join(built, 'package.json'))
-  // With the types of a browser and none of Node's.
+  // With the types of a browser, without those of Node.
   await run('node', [
     join(root, 'node_modules/typescript/bin/tsc'),
     '-p',
@@ -26,12 +26,12 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rm(built, { recursive: true, force: true }))
 
-test('schema.ts is what openapi.json says', async () => {
+test('schema.ts is generated from openapi.json', async () => {
   const description = JSON.parse(await readFile(join(root, 'openapi.json'), 'utf8'))
   expect(await readFile(join(client, 'schema.ts'), 'utf8')).toBe(await clientTypes(description))
 })
 
-test('the package that is built has its types and runs without a compiler', async () => {
+test('the built package contains its types and runs without a compiler', async () => {
   const { exports } = JSON.parse(await readFile(join(built, 'package.json'), 'utf8'))
   const entry = join(built, exports['.'])
   const script = `import { commerceClient, CommerceError } from ${JSON.stringify(entry)}
@@ -42,7 +42,7 @@ test('the package that is built has its types and runs without a compiler', asyn
   expect(await readFile(entry.replace(/\.js$/, '.d.ts'), 'utf8')).toContain('interface CommerceClient')
 })
 
-test('it is as small as its README says, for a browser and with what it depends on', async () => {
+test('the package is as small as its README states, for a browser and with its dependencies', async () => {
   const { outputFiles } = await build({
     entryPoints: [join(client, 'commerce-client.ts')],
     ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'browser' },

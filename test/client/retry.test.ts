@@ -34,7 +34,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.stop())
 
-/** Places an order while the server plays these steps. */
+/** Places an order while the server performs these steps. */
 async function place(steps: Step[], random: () => number = () => 0.5) {
   const time = testTime()
   server.play(steps, time)
@@ -46,7 +46,7 @@ async function place(steps: Step[], random: () => number = () => 0.5) {
 }
 
 describe('attempts', () => {
-  test('are five at most, after waits in their ranges, with one key and one body, and 10 s in all', async () => {
+  test('are at most five within 10 s, with delays in their ranges, the same key and the same body', async () => {
     const failing: fc.Arbitrary<Step> = fc
       .record({
         takes: fc.integer({ min: 0, max: 4000 }),
@@ -99,16 +99,16 @@ describe('attempts', () => {
     [0, [100, 200, 400, 800]],
     [0.5, [150, 300, 600, 1200]],
     [0.999, [199.9, 399.8, 799.6, 1599.2]],
-  ])('spread over their ranges: with a draw of %d they wait %j', async (draw, expected) => {
+  ])('have delays spread over their ranges: a draw of %d waits %j', async (draw, expected) => {
     const { outcome, waits } = await place([busy()], () => draw)
     expect(outcome).toMatchObject({ name: 'CommerceError', code: 'DEPENDENCY.unavailable', retryable: true })
     expect(waits.map((wait) => Math.round(wait * 10) / 10)).toEqual(expected)
   })
 
-  test('end with the first of another status, and 4xx are never repeated, even one that calls itself retryable', async () => {
+  test('end at the first other status; a 4xx is never retried, even if it is marked retryable', async () => {
     await fc.assert(
       fc.asyncProperty(
-        // Fetch itself sends a misdirected request (421) again, and takes the word of a proxy (407) for a lost answer.
+        // fetch itself repeats a misdirected request (421), and reports a proxy's 407 as a network error.
         fc.integer({ min: 400, max: 499 }).filter((status) => ![407, 421, 429].includes(status)),
         fc.boolean(),
         async (status, retryable) => {
@@ -120,12 +120,12 @@ describe('attempts', () => {
     )
   })
 
-  test('of a fault that says of itself that it is not retryable end, though it is a 500', async () => {
+  test('end at a 500 that is marked not retryable', async () => {
     const { outcome, received } = await place([refused(500, 'INTERNAL.unexpected', false), placed])
     expect([received.length, outcome.code]).toEqual([1, 'INTERNAL.unexpected'])
   })
 
-  test('no longer begin once the 10 s are over, and the last one has what is left of them', async () => {
+  test('do not start after 10 s, and the last one gets the remaining time', async () => {
     const slow = await place([{ ...busy(), takes: 4950 }])
     expect(slow.received).toHaveLength(2)
     const hanging = await place([{ ...busy(), takes: 4000 }, { hangs: true }])
@@ -138,18 +138,18 @@ describe('Retry-After', () => {
   test.each([
     ['seconds', { 'Retry-After': '3' }, [3000]],
     [
-      'a date, by the clock of the service',
+      'a date, relative to the clock of the service',
       { Date: 'Thu, 01 Jan 2026 07:00:00 GMT', 'Retry-After': 'Thu, 01 Jan 2026 07:00:04 GMT' },
       [4000],
     ],
     ['less than the schedule', { 'Retry-After': '0' }, [150]],
-    ['what nobody can read', { 'Retry-After': 'soon' }, [150]],
-  ])('is honoured as %s', async (_, headers, expected) => {
+    ['a malformed value', { 'Retry-After': 'soon' }, [150]],
+  ])('is honored as %s', async (_, headers, expected) => {
     const { outcome, waits } = await place([busy(headers), placed])
     expect([outcome.status, waits]).toEqual([201, expected])
   })
 
-  test('that is longer than what is left of the 10 s ends the call at once', async () => {
+  test('that exceeds the rest of the 10 s ends the call at once', async () => {
     const { outcome, waits, received } = await place([
       refused(429, 'RATE_LIMIT.exceeded', true, { 'Retry-After': '30' }),
     ])
@@ -158,27 +158,27 @@ describe('Retry-After', () => {
   })
 })
 
-describe('each kind of failure is an error of its own', () => {
+describe('each kind of failure is a separate error', () => {
   test.each<[string, Step, unknown]>([
     ['an envelope', busy(), CommerceError],
     ['a 5xx without one', { status: 502, body: { message: 'Bad gateway' } }, BareAnswerError],
-    ['a connection that is cut', { cut: 'at once' }, ConnectionError],
-    ['an answer that is lost half way', { cut: 'half way' }, ConnectionError],
-    ['no answer', { hangs: true }, TimeoutError],
+    ['a reset connection', { cut: 'at once' }, ConnectionError],
+    ['a truncated response', { cut: 'half way' }, ConnectionError],
+    ['no response', { hangs: true }, TimeoutError],
   ])('%s', async (_, step, kind) => {
     const { outcome } = await place([step])
     expect(outcome).toBeInstanceOf(kind)
     expect((await place([step, placed])).outcome.data).toEqual({ id: 'o1' })
   })
 
-  test('an address that nobody listens on is not tried again', async () => {
+  test('a refused connection is not retried', async () => {
     const time = testTime()
     const client = commerceClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, ...time })
     await expect(client.GET('/health')).rejects.toBeInstanceOf(ConnectionError)
     expect(time.waits).toEqual([])
   })
 
-  test('the caller’s own signal ends the call, in an attempt and between two', async () => {
+  test('the signal of the caller ends the call during an attempt and between two', async () => {
     for (const steps of [[{ hangs: true }], [busy()]] as Step[][]) {
       const caller = new AbortController()
       const time = testTime()
@@ -194,8 +194,8 @@ describe('each kind of failure is an error of its own', () => {
   })
 })
 
-describe('what is sent', () => {
-  test('a token is asked for before each attempt, and a 401 is an error', async () => {
+describe('requests', () => {
+  test('get a new token for each attempt, and a 401 is an error', async () => {
     const time = testTime()
     server.play([busy(), refused(401, 'AUTH.token.expired', false)], time)
     let tokens = 0
@@ -208,7 +208,7 @@ describe('what is sent', () => {
     expect(server.received.map(({ authorization }) => authorization)).toEqual(['Bearer t1', 'Bearer t2'])
   })
 
-  test('a caller’s own key is used, reads have none, and lists of values are separated by commas', async () => {
+  test('use the caller’s key, send none for reads, and join list values with commas', async () => {
     const time = testTime()
     server.play([{ status: 200, body: {} }], time)
     const client = commerceClient({ baseUrl: server.base_url, ...time })

@@ -3,15 +3,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestTime } from './test-time.ts'
 
-/** What the server does with one request. */
+/** The server's handling of one request. */
 export type Step = {
-  /** Milliseconds of the test's time that go by first. */
+  /** The delay before it, in milliseconds of the test clock. */
   takes?: number
 } & (
   | { status: number; headers?: Record<string, string>; body?: unknown }
-  /** The connection is cut: before any byte of the answer, or in the middle of its body. */
+  /** The connection is reset before the response or in the middle of its body. */
   | { cut: 'at once' | 'half way' }
-  /** Nothing comes until the client gives up. */
+  /** No response until the client gives up. */
   | { hangs: true }
 )
 
@@ -26,12 +26,12 @@ export interface Received {
 export interface ScriptedServer {
   base_url: string
   received: Received[]
-  /** Forgets what it received, and takes these steps one a request, the last one again and again. */
+  /** Clears the received requests and sets one step for each request. The last one repeats. */
   play(steps: Step[], time: TestTime): void
   stop(): void
 }
 
-/** A server on loopback that answers by a script. */
+/** Starts a scripted server on loopback. */
 export async function scriptedServer(): Promise<ScriptedServer> {
   const received: Received[] = []
   let script: Step[] = []

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => http?.stop())
 
-/** A client of the real endpoints, for the tenant of this identity. */
+/** Returns a client of the real endpoints for an identity. */
 function clientOf(identity: Identity, changed: Partial<Parameters<typeof commerceClient>[0]> = {}) {
   const scope = 'codes:read codes:write'
   return commerceClient({
@@ -32,7 +32,7 @@ function clientOf(identity: Identity, changed: Partial<Parameters<typeof commerc
   })
 }
 
-/** What a call that is refused throws. */
+/** Returns the error of a rejected call. */
 async function refusalOf(call: Promise<unknown>): Promise<CommerceError> {
   const thrown = await call.then(
     () => undefined,
@@ -43,7 +43,7 @@ async function refusalOf(call: Promise<unknown>): Promise<CommerceError> {
 }
 
 describe('orders', () => {
-  test('are placed once for a key, and a replay and another payload are told', async () => {
+  test('are created once for each key; replays and payload mismatches are reported', async () => {
     const client = clientOf({ tenant: 'once' })
     const header = { 'Idempotency-Key': 'mine' }
     const first = await client.POST('/v1/orders', { body: order, params: { header } })
@@ -65,7 +65,7 @@ describe('orders', () => {
     expect(await service.items('once', 'order')).toHaveLength(1)
   })
 
-  test('are placed once though the answer is lost on the way', async () => {
+  test('are created once if the response is lost', async () => {
     let answers = 0
     const client = clientOf(
       { tenant: 'lost' },
@@ -85,7 +85,7 @@ describe('orders', () => {
     expect((await service.items('lost', 'order')).map(({ id }) => id)).toEqual([data.id])
   })
 
-  test('are read with their entity tag, and not again while they are what the caller has', async () => {
+  test('are read with their entity tag, and not again while they are unchanged', async () => {
     const client = clientOf({ tenant: 'read' })
     const { data } = await client.POST('/v1/orders', { body: order })
     const path = { id: data.id }
@@ -96,7 +96,7 @@ describe('orders', () => {
     expect([unchanged.status, unchanged.data, unchanged.etag]).toEqual([304, undefined, read.etag])
   })
 
-  test('are walked without repeats or skips while others are placed', async () => {
+  test('are listed without duplicates or gaps while others are created', async () => {
     const client = clientOf({ tenant: 'walk' })
     const place = () => client.POST('/v1/orders', { body: order })
     const placed = await Promise.all(Array.from({ length: 23 }, place))
@@ -114,7 +114,7 @@ describe('orders', () => {
 })
 
 describe('discount codes', () => {
-  test('are changed by who has seen their latest state, and deleted', async () => {
+  test('are updated with the current tag only, and deleted', async () => {
     const client = clientOf({ tenant: 'coded' })
     const made = await client.POST('/codes', { body: code })
     const path = { id: made.data.id }
@@ -142,7 +142,7 @@ describe('discount codes', () => {
     expect(exported.data).toContain('AUTUMN,fixed-500,Autumn')
   })
 
-  test('tell which field is wrong', async () => {
+  test('name the invalid field', async () => {
     const refused = await refusalOf(
       clientOf({ tenant: 'wrong' }).POST('/codes', { body: { ...code, code: '!' } }),
     )
@@ -151,13 +151,13 @@ describe('discount codes', () => {
   })
 })
 
-test('the client refuses at compile time what openapi.json does not have', () => {
+test('the client rejects at compile time whatever openapi.json does not define', () => {
   const wrong = (client: CommerceClient) => [
     // @ts-expect-error no such path
     client.GET('/v1/nothing'),
-    // @ts-expect-error a webhook is signed, and not sent with a token
+    // @ts-expect-error a webhook has a signature instead of a token
     client.POST('/v1/webhooks/events', { body: '' }),
-    // @ts-expect-error a body is wanted
+    // @ts-expect-error a body is required
     client.POST('/v1/orders'),
     // @ts-expect-error an amount is a number
     client.POST('/v1/orders', { body: { ...order, amount_minor: '1' } }),
@@ -171,10 +171,10 @@ test('the client refuses at compile time what openapi.json does not have', () =>
   expect(wrong).toBeInstanceOf(Function)
 })
 
-/** Signed, and no call of this client; and one that ignores a key, as it keeps no tokens for a replay. */
+/** The webhook is signed and not part of this client. Login ignores keys, because it stores no tokens to replay. */
 const withoutKey = ['/v1/webhooks/events', '/login']
 
-test('every operation that the client gives a key takes one, but for a login, which ignores it', async () => {
+test('every operation for which the client sends a key accepts one, except login, which ignores it', async () => {
   const { paths } = JSON.parse(await readFile(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
   for (const [path, operations] of Object.entries<Record<string, { parameters: { name?: string }[] }>>(paths))
     for (const [method, { parameters }] of Object.entries(operations))

@@ -2,12 +2,12 @@ import type { Clock } from '../../client/retrying-fetch.ts'
 
 export interface TestTime {
   clock: Clock
-  /** For the client: tells a wait between attempts from the time-out of one. */
+  /** The timer for the client. It distinguishes delays between attempts from timeouts of attempts. */
   fetch: (request: Request) => Promise<Response>
-  /** The waits between attempts, in milliseconds. */
+  /** The delays between attempts, in milliseconds. */
   waits: number[]
   pass(milliseconds: number): void
-  /** Lets the attempt under way time out. */
+  /** Times the current attempt out. */
   expire(): void
 }
 
@@ -17,7 +17,7 @@ interface Timer {
   fire(): void
 }
 
-/** Time that passes only where a test says so, except that waits between attempts end at once. */
+/** A clock that a test advances. Delays between attempts end at once. */
 export function testTime(start = Date.UTC(2026, 0, 1)): TestTime {
   let now = start
   let latest: Timer | undefined
@@ -32,7 +32,7 @@ export function testTime(start = Date.UTC(2026, 0, 1)): TestTime {
       else now += milliseconds
     },
     fetch(request) {
-      timeout = latest // an attempt begins with its time-out, and then fetches
+      timeout = latest // an attempt sets its timeout before it fetches
       return fetch(request)
     },
     clock: {

@@ -6,7 +6,7 @@ import { testClient } from '../support/dynamodb-client.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { admin, audit, type CodeCalls, codeCalls, editor, made, viewer } from './code-calls.ts'
 
-/** Each command that the service sends to the table, by name and with its input. */
+/** The commands sent to the table, by name, with their input. */
 let sent: { name: string; input: { TransactItems?: TransactWriteItem[] } }[] = []
 
 function recordingClient(): DynamoDBClient {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 const isWrite = ({ name }: { name: string }) => /^(TransactWrite|Put|Update|Delete|BatchWrite)/.test(name)
 
-/** What a transaction does to each kind of item: the first part of its partition's key. */
+/** Returns the operation of a transaction for each kind of item, the first part of its partition key. */
 function changesOf(items: TransactWriteItem[] = []): string[] {
   return items.map(({ Put, Update, Delete }) => {
     const attributes = Put?.Item ?? Update?.Key ?? Delete?.Key ?? {}
@@ -37,7 +37,7 @@ function changesOf(items: TransactWriteItem[] = []): string[] {
   })
 }
 
-/** Makes a call; returns what it wrote, a transaction each, and the audit records that it left in a tenant. */
+/** Makes a call. Returns its transactions and the audit records of a tenant that it wrote. */
 async function traced(tenant: string, call: () => Promise<Answer>) {
   const before = (await audit(service, tenant)).length
   sent = []
@@ -100,14 +100,14 @@ describe('the audit record of a denied', () => {
     expect(record).not.toHaveProperty('after')
   })
 
-  test('call with an id that is none names the kind of its target alone', async () => {
+  test('call with a malformed id names only the kind of its target', async () => {
     const [record] = await denial('no-id', () => calls.softDelete(viewer('no-id'), 'jane@example.com'))
     expect(record).toMatchObject({ action: 'soft_delete', target: 'codes', reason: 'AUTHZ.role.denied' })
   })
 })
 
 describe('the audit record of', () => {
-  test('an update is in its transaction, with what changed and no free text', async () => {
+  test('an update is part of its transaction, with the changed fields and no free text', async () => {
     const { id, json } = await made(calls, 'update')
     const headers = { 'X-Correlation-Id': 'update-1' }
     const both = { name: 'Other', expiry_at: '2098-01-01T00:00:00.000Z' }
@@ -147,7 +147,7 @@ describe('the audit record of', () => {
     ])
   })
 
-  test('a soft delete is in its transaction', async () => {
+  test('a soft delete is part of its transaction', async () => {
     const { id } = await made(calls, 'delete')
     const { writes, records } = await traced('delete', () => calls.softDelete(editor('delete'), id))
     expect(writes).toEqual(once('update code', 'put audit'))
@@ -155,7 +155,7 @@ describe('the audit record of', () => {
     expect(of(records[0])).toEqual({ before: { soft_deleted: false }, after: { soft_deleted: true } })
   })
 
-  test('a restore is in its transaction', async () => {
+  test('a restore is part of its transaction', async () => {
     const { id } = await made(calls, 'restore')
     await calls.softDelete(editor('restore'), id)
     const { writes, records } = await traced('restore', () => calls.restore(editor('restore'), id))
@@ -175,7 +175,7 @@ describe('the audit record of', () => {
     expect(of(records[0])).toEqual({ before: undefined, after: { grantee_tenant: 'friend' } })
   })
 
-  test('a hard delete is in its transaction and has the caller’s reason, and the code masked', async () => {
+  test('a hard delete is part of its transaction, with the caller’s reason and the masked code', async () => {
     const { id, json } = await made(calls, 'hard')
     const { writes, records } = await traced('hard', () =>
       calls.hardDelete(admin('hard'), id, 'requested by the merchant'),
@@ -203,7 +203,7 @@ describe('the audit record of', () => {
     })
   })
 
-  test('an Admin’s action in another tenant lies in that tenant, under its name', async () => {
+  test('an Admin’s action in another tenant is stored in that tenant', async () => {
     const { id } = await made(calls, 'branch')
     const far = { ...admin('head'), sub: 'far-admin' }
     const query = { tenant: 'branch' }
@@ -230,7 +230,7 @@ describe('the audit record of', () => {
     expect(await audit(service, 'head')).toEqual([])
   })
 
-  test('what has no effect is not written: a replay, a repeated delete, a refusal', async () => {
+  test('a call without effect writes none: a replay, a repeated delete, a rejection', async () => {
     const { id } = await made(calls, 'nothing')
     const extra = { headers: { 'Idempotency-Key': 'once' } }
     await calls.softDelete(editor('nothing'), id, extra)

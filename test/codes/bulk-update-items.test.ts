@@ -18,7 +18,7 @@ interface Row {
 
 const scope = 'codes:read codes:write'
 
-/** With time for many items on a busy machine. */
+/** A budget large enough for many items on a busy machine. */
 const patient = {
   ...localSettings,
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
@@ -62,7 +62,7 @@ const audited = async (tenant: string) =>
 const versionsOf = async (tenant: string) =>
   Object.fromEntries((await service.items(tenant, 'code')).map(({ id, version }) => [id, version]))
 
-test('an item whose code is damaged in the table fails alone, and the log tells where', async () => {
+test('a corrupt stored code fails only its own item, and the log names the item', async () => {
   const tenant = newTenant()
   const made = await createThree(tenant)
   const damaged = (await service.items(tenant, 'code')).find(({ id }) => id === made[0].id)
@@ -96,22 +96,22 @@ describe('an item of a bulk update', () => {
     ['with a tag that is a number', { if_match: 1 }, 400, 'VALIDATION.field.type'],
     ['without an id', { id: undefined }, 400, 'VALIDATION.field.required'],
     ['with an id that is a number', { id: 7 }, 400, 'VALIDATION.field.type'],
-    ['with an id that cannot be text', { id: { toString: 1, valueOf: 1 } }, 400, 'VALIDATION.field.type'],
-    ['with an id that cannot exist', { id: '../codes' }, 404, 'NOT_FOUND.code', {}],
-    ['that changes nothing', { name: undefined }, 400, 'VALIDATION.body.invalid'],
-    ['with a name too long', { name: 'x'.repeat(65) }, 400, 'VALIDATION.name.length.exceeds'],
+    ['with an id that is not valid text', { id: { toString: 1, valueOf: 1 } }, 400, 'VALIDATION.field.type'],
+    ['with an id of an absent code', { id: '../codes' }, 404, 'NOT_FOUND.code', {}],
+    ['without changes', { name: undefined }, 400, 'VALIDATION.body.invalid'],
+    ['with an overlong name', { name: 'x'.repeat(65) }, 400, 'VALIDATION.name.length.exceeds'],
     [
       'with a name 20 lists deep',
       { name: JSON.parse(`${'['.repeat(20)}${']'.repeat(20)}`) },
       400,
       'VALIDATION.field.type',
     ],
-    ['with an expiry that has passed', { expiry_at: '2020-01-01T00:00:00Z' }, 400, 'VALIDATION.date.range'],
+    ['with an expiry in the past', { expiry_at: '2020-01-01T00:00:00Z' }, 400, 'VALIDATION.date.range'],
     ['with an unknown field', { colour: 'red' }, 400, 'VALIDATION.field.unknown'],
-    ['with a field of every object', { constructor: 1 }, 400, 'VALIDATION.field.unknown'],
+    ['with a field named like an object method', { constructor: 1 }, 400, 'VALIDATION.field.unknown'],
     ['with a field named prototype', { prototype: {} }, 400, 'VALIDATION.field.unknown'],
     [
-      'with a prototype of its own',
+      'with a field named __proto__',
       JSON.parse('{"__proto__":{"name":"x"}}'),
       400,
       'VALIDATION.field.unknown',
@@ -122,7 +122,7 @@ describe('an item of a bulk update', () => {
       403,
       'AUTHZ.field.denied',
     ]),
-  ])('%s fails alone', async (...bad) => {
+  ])('%s fails without affecting the others', async (...bad) => {
     const [, change, status, code, details] = bad
     const tenant = newTenant()
     const [before, one, after] = await createThree(tenant)
@@ -146,7 +146,7 @@ describe('an item of a bulk update', () => {
     )
   })
 
-  test('of another tenant is like one that does not exist, and both are audited without their ids', async () => {
+  test('of another tenant is treated as absent; both are audited without their ids', async () => {
     const [tenant, other] = [newTenant(), newTenant()]
     const foreign = await create(other)
     const absent = foreign.id.replace(/.{4}$/, foreign.id.endsWith('0000') ? '1111' : '0000')
@@ -169,7 +169,7 @@ describe('an item of a bulk update', () => {
     expect(await versionsOf(other)).toEqual({ [foreign.id]: 1 })
   })
 
-  test('that is soft-deleted is refused to an Editor and audited, and carried out for an Admin', async () => {
+  test('that is soft-deleted is denied to an Editor and audited, and updated for an Admin', async () => {
     const tenant = newTenant()
     const [live, deleted] = await createThree(tenant)
     await service.call({ method: 'DELETE', path: `/codes/${deleted.id}`, as: editor(tenant) })
@@ -184,7 +184,7 @@ describe('an item of a bulk update', () => {
     expect([item?.name, item?.soft_deleted, item?.state]).toEqual(['After', true, 'soft_deleted'])
   })
 
-  test('that comes twice with one tag is carried out once, and the second one is stale', async () => {
+  test('that is repeated with the same tag is updated once, and its repetition is stale', async () => {
     const tenant = newTenant()
     const made = await createThree(tenant)
     const items = ['First', 'Second'].flatMap((name) => made.map((one) => ({ ...one, name })))
@@ -194,7 +194,7 @@ describe('an item of a bulk update', () => {
     expect(names).toEqual(made.map(() => ['First', 2]))
   })
 
-  test('that comes often with any tag is carried out as often, in order', async () => {
+  test('that is repeated with if_match * is updated each time, in order', async () => {
     const tenant = newTenant()
     const { id } = await create(tenant)
     const items = Array.from({ length: 20 }, (_, n) => ({ id, if_match: '*', name: `Name ${n}` }))
@@ -204,7 +204,7 @@ describe('an item of a bulk update', () => {
     expect(await audited(tenant)).toHaveLength(20)
   })
 
-  test('deeper than any is refused with its whole body, and changes nothing', async () => {
+  test('with an excessive depth rejects the entire body and changes nothing', async () => {
     const tenant = newTenant()
     const made = await create(tenant)
     const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`

@@ -20,7 +20,7 @@ interface Row {
 const scope = 'codes:read codes:write'
 const { maxItems } = localSettings['codes.bulkUpdate']
 
-/** With time for many items on a busy machine. */
+/** A budget large enough for many items on a busy machine. */
 const patient = {
   ...localSettings,
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
@@ -70,8 +70,8 @@ const told = (answer: { json: { items: Row[] } }) =>
 const audited = async (tenant: string, action = 'update') =>
   (await service.items(tenant, 'audit')).filter((record) => record.action === action)
 
-describe('a bulk update', () => {
-  test('carries out each item as PATCH would, and says in their order what became of them', async () => {
+describe('POST /codes:bulkUpdate', () => {
+  test('updates each item like PATCH, and returns the results in the order of the items', async () => {
     const tenant = newTenant()
     const made = await createMany(tenant, maxItems)
     const items = made.map((one, n) => ({ ...one, name: ` Name ${n} ` }))
@@ -89,7 +89,7 @@ describe('a bulk update', () => {
     expect(records.map(({ target }) => target).sort()).toEqual(made.map(({ id }) => `code/${id}`).sort())
   })
 
-  test('changes what PATCH changes, and the tag with it', async () => {
+  test('updates the same attributes as PATCH, and the tag', async () => {
     const tenant = newTenant()
     const [bulk, alone] = await createMany(tenant, 2)
     if (!bulk || !alone) throw new Error('no codes were made')
@@ -108,7 +108,7 @@ describe('a bulk update', () => {
     expect({ ...first, ...own }).toEqual({ ...second, ...own })
   })
 
-  test('sent again with its key is answered alike and changes nothing; changed, it is refused', async () => {
+  test('replays the response for a repeated key, and rejects another payload', async () => {
     const tenant = newTenant()
     const [one, other] = await createMany(tenant, 2)
     const items = [
@@ -130,7 +130,7 @@ describe('a bulk update', () => {
     expect(await audited(tenant)).toHaveLength(1)
   })
 
-  test('of an Admin reaches every tenant, and each audit record lies with its code', async () => {
+  test('updates codes of every tenant for an Admin, and audits each in the tenant of its code', async () => {
     const [home, near, far] = [newTenant(), newTenant(), newTenant()]
     const [one, other] = [await create(near), await create(far)]
     const items = [
@@ -145,17 +145,17 @@ describe('a bulk update', () => {
 
   test.each<[string, unknown, string]>([
     ['no items', [], 'VALIDATION.field.length'],
-    ['an item too many', Array(maxItems + 1).fill({ id: 'x' }), 'VALIDATION.field.length'],
-    ['items that are no list', { id: 'x' }, 'VALIDATION.field.type'],
-    ['an item that is text', ['x'], 'VALIDATION.field.type'],
-    ['an item that is a list', [['x']], 'VALIDATION.field.type'],
+    ['too many items', Array(maxItems + 1).fill({ id: 'x' }), 'VALIDATION.field.length'],
+    ['items that are not an array', { id: 'x' }, 'VALIDATION.field.type'],
+    ['an item that is a string', ['x'], 'VALIDATION.field.type'],
+    ['an item that is an array', [['x']], 'VALIDATION.field.type'],
     ['an item that is null', [null], 'VALIDATION.field.type'],
-  ])('with %s is refused whole', async (_, items, code) => {
+  ])('with %s is rejected', async (_, items, code) => {
     const answer = await send(newTenant(), items)
     expect([answer.status, answer.json.error.code]).toEqual([400, code])
   })
 
-  test('is refused to a Viewer, and without a key', async () => {
+  test('is denied to a Viewer, and rejected without a key', async () => {
     const tenant = newTenant()
     const items = [{ ...(await create(tenant)), name: 'After' }]
     const viewer = await send(tenant, items, { as: { ...editor(tenant), role: 'Viewer' } })
@@ -165,7 +165,7 @@ describe('a bulk update', () => {
     expect((await service.items(tenant, 'code')).map(({ version }) => version)).toEqual([1])
   })
 
-  test('without a key, where a profile needs none, is carried out as it comes', async () => {
+  test('without a key is executed each time if the profile requires none', async () => {
     const tenant = newTenant()
     const settings = profile('shared/settings/profiles/local.json', { 'idempotency.requiredOn': [] })
     const lax = await startService({ tableName: service.tableName, settings })

@@ -7,7 +7,7 @@ import { withQuery } from '#test/support/examples.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 
-/** What a call says beyond what it is about. */
+/** Additional headers and query parameters of a call. */
 export interface Extra {
   headers?: Record<string, string>
   query?: Record<string, string>
@@ -21,7 +21,7 @@ export const editor = as('Editor')
 export const admin = as('Admin')
 
 let codes = 0
-/** The body of a valid create, with a text that no other has. */
+/** Returns the body of a valid create with a unique code. */
 export function validCode(changes: Record<string, unknown> = {}) {
   codes += 1
   const rest = { type: 'percent-10', name: 'Ten off', expiry_at: '2099-01-01T00:00:00.000Z' }
@@ -31,8 +31,8 @@ export function validCode(changes: Record<string, unknown> = {}) {
 export type CodeCalls = ReturnType<typeof codeCalls>
 
 /**
- * The operations on codes as callers use them. A POST has an Idempotency-Key of its own unless the call names one.
- * @param always what every call says
+ * Returns the operations on codes. A POST gets a new Idempotency-Key unless the call has one.
+ * @param always the headers and parameters of every call
  */
 export function codeCalls(service: Service, always: Extra = {}) {
   const send = (method: string, path: string, who: Identity, extra: Extra = {}, body?: unknown) =>
@@ -69,14 +69,14 @@ export function codeCalls(service: Service, always: Extra = {}) {
   }
 }
 
-/** A code made by an Editor of a tenant. */
+/** Creates a code as an Editor of a tenant. */
 export async function made(calls: CodeCalls, tenant: string, changes: Record<string, unknown> = {}) {
   const answer = await calls.create(editor(tenant), validCode(changes))
   if (answer.status !== 201) throw new Error(answer.body)
   return { id: answer.json.id as string, etag: answer.headers.ETag ?? '', json: answer.json }
 }
 
-/** A code put into the table as it could have become by other settings, such as an archived one. */
+/** Stores a code that these settings cannot create, such as an archived one. */
 export async function seeded(service: Service, tenant: string, changes: Partial<Code> = {}): Promise<Code> {
   const origin = { id: newId(systemClock), tenant, createdBy: 'seed' }
   const code = { ...makeCode(validCode(), origin, service.settings), ...changes }
@@ -85,23 +85,23 @@ export async function seeded(service: Service, tenant: string, changes: Partial<
   return code
 }
 
-/** What an answer comes to: its status, and the code of its error. */
+/** Returns the status of a response and its error code: `404 NOT_FOUND.code`. */
 export function outcome({ status, json }: Answer): string {
   return json?.error ? `${status} ${json.error.code}` : String(status)
 }
 
-/** How often each outcome came. */
+/** Counts the responses by outcome. */
 export function tally(answers: readonly Answer[]): Record<string, number> {
   const groups = Map.groupBy(answers, outcome)
   return Object.fromEntries(Array.from(groups, ([kind, { length }]) => [kind, length]))
 }
 
-/** A code as it is stored, whatever its state. */
+/** Returns the stored code in any state; undefined if there is none. */
 export async function stored(service: Service, tenant: string, id: string): Promise<Item | undefined> {
   return (await service.items(tenant, 'code')).find((item) => item.id === id)
 }
 
-/** The claims of a tenant: each key with the id of the code that holds it. */
+/** Returns the uniqueness locks of a tenant: the key of each and the id of its code. */
 export async function claims(service: Service, tenant: string): Promise<Record<string, unknown>> {
   const [partition = ''] = partitionsOf(tenant, 'code_claim')
   const range = { partition, low: '!', high: '~', descending: false, limit: 5000 }
@@ -109,7 +109,7 @@ export async function claims(service: Service, tenant: string): Promise<Record<s
   return Object.fromEntries(items.map(({ sk, code_id }) => [sk, code_id]))
 }
 
-/** The audit records of a tenant, oldest first. */
+/** Returns the audit records of a tenant, oldest first. */
 export function audit(service: Service, tenant: string): Promise<Item[]> {
   return service.items(tenant, 'audit')
 }

@@ -4,7 +4,7 @@ import type { Answer } from '#test/support/service.ts'
 import { type CodeCalls, type Extra, outcome } from './code-calls.ts'
 import type { Actor, Change, CodeModel, ModelCode, Side } from './code-model.ts'
 
-/** The service that a run works on, and the names that the tenants of the model have there. */
+/** The service of a run, and its names for the tenants of the model. */
 export interface Real {
   calls: CodeCalls
   tenants: Record<Side, string>
@@ -17,7 +17,7 @@ const role = fc.constantFrom<Actor['role']>('Viewer', 'Editor', 'Editor', 'Edito
 const actor: fc.Arbitrary<Actor> = fc
   .tuple(role, side, fc.constantFrom<Side>('left', 'right'), seldom(3))
   .map(([is, tenant, names, named]) => ({ role: is, tenant, ...(named && { names }) }))
-/** Mostly a code that the actor's tenant has; now and then one of any tenant, one that is removed, or none. */
+/** Picks mostly a code of the actor's tenant; sometimes one of any tenant, a deleted one, or none. */
 const which = fc.record({ nth: fc.nat(11), anywhere: seldom(6) })
 interface Which {
   nth: number
@@ -35,7 +35,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   ),
 })
 
-/** Once in so many times. */
+/** True once in `n` times on average. */
 function seldom(times: number): fc.Arbitrary<boolean> {
   return fc.nat(times - 1).map((one) => one === 0)
 }
@@ -53,7 +53,7 @@ function said({ role, tenant, names }: Actor, { tenants }: Real) {
   return [who, extra] as const
 }
 
-/** A code as a caller sees it. */
+/** A code as returned to a caller. */
 function expectView(view: Record<string, unknown>, code: ModelCode, { tenants }: Real): void {
   expect(view).toMatchObject({
     id: code.id,
@@ -66,7 +66,7 @@ function expectView(view: Record<string, unknown>, code: ModelCode, { tenants }:
   })
 }
 
-/** A call of one code: how the model says that it ends, and how it does. */
+/** Calls an operation on one code and compares the outcome with that of the model. */
 function expectOutcome(answer: Answer, expected: string, code: ModelCode | undefined, real: Real): void {
   expect(outcome(answer)).toBe(expected)
   if (expected === '200' && code) expectView(answer.json, code, real)
@@ -105,7 +105,7 @@ async function create(model: CodeModel, real: Real, given: Creation): Promise<vo
   expectView(answer.json, expected, real)
 }
 
-/** Gives both tenants codes to begin with. */
+/** Creates the initial codes of both tenants. */
 export async function begin(model: CodeModel, real: Real): Promise<void> {
   const details = { name: 'Ten off', expiry: '2099-01-01T00:00:00.000Z' }
   for (const tenant of ['left', 'right'] as const) {
@@ -181,7 +181,7 @@ const removals = command(
   },
 )
 
-/** Any sequence of calls, with changes more often than others; without the bias to the simplest values. */
+/** Generates a sequence of calls, mostly changes, without a bias to the simplest values. */
 export const sequences = fc.noBias(
   fc.commands(
     [creates, updates, updates, deletes, deletes, restores, restores, removals, reads, lists, shares],

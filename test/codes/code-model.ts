@@ -1,6 +1,6 @@
 /**
- * The codes of two tenants as the contract has them, in memory and one change at a time: each method tells how a
- * call must end, and does what it then does.
+ * A model of the codes of two tenants, in memory and sequential. Each method applies a call and returns its expected
+ * outcome.
  */
 
 export type Side = 'left' | 'right'
@@ -8,7 +8,7 @@ export type Side = 'left' | 'right'
 export interface Actor {
   role: 'Viewer' | 'Editor' | 'Admin'
   tenant: Side
-  /** The tenant that the call names, if any. */
+  /** The tenant named in the call, if any. */
   names?: Side
 }
 
@@ -43,7 +43,7 @@ const allowed: Record<Kind, Actor['role'][]> = {
 
 export class CodeModel {
   readonly codes: ModelCode[] = []
-  /** What the audit must hold as allowed, for each tenant. */
+  /** The expected audit records of allowed calls, by tenant. */
   readonly audited: Record<Side, string[]> = { left: [], right: [] }
 
   create(actor: Actor, text: string, details: { name: string; expiryAt: string }): string | ModelCode {
@@ -60,7 +60,7 @@ export class CodeModel {
     return this.#denied('read', actor) ?? this.#missing(actor, code) ?? '200'
   }
 
-  /** The codes of a list, newest first; or why there is none. */
+  /** Returns the codes of a list, newest first, or the error. */
   list(actor: Actor, withDeleted: boolean): string | ModelCode[] {
     const denied = this.#denied('list', actor)
     if (denied) return denied
@@ -120,7 +120,7 @@ export class CodeModel {
     return '204'
   }
 
-  /** What is left of a tenant's codes, oldest first. */
+  /** Returns the remaining codes of a tenant, oldest first. */
   stored(tenant: Side): ModelCode[] {
     return this.codes.filter((code) => code.tenant === tenant && !code.removed)
   }

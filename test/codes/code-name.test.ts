@@ -17,7 +17,7 @@ const anyText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 90 }),
   fc.string({ unit: units(0, 0xffff), maxLength: 70 }),
 )
-/** Letters with accents, composed and decomposed, Hangul, and what only looks so until it is normalised. */
+/** Accented letters in NFC and NFD, Hangul, and characters that change when they are normalized. */
 const composing = fc.string({
   unit: fc.constantFrom('é', 'e\u0301', 'Å', '\u212b', '각', '\u1100\u1161\u11a8', 'q\u0323\u0307', ' ', 'x'),
   minLength: 1,
@@ -35,7 +35,7 @@ const controls = [
   [0xd800, 0xdfff],
 ] as const
 
-/** The rule of the contract written down anew: code points, counted in the composed form. */
+/** An independent implementation of the rule: code points in NFC. */
 function expected(text: string): Parsed {
   const name = text.trim().normalize('NFC')
   const points = Array.from(name, (one) => one.codePointAt(0) ?? 0)
@@ -50,8 +50,8 @@ function expected(text: string): Parsed {
   return refused ? { code: 'VALIDATION.name.charset', problem: expect.anything() as never } : { stored: name }
 }
 
-describe('the name of a code', () => {
-  test('is stored trimmed and composed, or refused for its length or its characters', () => {
+describe('parsing the name of a code', () => {
+  test('returns it trimmed and in NFC, or rejects its length or characters', () => {
     fc.assert(
       fc.property(names, (text) => {
         expect(parse(text)).toEqual(expected(text))
@@ -60,7 +60,7 @@ describe('the name of a code', () => {
     )
   })
 
-  test('is stored the same from its decomposed and its composed form', () => {
+  test('returns the same for its NFD and its NFC form', () => {
     fc.assert(
       fc.property(names, (text) => {
         expect(parse(text.normalize('NFD'))).toEqual(parse(text.normalize('NFC')))
@@ -69,7 +69,7 @@ describe('the name of a code', () => {
     )
   })
 
-  test('is the same when it is normalised again', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(names, (text) => {
         const once = parse(text)
@@ -83,7 +83,7 @@ describe('the name of a code', () => {
     ['emoji', '🎉'],
     ['letters', 'x'],
     ['decomposed letters, each counted once,', 'e\u0301'],
-  ])('holds 64 %s and no 65th', (_, one) => {
+  ])('accepts 64 %s and rejects 65', (_, one) => {
     expect(parse(one.repeat(64))).toEqual({ stored: one.repeat(64).normalize('NFC') })
     expect(parse(one.repeat(65))).toEqual({
       code: 'VALIDATION.name.length.exceeds',
@@ -91,13 +91,13 @@ describe('the name of a code', () => {
     })
   })
 
-  test('counts each code point of an emoji that is made of several', () => {
+  test('counts each code point of a composed emoji', () => {
     const family = '👨‍👩‍👧'
     expect(parse(family.repeat(12))).toEqual({ stored: family.repeat(12) })
     expect(parse(family.repeat(13))).toMatchObject({ problem: { actual: 65 } })
   })
 
-  test('may hold white space between other characters, and is trimmed at its ends', () => {
+  test('preserves inner white space and trims the ends', () => {
     expect(parse('\u00a0 Ten  off \n')).toEqual({ stored: 'Ten  off' })
     expect(parse(' \t')).toEqual({
       code: 'VALIDATION.field.length',
@@ -113,22 +113,22 @@ describe('the name of a code', () => {
     ['a line separator', 'a\u2028b'],
     ['a high surrogate alone', 'a\ud83db'],
     ['a low surrogate alone', '\udf89'],
-  ])('is refused with %s in it', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(parse(text)).toMatchObject({ code: 'VALIDATION.name.charset' })
   })
 
-  test.each([null, 7, false, ['x'], {}])('that is %j and no text is refused for its type', (value) => {
+  test.each([null, 7, false, ['x'], {}])('rejects the type of %j', (value) => {
     expect(parse(value)).toMatchObject({ code: 'VALIDATION.field.type' })
   })
 })
 
-describe('a create and an update', () => {
+describe('POST /codes and PATCH /codes/{id}', () => {
   let calls: CodeCalls
   beforeAll(async () => {
     calls = codeCalls(await startService())
   })
 
-  test('answer every name with the stored form or with the reason why there is none', async () => {
+  test('return the stored name, or the reason for its rejection', async () => {
     const { id } = await made(calls, 'names')
     await fc.assert(
       fc.asyncProperty(names, async (name) => {

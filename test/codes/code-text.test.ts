@@ -16,7 +16,7 @@ const regex = '^[A-Z0-9-]+$'
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
-  // Halves of characters too.
+  // Lone surrogates too.
   fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 40 }),
 )
 const validText = fc.string({
@@ -25,12 +25,12 @@ const validText = fc.string({
   maxLength: 16,
 })
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u2003', '\ufeff') })
-/** Nearly valid texts: one character of any kind in a valid one, and white space around it. */
+/** Nearly valid texts: one arbitrary character in a valid text, with white space around it. */
 const nearText = fc
   .tuple(space, validText, fc.string({ unit: 'binary', maxLength: 2 }), fc.nat(16), space)
   .map(([before, text, odd, at, after]) => `${before}${text.slice(0, at)}${odd}${text.slice(at)}${after}`)
 
-/** The rule of the contract written down anew. */
+/** An independent implementation of the rule. */
 function expected(text: string): Parsed {
   const characters = Array.from(text.trim())
   const actual = characters.length
@@ -48,8 +48,8 @@ function expected(text: string): Parsed {
     : { stored: shown.join('') }
 }
 
-describe('the text of a code', () => {
-  test('is stored trimmed and with ASCII letters in upper case, or refused for its length or its letters', () => {
+describe('parsing the text of a code', () => {
+  test('returns it trimmed with ASCII letters in upper case, or rejects its length or characters', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, nearText, validText), (text) => {
         expect(parse(text)).toEqual(expected(text))
@@ -58,7 +58,7 @@ describe('the text of a code', () => {
     )
   })
 
-  test('is the same when it is normalised again', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(fc.oneof(nearText, validText), (text) => {
         const once = codeTextOf(text)
@@ -68,7 +68,7 @@ describe('the text of a code', () => {
     )
   })
 
-  test('is one, however it is spaced and whatever the case of its letters', () => {
+  test('returns the same regardless of surrounding spaces and case', () => {
     fc.assert(
       fc.property(space, validText, space, (before, text, after) => {
         const forms = [text, text.toLowerCase(), text.toUpperCase(), `${before}${text}${after}`]
@@ -78,21 +78,21 @@ describe('the text of a code', () => {
   })
 
   test.each([
-    ['ß', 'which upper case makes SS'],
-    ['ı', 'which upper case makes I'],
-    ['ſ', 'which upper case makes S'],
-    ['\u212a', 'the Kelvin sign, which lower case makes k'],
+    ['ß', 'whose upper case is SS'],
+    ['ı', 'whose upper case is I'],
+    ['ſ', 'whose upper case is S'],
+    ['\u212a', 'the Kelvin sign, whose lower case is k'],
     ['é', 'a letter with an accent'],
-    ['ﬁ', 'a ligature, which upper case makes FI'],
+    ['ﬁ', 'a ligature whose upper case is FI'],
     ['Ａ', 'a wide letter'],
     ['А', 'a Cyrillic letter that looks like A'],
     ['٣', 'a digit of another script'],
-    ['–', 'a dash that is no hyphen'],
+    ['–', 'a dash other than the hyphen'],
     ['_', 'an underscore'],
     ['A B', 'inner white space'],
     ['A\u0000', 'a control character'],
-    ['\ud83d', 'half a character'],
-  ])('that holds %j, %s, is refused and not mapped', (text) => {
+    ['\ud83d', 'a lone surrogate'],
+  ])('rejects %j (%s) instead of mapping it', (text) => {
     expect(parse(text)).toEqual({ code: 'VALIDATION.code.charset', problem: { reason: 'format', regex } })
     expect(codeTextOf(text)).toBeUndefined()
   })
@@ -109,23 +109,20 @@ describe('the text of a code', () => {
       },
     ],
     [
-      'nothing but white space',
+      'only white space',
       ' \t ',
       { code: 'VALIDATION.field.length', problem: { reason: 'too_short', min: 1, max: 16, actual: 0 } },
     ],
-  ])('of %s is counted after trimming', (_, text, parsed) => {
+  ])('counts the length of %s after trimming', (_, text, parsed) => {
     expect(parse(text)).toEqual(parsed)
   })
 
-  test.each([null, 7, true, ['A'], { code: 'A' }])(
-    'that is %j and no text is refused for its type',
-    (value) => {
-      expect(parseField(Body, 'code', value)).toMatchObject({ code: 'VALIDATION.field.type' })
-    },
-  )
+  test.each([null, 7, true, ['A'], { code: 'A' }])('rejects the type of %j', (value) => {
+    expect(parseField(Body, 'code', value)).toMatchObject({ code: 'VALIDATION.field.type' })
+  })
 })
 
-describe('a create', () => {
+describe('POST /codes', () => {
   let service: Service
   let calls: CodeCalls
   beforeAll(async () => {
@@ -133,7 +130,7 @@ describe('a create', () => {
     calls = codeCalls(service)
   })
 
-  test('answers every text of a code with the stored form or with the reason why there is none', async () => {
+  test('returns the stored text, or the reason for its rejection', async () => {
     let tenants = 0
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyText, nearText, validText), async (text) => {

@@ -35,7 +35,7 @@ const acts: Record<string, { act: Act; success: number; deleted?: true }> = {
 }
 const kinds = Object.entries(acts)
 
-/** A code that has changed since its first tag, in the state from which the act starts. */
+/** Creates a code whose first tag is stale, in the initial state of the operation. */
 async function changed(kind: string, deleted = false) {
   const tenant = kind.replaceAll(' ', '-')
   const { id, etag: stale } = await made(calls, tenant)
@@ -45,8 +45,8 @@ async function changed(kind: string, deleted = false) {
   return { tenant, id, stale, current: headers.ETag ?? '' }
 }
 
-describe('If-Match, where it is not required:', () => {
-  test.each(kinds)('%s with a stale tag is refused and changes nothing', async (kind, { act, deleted }) => {
+describe('an optional If-Match', () => {
+  test.each(kinds)('rejects %s with a stale tag', async (kind, { act, deleted }) => {
     const { tenant, id, stale, current } = await changed(kind, deleted)
     const before = await stored(service, tenant, id)
     for (const tag of [stale, `W/${current}`, `"*"`]) {
@@ -55,17 +55,17 @@ describe('If-Match, where it is not required:', () => {
     expect(await stored(service, tenant, id)).toEqual(before)
   })
 
-  test.each(kinds)('%s with the current tag succeeds', async (kind, { act, success, deleted }) => {
+  test.each(kinds)('permits %s with the current tag', async (kind, { act, success, deleted }) => {
     const { tenant, id, current } = await changed(kind, deleted)
     expect((await act(tenant, id, current)).status).toBe(success)
   })
 
-  test.each(kinds)('%s with * succeeds', async (kind, { act, success, deleted }) => {
+  test.each(kinds)('permits %s with *', async (kind, { act, success, deleted }) => {
     const { tenant, id } = await changed(kind, deleted)
     expect((await act(tenant, id, '*')).status).toBe(success)
   })
 
-  test('a repeated soft delete with a stale tag is refused', async () => {
+  test('rejects a repeated soft delete with a stale tag', async () => {
     const { tenant, id, current } = await changed('repeated', true)
     const again = (ifMatch: string) =>
       calls.softDelete(editor(tenant), id, { headers: { 'If-Match': ifMatch } })
@@ -73,7 +73,7 @@ describe('If-Match, where it is not required:', () => {
     expect((await again(current)).status).toBe(204)
   })
 
-  test('a code that is absent is not found, whatever the tag', async () => {
+  test('with any tag returns 404 for an absent code', async () => {
     const absent = '01900000-0000-7000-8000-000000000000'
     for (const tag of ['*', '"stale"']) {
       const answer = await calls.softDelete(editor('absent'), absent, { headers: { 'If-Match': tag } })
@@ -81,7 +81,7 @@ describe('If-Match, where it is not required:', () => {
     }
   })
 
-  test('a soft delete with the current tag leaves what a soft delete without one leaves', async () => {
+  test('with the current tag leaves the same item as a soft delete without one', async () => {
     const [one, other] = [await made(calls, 'alike'), await made(calls, 'alike')]
     await calls.softDelete(editor('alike'), one.id, { headers: { 'If-Match': one.etag } })
     await calls.softDelete(editor('alike'), other.id)
@@ -92,7 +92,7 @@ describe('If-Match, where it is not required:', () => {
 })
 
 describe('a soft delete', () => {
-  test('advances updated_at though the clock of the last writer was ahead', async () => {
+  test('advances updated_at even if the clock of the last writer was ahead', async () => {
     let now = Date.parse('2026-05-01T12:00:00.000Z')
     const standing = await startService({ clock: { ...systemClock, now: () => now } })
     const { id } = await made(codeCalls(standing), 'clock')
@@ -104,7 +104,7 @@ describe('a soft delete', () => {
     })
   })
 
-  test('of a live code is one request to the table', async () => {
+  test('of a live code needs one request to the table', async () => {
     const client = testClient()
     const send = client.send.bind(client) as (...parameters: unknown[]) => Promise<unknown>
     const sent: string[] = []

@@ -21,8 +21,8 @@ beforeAll(async () => {
   calls = codeCalls(service)
 })
 
-describe('creating a code', () => {
-  test('answers 201 with the code as it is stored, its tag and where it is', async () => {
+describe('POST /codes', () => {
+  test('returns 201 with the stored code, its ETag and its Location', async () => {
     const body = validCode({ code: '  spring-25 ', name: ' Spring sale ' })
     const answer = await calls.create(editor('create'), body)
     expect(answer.status).toBe(201)
@@ -48,7 +48,7 @@ describe('creating a code', () => {
     expect(await claims(service, 'create')).toEqual({ 'SPRING-25': answer.json.id })
   })
 
-  test('a replay is byte for byte the first answer, though the text is taken and the expiry has passed', async () => {
+  test('replays the same bytes even if the code is taken and its expiry has passed', async () => {
     let now = Date.parse('2026-05-01T12:00:00Z')
     const clock = { ...systemClock, now: () => now }
     const later = codeCalls(await startService({ clock }))
@@ -69,7 +69,7 @@ describe('creating a code', () => {
     expect(outcome(renamed)).toBe('409 CONFLICT.idempotency.payload_mismatch')
   })
 
-  test('an Admin creates a code in the tenant that the request names, an Editor in no other', async () => {
+  test('creates a code in the requested tenant for an Admin, and only in the own tenant for an Editor', async () => {
     const query = { tenant: 'branch' }
     const answer = await calls.create(admin('head'), validCode(), { query })
     expect(answer.json).toMatchObject({ tenant_id: 'branch', created_by: 'Admin-1' })
@@ -78,7 +78,7 @@ describe('creating a code', () => {
     expect(await service.items('branch', 'code')).toHaveLength(1)
   })
 
-  test('a Viewer creates none, nor does a token without codes:write', async () => {
+  test('is denied to a Viewer, and to a token without codes:write', async () => {
     expect(outcome(await calls.create(viewer('nobody')))).toBe('403 AUTHZ.role.denied')
     const reader = { ...editor('nobody'), scope: 'codes:read' }
     const denied = await calls.create(reader)
@@ -92,22 +92,17 @@ describe('creating a code', () => {
   test.each([
     ['without code', withoutCode, 'VALIDATION.field.required', 'code'],
     ['without expiry_at', withoutExpiry, 'VALIDATION.field.required', 'expiry_at'],
-    ['with a type that there is not', validCode({ type: 'gift' }), 'VALIDATION.field.enum', 'type'],
+    ['with an unknown type', validCode({ type: 'gift' }), 'VALIDATION.field.enum', 'type'],
     ['with a type of Object', validCode({ type: 'constructor' }), 'VALIDATION.field.enum', 'type'],
-    ['with null for a type', validCode({ type: null }), 'VALIDATION.field.type', 'type'],
-    ['with null for an expiry', validCode({ expiry_at: null }), 'VALIDATION.field.type', 'expiry_at'],
-    [
-      'with a number for an expiry',
-      validCode({ expiry_at: 4070908800 }),
-      'VALIDATION.field.type',
-      'expiry_at',
-    ],
-    ['with its state', validCode({ state: 'draft' }), 'VALIDATION.field.unknown', 'state'],
-    ['with its tenant', validCode({ tenant_id: 'x' }), 'VALIDATION.field.unknown', 'tenant_id'],
-    ['with its maker', validCode({ created_by: 'x' }), 'VALIDATION.field.unknown', 'created_by'],
-    ['with its version', validCode({ version: 9 }), 'VALIDATION.field.unknown', 'version'],
-    ['with its claim', validCode({ claim: 'OTHER' }), 'VALIDATION.field.unknown', 'claim'],
-  ])('%s is refused and says which field', async (_, body, code, field) => {
+    ['with a type of null', validCode({ type: null }), 'VALIDATION.field.type', 'type'],
+    ['with an expiry of null', validCode({ expiry_at: null }), 'VALIDATION.field.type', 'expiry_at'],
+    ['with a numeric expiry', validCode({ expiry_at: 4070908800 }), 'VALIDATION.field.type', 'expiry_at'],
+    ['with a state', validCode({ state: 'draft' }), 'VALIDATION.field.unknown', 'state'],
+    ['with a tenant', validCode({ tenant_id: 'x' }), 'VALIDATION.field.unknown', 'tenant_id'],
+    ['with a creator', validCode({ created_by: 'x' }), 'VALIDATION.field.unknown', 'created_by'],
+    ['with a version', validCode({ version: 9 }), 'VALIDATION.field.unknown', 'version'],
+    ['with a claim', validCode({ claim: 'OTHER' }), 'VALIDATION.field.unknown', 'claim'],
+  ])('rejects a body %s and names the field', async (_, body, code, field) => {
     const answer = await calls.create(editor('invalid'), body)
     expect(outcome(answer)).toBe(`400 ${code}`)
     expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
@@ -137,7 +132,7 @@ describe('the expiry of a new code', () => {
   })
 
   test.each(['2026-06-01T12:00:00', '2026-06-01T12:00', '2026-06-01', '2026-06-01 12:00:00.5'])(
-    '%s has no zone and is refused for that',
+    '%s is rejected for its missing time zone',
     async (given) => {
       const answer = await expiring(given)
       expect(outcome(answer)).toBe('400 VALIDATION.datetime.timezone_required')
@@ -158,11 +153,11 @@ describe('the expiry of a new code', () => {
     '9999-12-31T23:59:59-01:00',
     '9999-12-31T23:59:59.999999999Z',
     '0000-01-01T00:00:00+01:00',
-  ])('%j is no date and time', async (given) => {
+  ])('%j is rejected as malformed', async (given) => {
     expect(outcome(await expiring(given))).toBe('400 VALIDATION.field.format')
   })
 
-  test('may be this very moment, in whatever zone, and no earlier one', async () => {
+  test('may be the current time in any time zone, and not earlier', async () => {
     expect(outcome(await expiring('2026-05-01T12:00:00.500Z'))).toBe('201')
     expect(outcome(await expiring('2026-05-01T14:00:00.500+02:00'))).toBe('201')
     for (const past of [
@@ -177,8 +172,8 @@ describe('the expiry of a new code', () => {
   })
 })
 
-describe('the text of a code in its tenant', () => {
-  test('is taken once, in whatever case and however it is spaced, and free in every other tenant', async () => {
+describe('the text of a code', () => {
+  test('is unique in its tenant regardless of case and surrounding spaces, and free in other tenants', async () => {
     const { id, json } = await made(calls, 'unique', { code: 'ONCE-1' })
     for (const code of ['ONCE-1', 'once-1', ' Once-1\t']) {
       const answer = await calls.create(editor('unique'), validCode({ code }))

@@ -25,8 +25,8 @@ beforeAll(async () => {
 const listed = async (tenant: string, query = {}, role = admin) =>
   (await calls.list(role(tenant), query)).json.data.map(({ id }: { id: string }) => id)
 
-describe('deleting a code softly', () => {
-  test('answers 204 without a body; the code leaves the list and stays for those who may see it', async () => {
+describe('a soft delete', () => {
+  test('returns 204 without a body; lists omit the code, except for roles that see deleted codes', async () => {
     const { id, json } = await made(calls, 'soft')
     const kept = await made(calls, 'soft')
     const answer = await calls.softDelete(editor('soft'), id)
@@ -52,7 +52,7 @@ describe('deleting a code softly', () => {
     expect(await claims(service, 'soft')).toMatchObject({ [json.code]: id })
   })
 
-  test('again, with force=false or with another key answers 204 and changes nothing', async () => {
+  test('returns 204 and changes nothing if repeated, with force=false or with another key', async () => {
     const { id } = await made(calls, 'again')
     const first = { headers: { 'Idempotency-Key': 'delete-1' } }
     expect((await calls.softDelete(editor('again'), id, first)).headers['Idempotency-Status']).toBe('stored')
@@ -70,7 +70,7 @@ describe('deleting a code softly', () => {
     expect(await audit(service, 'again')).toHaveLength(1)
   })
 
-  test('is for Editors of the tenant and Admins of any, and finds nothing for others', async () => {
+  test('is permitted to Editors of the tenant and all Admins; for others the code is absent', async () => {
     const { id } = await made(calls, 'owner')
     expect(outcome(await calls.softDelete(viewer('owner'), id))).toBe('403 AUTHZ.role.denied')
     const reader = { ...editor('owner'), scope: 'codes:read' }
@@ -88,7 +88,7 @@ describe('deleting a code softly', () => {
     expect(await service.items('head', 'code')).toEqual([])
   })
 
-  test('keeps the state that a restore gives back', async () => {
+  test('stores the state for a later restore', async () => {
     const { id } = await seeded(service, 'kept-state', { state: 'archived' })
     await calls.softDelete(editor('kept-state'), id)
     await calls.softDelete(editor('kept-state'), id)
@@ -99,11 +99,11 @@ describe('deleting a code softly', () => {
   })
 })
 
-describe('deleting a code for good', () => {
+describe('a hard delete', () => {
   test.each([
     ['live', false],
     ['soft-deleted', true],
-  ])('leaves nothing of a %s one: no read, list or claim finds it', async (tenant, softly) => {
+  ])('of a %s code removes it from reads, lists and uniqueness locks', async (tenant, softly) => {
     const { id, json } = await made(calls, tenant)
     if (softly) await calls.softDelete(editor(tenant), id)
     const answer = await calls.hardDelete(admin(tenant), id, 'made by mistake')
@@ -126,7 +126,7 @@ describe('deleting a code for good', () => {
     }
   })
 
-  test('frees the text: a new code may have it, and is another code', async () => {
+  test('frees the text for another code', async () => {
     const { id } = await made(calls, 'freed', { code: 'FREED' })
     await calls.hardDelete(admin('freed'), id, 'made by mistake')
     const again = await calls.create(editor('freed'), validCode({ code: 'freed' }))
@@ -135,7 +135,7 @@ describe('deleting a code for good', () => {
     expect(await claims(service, 'freed')).toEqual({ FREED: again.json.id })
   })
 
-  test('is for Admins alone, in any tenant', async () => {
+  test('is permitted to Admins only, in any tenant', async () => {
     const { id } = await made(calls, 'hard-owner')
     for (const role of [viewer, editor]) {
       const answer = await calls.hardDelete(role('hard-owner'), id, 'made by mistake')
@@ -151,11 +151,11 @@ describe('deleting a code for good', () => {
 
   test.each([
     ['no reason', undefined, 'VALIDATION.reason.required'],
-    ['an empty one', '', 'VALIDATION.reason.required'],
+    ['an empty reason', '', 'VALIDATION.reason.required'],
     ['spaces', '   ', 'VALIDATION.reason.required'],
-    ['an overlong one', 'x'.repeat(513), 'VALIDATION.header.invalid'],
-    ['a control character in it', 'a\u0007b', 'VALIDATION.header.invalid'],
-  ])('with %s is refused and deletes nothing', async (_, reason, code) => {
+    ['an overlong reason', 'x'.repeat(513), 'VALIDATION.header.invalid'],
+    ['a control character in the reason', 'a\u0007b', 'VALIDATION.header.invalid'],
+  ])('with %s is rejected and deletes nothing', async (_, reason, code) => {
     const { id } = await made(calls, 'reasons')
     const answer = await calls.hardDelete(admin('reasons'), id, reason)
     expect(outcome(answer)).toBe(`400 ${code}`)
@@ -163,15 +163,15 @@ describe('deleting a code for good', () => {
     expect(await stored(service, 'reasons', id)).toMatchObject({ soft_deleted: false, version: 1 })
   })
 
-  test('takes a reason of 512 characters', async () => {
+  test('accepts a reason of 512 characters', async () => {
     const { id } = await made(calls, 'long-reason')
     expect((await calls.hardDelete(admin('long-reason'), id, ` ${'x'.repeat(512)} `)).status).toBe(204)
     expect(await audit(service, 'long-reason')).toMatchObject([{ reason: 'x'.repeat(512) }])
   })
 })
 
-describe('force', () => {
-  test.each(['yes', 'TRUE', '1', '', 'true '])('%j is neither true nor false', async (force) => {
+describe('the parameter force', () => {
+  test.each(['yes', 'TRUE', '1', '', 'true '])('rejects %j', async (force) => {
     const { id } = await made(calls, 'force')
     const answer = await calls.hardDelete(admin('force'), id, 'made by mistake', { query: { force } })
     expect(outcome(answer)).toBe('400 VALIDATION.field.enum')
@@ -180,7 +180,7 @@ describe('force', () => {
   })
 
   test.each(['force=true&force=true', 'force=true&force=false', 'force=false&force=true'])(
-    'given twice (%s) deletes nothing',
+    'rejects repetitions (%s) and deletes nothing',
     async (query) => {
       const { id } = await made(calls, 'force')
       const headers = { 'X-Audit-Log-Reason': 'made by mistake' }
@@ -191,7 +191,7 @@ describe('force', () => {
     },
   )
 
-  test('is another payload to a key that has deleted softly, and the other way round', async () => {
+  test('is part of the payload to which a key is bound', async () => {
     const first = await made(calls, 'keys')
     const extra = (key: string) => ({ headers: { 'Idempotency-Key': key } })
     expect((await calls.softDelete(admin('keys'), first.id, extra('one'))).status).toBe(204)

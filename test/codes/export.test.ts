@@ -16,13 +16,13 @@ beforeAll(async () => {
 })
 
 const newTenant = () => `exporter-${tenants++}`
-/** The same table with another profile, clock or client. */
+/** Starts the service on the same table with another profile, clock or client. */
 const likewise = (options: ServiceOptions) => startService({ tableName: service.tableName, ...options })
 const withLimits = (limits: object) =>
   profile('shared/settings/profiles/local.json', {
     'codes.export': { ...localSettings['codes.export'], ...limits },
   })
-/** Smaller than a profile may have it, so that a few codes are many pages. */
+/** Smaller than any profile permits, so a few codes need many pages. */
 const inPagesOf = (readBudget: number, limits: object) => ({
   ...withLimits(limits),
   'lists.readBudget': readBudget,
@@ -60,8 +60,8 @@ const audited = async (tenant: string) =>
     reason,
   ])
 
-describe('an export', () => {
-  test('is a CSV file of the columns of the profile in their order, the oldest code first', async () => {
+describe('GET /codes:export', () => {
+  test('returns a CSV file with the columns of the profile in their order, oldest code first', async () => {
     const tenant = newTenant()
     const codes = await storeMany(tenant, 12)
     const answer = await download(tenant)
@@ -78,7 +78,7 @@ describe('an export', () => {
     expect(answer.body).toBe(`state,tenant_id,code\r\nactive,${tenant},${code?.code}\r\n`)
   })
 
-  test('of a tenant without codes is the header alone', async () => {
+  test('of a tenant without codes returns only the header', async () => {
     const answer = await download(newTenant())
     expect([answer.status, answer.body]).toEqual([200, `${columns}\r\n`])
   })
@@ -86,13 +86,13 @@ describe('an export', () => {
   test.each([
     ['2026-03-01T23:59:59.999Z', '20260301'],
     ['2026-12-31T00:00:00.000Z', '20261231'],
-  ])('of %s carries its tenant and that day of UTC in its name', async (time, day) => {
+  ])('of %s is named by its tenant and the UTC date', async (time, day) => {
     const clock = { ...systemClock, now: () => Date.parse(time) }
     const answer = await download('shop_1', '', {}, await likewise({ clock }))
     expect(answer.headers['Content-Disposition']).toBe(`attachment; filename="codes_shop_1_${day}.csv"`)
   })
 
-  test('leaves soft-deleted codes out, whatever an Editor asks for', async () => {
+  test('omits soft-deleted codes for an Editor', async () => {
     const tenant = newTenant()
     const [kept, deleted] = await storeMany(tenant, 2)
     await softDelete(tenant, deleted?.id ?? '')
@@ -104,7 +104,7 @@ describe('an export', () => {
   })
 
   test.each(['Admin', 'Service'])(
-    'shows a role that may see them (%s) soft-deleted codes, too',
+    'includes soft-deleted codes for a role that may see them (%s)',
     async (role) => {
       const tenant = newTenant()
       const [kept, deleted] = await storeMany(tenant, 2)
@@ -120,7 +120,7 @@ describe('an export', () => {
   )
 
   test.each(['?include_deleted=yes', '?include_deleted=', '?deleted=true', '?columns=created_by'])(
-    'refuses a parameter or a value that it does not know: %s',
+    'rejects an unknown parameter or value: %s',
     async (query) => {
       const as = { tenant: 'unknown', role: 'Admin', scope }
       expect((await download('unknown', query, { as })).status).toBe(400)
@@ -128,7 +128,7 @@ describe('an export', () => {
   )
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', "'=1", '＝1', '=cmd|"/c calc"!A1'])(
-    'gives a spreadsheet nothing to run where a name is %s',
+    'guards a name that is %s against execution by a spreadsheet',
     async (name) => {
       const tenant = newTenant()
       await store([codeOf(tenant, '-CODE', name)])
@@ -137,7 +137,7 @@ describe('an export', () => {
     },
   )
 
-  test('says nothing of persons, and no profile can make it', async () => {
+  test('contains no personal data, and no profile can add any', async () => {
     const tenant = newTenant()
     await storeMany(tenant, 3)
     const { body } = await download(tenant, '', { as: { tenant, role: 'Admin', sub: 'joe', scope } })
@@ -145,7 +145,7 @@ describe('an export', () => {
     expect(() => withLimits({ columns: ['id', 'created_by'] })).toThrow('codes.export')
   })
 
-  test('has what was made by a machine whose clock is ahead', async () => {
+  test('includes codes created by a machine whose clock is ahead', async () => {
     const tenant = newTenant()
     const ahead = { ...systemClock, now: () => Date.now() + 60_000 }
     const [code] = await store([codeOf(tenant, 'AHEAD', 'Ten off', ahead)])
@@ -153,8 +153,8 @@ describe('an export', () => {
   })
 })
 
-describe('whose codes are exported', () => {
-  test('an Editor’s are those of the own tenant; another tenant is hidden, and the attempt audited', async () => {
+describe('the tenant of an export', () => {
+  test('is the own tenant for an Editor; another tenant looks absent and the attempt is audited', async () => {
     const [tenant, other] = [newTenant(), newTenant()]
     const [code] = await storeMany(tenant, 1)
     await storeMany(other, 2)
@@ -166,7 +166,7 @@ describe('whose codes are exported', () => {
     expect(await service.items(other, 'audit')).toEqual([])
   })
 
-  test('an Admin names the tenant, and the audit of that tenant says who exported', async () => {
+  test('can be named by an Admin, and is the one whose audit records the export', async () => {
     const [home, other] = [newTenant(), newTenant()]
     const codes = await storeMany(other, 2)
     const as = { tenant: home, role: 'Admin', sub: 'root', scope }
@@ -189,7 +189,7 @@ describe('whose codes are exported', () => {
     ])
   })
 
-  test('a Viewer’s are none', async () => {
+  test('is not readable by a Viewer', async () => {
     const tenant = newTenant()
     const answer = await download(tenant, '', { as: { tenant, role: 'Viewer', scope } })
     expect([answer.status, answer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
@@ -197,8 +197,8 @@ describe('whose codes are exported', () => {
   })
 })
 
-describe('an export that is too large for an answer', () => {
-  test('is a file of the tenant that a link gives to whoever has it', async () => {
+describe('an export that is too large for a response', () => {
+  test('is a file of the tenant, readable by link', async () => {
     const tenant = newTenant()
     const codes = await storeMany(tenant, 30)
     const { linkSeconds } = localSettings['codes.export']
@@ -214,7 +214,7 @@ describe('an export that is too large for an answer', () => {
     expect(await audited(tenant)).toContainEqual(['export', 'codes', 'allow', 'allowed'])
   })
 
-  test('is so from the first byte beyond the limit, counted in bytes', async () => {
+  test('begins at the first byte beyond the limit, counted in bytes', async () => {
     const tenant = newTenant()
     const file = fileOf(await store([codeOf(tenant, 'BYTES', 'Zehn für dich 😀')]))
     for (const [inlineMaxBytes, status] of [
@@ -227,7 +227,7 @@ describe('an export that is too large for an answer', () => {
     }
   })
 
-  test('lies below the exported tenant, whoever asks', async () => {
+  test('is stored below the prefix of the exported tenant', async () => {
     const [home, other] = [newTenant(), newTenant()]
     await storeMany(other, 3)
     const small = await likewise({ settings: withLimits({ inlineMaxBytes: 10 }) })
@@ -237,11 +237,11 @@ describe('an export that is too large for an answer', () => {
   })
 })
 
-describe('an export of more rows than the profile allows', () => {
+describe('an export of more rows than the profile permits', () => {
   test.each([
-    ['as an answer', {}],
+    ['as a response', {}],
     ['as a file', { inlineMaxBytes: 100 }],
-  ])('is refused %s, audited, and leaves nothing behind', async (_, limits) => {
+  ])('is rejected %s, audited, and leaves nothing behind', async (_, limits) => {
     const tenant = newTenant()
     await storeMany(tenant, 20)
     const within = await likewise({ settings: inPagesOf(6, { ...limits, maxRows: 20 }) })
@@ -254,7 +254,7 @@ describe('an export of more rows than the profile allows', () => {
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'POLICY.export.row_limit'])
   })
 
-  test('does not count what it leaves out', async () => {
+  test('does not count omitted codes', async () => {
     const tenant = newTenant()
     const [, deleted] = await storeMany(tenant, 2)
     await softDelete(tenant, deleted?.id ?? '')

@@ -5,8 +5,8 @@ import { claims, outcome, stored, tally } from './code-calls.ts'
 import { resending } from './resending.ts'
 import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
 
-describe('where a soft delete sets the text of a code free', () => {
-  test('a restore takes the text back, unless another code has it by then', async () => {
+describe('if a soft delete frees the text of a code', () => {
+  test('a restore takes the text again, unless another code has it', async () => {
     const { tenant, make, softDelete, restore, hardDelete, editor, admin } = tenantOf(other)
     const first = await make({ code: 'FREE' })
     await softDelete(editor, first.id)
@@ -24,7 +24,7 @@ describe('where a soft delete sets the text of a code free', () => {
     expect(await stored(other, tenant, first.id)).not.toHaveProperty('claim')
   })
 
-  test('a hard delete of the soft-deleted one leaves the claim of the new one alone', async () => {
+  test('a hard delete of the soft-deleted code keeps the uniqueness lock of the new one', async () => {
     const { tenant, make, softDelete, hardDelete, create, editor, admin } = tenantOf(other)
     const first = await make({ code: 'FREE' })
     await softDelete(editor, first.id)
@@ -35,7 +35,7 @@ describe('where a soft delete sets the text of a code free', () => {
     expect(outcome(await create(editor, codeIn(other, { code: 'free' })))).toBe('409 CONFLICT.code.exists')
   })
 
-  test('any number of deleted codes had the same text, each found by its own claim', async () => {
+  test('several deleted codes can have had the same text, each found by its own entry', async () => {
     const { tenant, make, softDelete, restore, hardDelete, editor, admin } = tenantOf(other)
     const ids: string[] = []
     for (let round = 0; round < 3; round += 1) {
@@ -52,7 +52,7 @@ describe('where a soft delete sets the text of a code free', () => {
     expect(Object.values(await claims(other, tenant)).sort()).toEqual(ids.slice(0, 2))
   })
 
-  test('what was deleted under one choice is restored and removed under the other', async () => {
+  test('codes deleted under one setting are restored and removed under the other', async () => {
     const under = (settings: typeof otherSettings) => startService({ settings, tableName: other.tableName })
     const { tenant, make, softDelete, hardDelete, editor, admin } = tenantOf(other)
     const kept = { ...otherSettings, 'codes.duplicate': { softDeletedKeepsCode: true } }
@@ -67,7 +67,7 @@ describe('where a soft delete sets the text of a code free', () => {
     expect(await claims(other, tenant)).toEqual({})
   })
 
-  test('deletes, restores and creates of one text at once leave one claim a code', async () => {
+  test('concurrent deletes, restores and creates of one text leave one uniqueness lock for each code', async () => {
     const patient = callsOf(resending(other))
     const { tenant, make, editor } = tenantOf(other)
     const { id } = await make({ code: 'STORM' })

@@ -11,7 +11,7 @@ const rows = [good('A', 'Anna'), good('B', 'Bert')]
 const limits = localSettings['codes.import']
 const fullFile = (row: (n: number) => string) => Array.from({ length: limits.maxRows }, (_, n) => row(n))
 
-/** With time for the largest file on a busy machine. */
+/** A budget large enough for the largest file on a busy machine. */
 const patient = {
   ...localSettings,
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
@@ -47,24 +47,24 @@ describe('a file', () => {
   const reversed = `name,expiry_at,code,type\nAnna,${expiry},a,percent-10\nBert,${expiry},b,percent-10\n`
   test.each([
     ['CRLF', [header, ...rows, ''].join('\r\n')],
-    ['LF and no end of its last line', [header, ...rows].join('\n')],
+    ['LF and no final line end', [header, ...rows].join('\n')],
     ['CR alone', [header, ...rows, ''].join('\r')],
     ['a byte order mark', `\ufeff${fileOf(...rows)}`],
     ['blank lines', `\r\n${[header, '', ...rows, '', ''].join('\r\n')}`],
     ['quotes around everything', fileOf(...rows).replace(/[^,\r\n]+/g, '"$&"')],
     ['columns in another order', reversed],
-    ['a header of other case', fileOf(...rows).replace(header, ' Code,TYPE,Name,"expiry_at "')],
+    ['a header in another case', fileOf(...rows).replace(header, ' Code,TYPE,Name,"expiry_at "')],
     [
-      'further columns of an export',
+      'additional columns of an export',
       `id,${header},state\n1,${rows[0]},"x\r\ny, ""z"""\n2,${rows[1]},draft\n`,
     ],
-  ])('with %s is read', async (_, body) => {
+  ])('with %s is accepted', async (_, body) => {
     const tenant = newTenant()
     expect(statusesOf(await send(tenant, body))).toEqual([201, 201])
     expect(await namesOf(tenant)).toEqual({ A: 'Anna', B: 'Bert' })
   })
 
-  test('may say that it is UTF-8', async () => {
+  test('with an explicit charset of UTF-8 is accepted', async () => {
     const headers = { 'Content-Type': 'Text/CSV; charset="UTF-8"; header=present' }
     expect((await send(newTenant(), fileOf(...rows), headers)).status).toBe(207)
   })
@@ -72,20 +72,25 @@ describe('a file', () => {
   const cut = Buffer.from(`${header}\n${good('A', 'é')}`).filter((byte) => byte !== 0xa9)
   const unsupported = 'VALIDATION.content_type.unsupported'
   test.each<[string, string | Uint8Array, number, string, string?]>([
-    ['nothing in it', '', 400, 'VALIDATION.csv.header'],
-    ['a column missing', 'code,type,name\nA,percent-10,Anna\n', 400, 'VALIDATION.csv.header'],
-    ['a column unknown', `${header},colour\n${rows[0]},red\n`, 400, 'VALIDATION.csv.header'],
-    ['a column twice', `${header},name\n${rows[0]},Anna\n`, 400, 'VALIDATION.csv.header'],
-    ['a column for its maker', `${header},created_by\n${rows[0]},joe\n`, 400, 'VALIDATION.csv.header'],
-    ['a quote that is not closed', `${header}\n${rows[0]}\n"B\n`, 400, 'VALIDATION.csv.malformed'],
-    ['bytes that are not UTF-8', Buffer.of(0xfe, 0xff, 0x00, 0x63), 400, 'VALIDATION.body.encoding'],
-    ['a character cut in two', cut, 400, 'VALIDATION.body.encoding'],
+    ['no content', '', 400, 'VALIDATION.csv.header'],
+    ['a missing column', 'code,type,name\nA,percent-10,Anna\n', 400, 'VALIDATION.csv.header'],
+    ['an unknown column', `${header},colour\n${rows[0]},red\n`, 400, 'VALIDATION.csv.header'],
+    ['a duplicate column', `${header},name\n${rows[0]},Anna\n`, 400, 'VALIDATION.csv.header'],
+    ['a column for its creator', `${header},created_by\n${rows[0]},joe\n`, 400, 'VALIDATION.csv.header'],
+    ['an unclosed quote', `${header}\n${rows[0]}\n"B\n`, 400, 'VALIDATION.csv.malformed'],
+    ['invalid UTF-8', Buffer.of(0xfe, 0xff, 0x00, 0x63), 400, 'VALIDATION.body.encoding'],
+    ['a truncated character', cut, 400, 'VALIDATION.body.encoding'],
     ['another content type', fileOf(...rows), 415, unsupported, 'application/json'],
     ['no content type', fileOf(...rows), 415, unsupported, ''],
     ['another charset', fileOf(...rows), 415, unsupported, 'text/csv; charset=iso-8859-1'],
-    ['a row too many', fileOf(...fullFile(() => 'x'), 'x'), 400, 'VALIDATION.csv.too_many_rows'],
-    ['a byte too many', fileOf(...rows).padEnd(limits.maxBytes + 1, '\n'), 413, 'VALIDATION.body.too_large'],
-  ])('with %s is refused whole, and its key may be used again', async (...refused) => {
+    ['one row too many', fileOf(...fullFile(() => 'x'), 'x'), 400, 'VALIDATION.csv.too_many_rows'],
+    [
+      'one byte too many',
+      fileOf(...rows).padEnd(limits.maxBytes + 1, '\n'),
+      413,
+      'VALIDATION.body.too_large',
+    ],
+  ])('with %s is rejected as a whole, and its key can be reused', async (...refused) => {
     const [, body, status, code, type = 'text/csv'] = refused
     const tenant = newTenant()
     const answer = await send(tenant, body, { 'Content-Type': type })
@@ -96,19 +101,19 @@ describe('a file', () => {
     expect(statusesOf(await send(tenant, fileOf(...rows)))).toEqual([201, 201])
   })
 
-  test('of exactly the largest number of bytes is taken', async () => {
+  test('of exactly the maximum size is accepted', async () => {
     const body = fileOf(...rows).padEnd(limits.maxBytes, '\n')
     expect(statusesOf(await send(newTenant(), body))).toEqual([201, 201])
   })
 
-  test('without a key is refused before it is looked at', async () => {
+  test('without a key is rejected before it is parsed', async () => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(...rows), { 'Idempotency-Key': '' })
     expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.idempotency_key.required'])
     expect(await service.items(tenant, 'code')).toEqual([])
   })
 
-  test('without a key, where a profile needs none, is carried out as it comes', async () => {
+  test('without a key is imported each time if the profile requires none', async () => {
     const tenant = newTenant()
     const settings = { ...patient, 'idempotency.requiredOn': [] }
     const lax = await startService({ tableName: service.tableName, settings })
@@ -125,8 +130,8 @@ describe('a file', () => {
   })
 })
 
-describe('a file sent again', () => {
-  test('with its key is answered byte for byte alike, and makes nothing', async () => {
+describe('a repeated file', () => {
+  test('with the same key replays the same bytes and creates nothing', async () => {
     const tenant = newTenant()
     const file = fileOf(...rows, good('b'), good('no code'))
     const first = await send(tenant, file)
@@ -140,7 +145,7 @@ describe('a file sent again', () => {
     expect(await service.items(tenant, 'audit')).toHaveLength(1)
   })
 
-  test('with another key finds its codes made, and changes nothing', async () => {
+  test('with another key finds its codes and changes nothing', async () => {
     const tenant = newTenant()
     await send(tenant, fileOf(...rows))
     const stored = await service.items(tenant, 'code')
@@ -149,14 +154,14 @@ describe('a file sent again', () => {
     expect(await service.items(tenant, 'code')).toEqual(stored)
   })
 
-  test('by another person with the same key is a file of its own', async () => {
+  test('of another user with the same key is a separate import', async () => {
     const tenant = newTenant()
     await send(tenant, fileOf(good('A')))
     const other = await send(tenant, fileOf(good('B')), {}, 'u2')
     expect([other.headers['Idempotency-Status'], statusesOf(other)]).toEqual(['stored', [201]])
   })
 
-  test('changed, with its key, is refused', async () => {
+  test('with the same key but other contents is rejected', async () => {
     const tenant = newTenant()
     await send(tenant, fileOf(...rows))
     const answer = await send(tenant, fileOf(...rows, good('C')))
@@ -164,7 +169,7 @@ describe('a file sent again', () => {
     expect(Object.keys(await namesOf(tenant)).toSorted()).toEqual(['A', 'B'])
   })
 
-  test('is answered alike though all of its rows are bad and the answer is larger than an item of the table', async () => {
+  test('is replayed even if all rows are invalid and the response exceeds the item size of the table', async () => {
     const tenant = newTenant()
     const settings = { ...patient, 'errors.multiField': 'fields_and_errors' as const }
     const wordy = await startService({ tableName: service.tableName, settings })

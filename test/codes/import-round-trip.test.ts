@@ -59,7 +59,7 @@ const codes = fc.uniqueArray(code, {
   selector: (one) => one.code.trim().toUpperCase(),
 })
 
-test('whatever codes are called, they are the same after an export and an import into another tenant', async () => {
+test('codes with any text and name are equal after an export and an import into another tenant', async () => {
   const check = async (wanted: object[]) => {
     const [from, to] = [newTenant(), newTenant()]
     const made = await Promise.all(wanted.map((one) => create(from, one)))
@@ -76,7 +76,7 @@ test('whatever codes are called, they are the same after an export and an import
   await fc.assert(fc.asyncProperty(codes, check), { numRuns: 15, seed: 20_260_301 })
 }, 120_000)
 
-test('an export with its soft-deleted codes brings none of them back to life elsewhere', async () => {
+test('an import of an export with soft-deleted codes does not create them', async () => {
   const [from, to] = [newTenant(), newTenant()]
   const fields = { type: 'percent-10', name: 'Ten off', expiry_at: '2099-01-01T00:00:00Z' }
   for (const text of ['KEPT', 'GONE']) {

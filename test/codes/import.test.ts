@@ -34,7 +34,7 @@ const create = (tenant: string, code: string) =>
     headers: { 'Idempotency-Key': crypto.randomUUID() },
     body: { code, type: 'percent-10', name: 'Ten off', expiry_at: expiry },
   })
-/** The names of the codes of a tenant that are not deleted, by their codes. */
+/** Returns the names of a tenant's codes that are not deleted, by code. */
 async function namesOf(tenant: string): Promise<Record<string, unknown>> {
   const live = (await service.items(tenant, 'code')).filter(({ soft_deleted }) => !soft_deleted)
   return Object.fromEntries(live.map(({ code, name }) => [String(code), name]).sort())
@@ -42,8 +42,8 @@ async function namesOf(tenant: string): Promise<Record<string, unknown>> {
 const statusesOf = (answer: { json: { items: { status: number }[] } }) =>
   answer.json.items.map(({ status }) => status)
 
-describe('an import', () => {
-  test('answers 207 with what became of each row, and counts', async () => {
+describe('POST /codes:import', () => {
+  test('returns 207 with the result of each row, and counts', async () => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(good('ONE'), good('TWO IS BAD'), good(' three ')))
     expect([answer.status, answer.headers['Content-Type']]).toEqual([207, 'application/json'])
@@ -62,7 +62,7 @@ describe('an import', () => {
     })
   })
 
-  test('makes codes as POST /codes makes them', async () => {
+  test('creates the same codes as POST /codes', async () => {
     const tenant = newTenant()
     const row = 'summer-1,fixed-500, Un éte\u0301 ,2099-06-01T12:00:00+02:00'
     const { id } = (await send(tenant, fileOf(row))).json.items[0]
@@ -83,7 +83,7 @@ describe('an import', () => {
     expect((await create(tenant, 'SUMMER-1')).json.error.code).toBe('CONFLICT.code.exists')
   })
 
-  test('is one audit record, in the tenant that the codes are made in', async () => {
+  test('writes one audit record, in the tenant of the codes', async () => {
     const [home, tenant] = [newTenant(), newTenant()]
     const as = { tenant: home, role: 'Admin', sub: 'root', scope }
     const headers = { 'X-Correlation-Id': 'import-1' }
@@ -104,13 +104,13 @@ describe('an import', () => {
     ])
   })
 
-  test('of a header alone has no rows to tell of', async () => {
+  test('of a header alone returns no rows', async () => {
     const answer = await send(newTenant(), `${header}\r\n`)
     const counts = { total: 0, succeeded: 0, failed: 0 }
     expect([answer.status, answer.json]).toEqual([207, { items: [], counts }])
   })
 
-  test('is told in the layout of the profile', async () => {
+  test('returns its results in the layout of the profile', async () => {
     const layout = { items: 'rows', counts: 'totals', firstRow: 0 }
     const settings = profile('shared/settings/profiles/local.json', { 'bulk.layout': layout })
     const other = await startService({ tableName: service.tableName, settings })
@@ -119,7 +119,7 @@ describe('an import', () => {
     expect(answer.json.totals).toEqual({ total: 1, succeeded: 1, failed: 0 })
   })
 
-  test.each(['Viewer', 'Nobody'])('is refused to the role %s, and the refusal audited', async (role) => {
+  test.each(['Viewer', 'Nobody'])('is denied to the role %s, and the denial is audited', async (role) => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(good('A')), { as: { tenant, role, scope } })
     expect([answer.status, answer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
@@ -127,7 +127,7 @@ describe('an import', () => {
     expect(await service.items(tenant, 'audit')).toMatchObject([{ action: 'import', result: 'deny' }])
   })
 
-  test('into another tenant is refused to an Editor', async () => {
+  test('into another tenant is denied to an Editor', async () => {
     const [tenant, other] = [newTenant(), newTenant()]
     const answer = await send(tenant, fileOf(good('A')), { path: `/codes:import?tenant=${other}` })
     expect([answer.status, answer.json.error.code]).toEqual([404, 'AUTHZ.scope.tenant'])
@@ -135,7 +135,7 @@ describe('an import', () => {
   })
 })
 
-/** What is wrong, the row, the code of its error, and the fields that the error names. */
+/** The defect, the row, its error code, and the fields of the error. */
 const badRows: [string, string, string, string[]?][] = [
   ['a code too long', good('X'.repeat(17)), 'VALIDATION.code.length.exceeds', ['code']],
   ['no code', good('  '), 'VALIDATION.field.length', ['code']],
@@ -158,7 +158,7 @@ const badRows: [string, string, string, string[]?][] = [
 ]
 
 describe('a row', () => {
-  test.each(badRows)('with %s is refused, and the others are carried out', async (...bad) => {
+  test.each(badRows)('with %s is rejected, and the others are imported', async (...bad) => {
     const [, row, code, fields] = bad
     const tenant = newTenant()
     await create(tenant, 'EXISTING')
@@ -176,7 +176,7 @@ describe('a row', () => {
     expect(Object.keys(await namesOf(tenant))).toEqual(['AFTER', 'BEFORE', 'EXISTING'])
   })
 
-  test('is told which limit it breaks', async () => {
+  test('names the violated limit', async () => {
     const rows = [good('X'.repeat(17)), 'BAD,percent-10', good('BAD', 'SEC\tRET')]
     const answer = await send(newTenant(), fileOf(...rows))
     const [tooLong, tooFew] = answer.json.items.map(({ error }: Item) => (error as Item).details)
@@ -185,7 +185,7 @@ describe('a row', () => {
     expect(answer.body).not.toMatch(/XX|BAD|RET/)
   })
 
-  test.each(['true', 'TRUE'])('of a deleted code (%s) does not bring it back to life', async (deleted) => {
+  test.each(['true', 'TRUE'])('of a deleted code (%s) does not restore it', async (deleted) => {
     const tenant = newTenant()
     const rows = [`${good('A')},${deleted}`, `${good('B')},false`, `${good('C')},`]
     const answer = await send(tenant, [`${header},soft_deleted`, ...rows].join('\n'))
@@ -194,7 +194,7 @@ describe('a row', () => {
     expect(Object.keys(await namesOf(tenant))).toEqual(['B', 'C'])
   })
 
-  test('that repeats a code of the file in whatever form is refused: the first is the one', async () => {
+  test('that repeats a code of the file in any form is rejected in favor of the first', async () => {
     const tenant = newTenant()
     const codes = Array.from({ length: 10 }, (_, n) => n)
     const forms = ['dup-', 'DUP-', '  Dup-', 'dUP-']
@@ -205,7 +205,7 @@ describe('a row', () => {
     expect(await service.items(tenant, 'code_claim')).toHaveLength(10)
   })
 
-  test('that repeats a code of a row that was refused is the first of its code', async () => {
+  test('that repeats a code of a rejected row is imported', async () => {
     const tenant = newTenant()
     const rows = [good('AGAIN', ''), good('again', 'Second'), good('AGAIN', 'Third')]
     expect(statusesOf(await send(tenant, fileOf(...rows)))).toEqual([400, 201, 409])

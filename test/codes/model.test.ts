@@ -6,13 +6,13 @@ import { audit, claims, codeCalls } from './code-calls.ts'
 import { begin, type Real, sequences } from './code-commands.ts'
 import { CodeModel, type Side } from './code-model.ts'
 
-/** A clock that no two looks find at the same time, so that ids are in the order in which they are made. */
+/** A clock that advances with each read, so ids are in the order of their creation. */
 function tickingClock(): Clock {
   let at = Date.parse('2026-05-01T12:00:00Z')
   return { ...systemClock, now: () => ++at }
 }
 
-/** What is stored of a tenant is what the model has of it, each text claimed once and each change counted. */
+/** Expects the stored codes of a tenant to equal those of the model, with one lock for each text and a counted version. */
 async function expectStored(service: Service, model: CodeModel, side: Side, tenant: string) {
   const kept = model.stored(side)
   const items = await service.items(tenant, 'code')
@@ -38,7 +38,7 @@ async function expectStored(service: Service, model: CodeModel, side: Side, tena
   expect(allowed.map(({ action }) => action)).toEqual(model.audited[side])
 }
 
-test('any sequence of calls by any roles of two tenants ends as the contract says, in answers and in the store', async () => {
+test('any sequence of calls by any roles of two tenants matches the model, in responses and stored data', async () => {
   const service = await startService({ clock: tickingClock() })
   let runs = 0
   await fc.assert(

@@ -20,7 +20,7 @@ import {
 const settings = {
   ...localSettings,
   'codes.duplicate': { softDeletedKeepsCode: false },
-  // With time for many decisions on a busy machine.
+  // A budget large enough for many decisions on a busy machine.
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
 let service: Service
@@ -30,7 +30,7 @@ beforeAll(async () => {
   calls = codeCalls(service)
 })
 
-/** The same service, in which somebody else is quicker: before each of so many transactions they do something. */
+/** Starts the service on the same table. `meanwhile` runs before each of its first `times` transactions. */
 async function overtaken(
   times: number,
   meanwhile: () => Promise<unknown>,
@@ -65,18 +65,18 @@ const acts: Record<string, { act: Act; success: number; deleted: boolean }> = {
   'a restore': { act: (of, tenant, id) => of.restore(editor(tenant), id), success: 200, deleted: true },
 }
 const kinds = Object.entries(acts)
-/** How often a request decides before it gives up. */
+/** The number of decisions of a request before it fails. */
 const decisions = 20
 
-/** A code in the state that an act starts from. */
+/** Creates a code in the initial state of an operation. */
 async function prepared(tenant: string, deleted: boolean): Promise<string> {
   const { id } = await made(calls, tenant)
   if (deleted) await calls.softDelete(editor(tenant), id)
   return id
 }
 
-describe('without a tag to go by, a change that somebody else overtakes', () => {
-  test.each(kinds)('is decided anew: %s', async (kind, { act, success, deleted }) => {
+describe('a change without a tag that conflicts with a concurrent change', () => {
+  test.each(kinds)('is decided again: %s', async (kind, { act, success, deleted }) => {
     const tenant = kind.replaceAll(' ', '-')
     const id = await prepared(tenant, deleted)
     let changes = 0
@@ -89,7 +89,7 @@ describe('without a tag to go by, a change that somebody else overtakes', () => 
   })
 
   test.each(kinds)(
-    'again and again may be sent again, and had no effect: %s',
+    'that repeats is a retryable failure without effect: %s',
     async (kind, { act, success, deleted }) => {
       const tenant = `unlucky-${kind.replaceAll(' ', '-')}`
       const id = await prepared(tenant, deleted)
@@ -108,7 +108,7 @@ describe('without a tag to go by, a change that somebody else overtakes', () => 
   )
 
   test.each(kinds)(
-    'by the same change is told what became of the code: %s',
+    'of the same kind returns the result for the current code: %s',
     async (kind, { act, deleted }) => {
       const tenant = `twin-${kind.replaceAll(' ', '-')}`
       const id = await prepared(tenant, deleted)
@@ -123,7 +123,7 @@ describe('without a tag to go by, a change that somebody else overtakes', () => 
   )
 })
 
-test('an update that somebody overtakes is refused by its tag', async () => {
+test('an update is rejected by its tag after a concurrent change', async () => {
   const { id, etag } = await made(calls, 'update')
   const rename = () => calls.update(editor('update'), id, etag, { name: 'First' })
   const answer = await (await overtaken(1, rename)).update(editor('update'), id, etag, { name: 'Second' })
@@ -131,7 +131,7 @@ test('an update that somebody overtakes is refused by its tag', async () => {
   expect(await stored(service, 'update', id)).toMatchObject({ name: 'First', version: 2 })
 })
 
-test('an update of any version (If-Match: *) that somebody overtakes is decided again', async () => {
+test('an update with If-Match * is decided again after a concurrent change', async () => {
   const { id } = await made(calls, 'any')
   let changes = 0
   const rename = () => calls.update(editor('any'), id, '*', { name: `name ${changes++}` })
@@ -141,7 +141,7 @@ test('an update of any version (If-Match: *) that somebody overtakes is decided 
   expect(await stored(service, 'any', id)).toMatchObject({ name: 'name 4', expiry_at, version: 7 })
 })
 
-test('an item of a bulk update with if_match * that somebody overtakes is decided again', async () => {
+test('an item of a bulk update with if_match * is decided again after a concurrent change', async () => {
   const { id } = await made(calls, 'any-row')
   const rename = () => calls.update(editor('any-row'), id, '*', { name: 'First' })
   const items = [{ id, if_match: '*', name: 'Second' }]
@@ -150,7 +150,7 @@ test('an item of a bulk update with if_match * that somebody overtakes is decide
   expect(answer.json.items).toEqual([{ row: 1, id, status: 200 }])
 })
 
-test('ten updates of any version at the same moment all succeed', async () => {
+test('ten concurrent updates with If-Match * all succeed', async () => {
   const { id } = await made(calls, 'at-once')
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, n) => calls.update(editor('at-once'), id, '*', { name: `name ${n}` })),
@@ -158,26 +158,23 @@ test('ten updates of any version at the same moment all succeed', async () => {
   expect(tally(answers)).toEqual({ 200: 10 })
 }, 60_000)
 
-test('an update of any version of a code that is deleted for good in the last moment finds nothing', async () => {
+test('an update with If-Match * of a code that is concurrently hard-deleted returns 404', async () => {
   const { id } = await made(calls, 'removed')
   const remove = () => calls.hardDelete(admin('removed'), id, 'requested')
   const answer = await (await overtaken(1, remove)).update(editor('removed'), id, '*', { name: 'x' })
   expect(outcome(answer)).toBe('404 NOT_FOUND.code')
 })
 
-test.each(kinds)(
-  '%s with a tag that somebody makes stale in the last moment is refused',
-  async (kind, of) => {
-    const tenant = `tag-${kind.replaceAll(' ', '-')}`
-    const id = await prepared(tenant, of.deleted)
-    const { headers } = await calls.read(editor(tenant), id)
-    const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
-    const slow = await overtaken(1, rename, { headers: { 'If-Match': headers.ETag ?? '' } })
-    expect(outcome(await of.act(slow, tenant, id))).toBe('412 CONFLICT.etag.mismatch')
-  },
-)
+test.each(kinds)('%s with a tag that becomes stale before the commit is rejected', async (kind, of) => {
+  const tenant = `tag-${kind.replaceAll(' ', '-')}`
+  const id = await prepared(tenant, of.deleted)
+  const { headers } = await calls.read(editor(tenant), id)
+  const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
+  const slow = await overtaken(1, rename, { headers: { 'If-Match': headers.ETag ?? '' } })
+  expect(outcome(await of.act(slow, tenant, id))).toBe('412 CONFLICT.etag.mismatch')
+})
 
-test('a restore whose text somebody takes in the last moment is refused', async () => {
+test('a restore whose text is taken before the commit is rejected', async () => {
   const { id } = await made(calls, 'late', { code: 'LATE' })
   await calls.softDelete(editor('late'), id)
   const take = () => made(calls, 'late', { code: 'LATE' })

@@ -3,10 +3,10 @@ import { Failure, type FieldProblem } from '#shared/platform/base/failure.ts'
 import { parseBody } from '#shared/platform/request/check-request.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-/** What a text becomes, or why it is refused. */
+/** The parsed text, or the reason for its rejection. */
 export type Parsed = { stored: string } | { code: string; problem: FieldProblem | undefined }
 
-/** What the parser of requests makes of a body that holds this text in this one field. */
+/** Parses a body whose only field has this text. */
 export function parseField(schema: v.GenericSchema, field: string, text: unknown): Parsed {
   const body = new TextEncoder().encode(JSON.stringify({ [field]: text }))
   const headers = { 'content-type': 'application/json' }

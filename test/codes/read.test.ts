@@ -19,8 +19,8 @@ beforeAll(async () => {
   calls = codeCalls(service)
 })
 
-describe('reading a code', () => {
-  test('returns what the create returned, to every role of the tenant', async () => {
+describe('GET /codes/{id}', () => {
+  test('returns the created code to every role of the tenant', async () => {
     const { id, etag, json } = await made(calls, 'read')
     for (const role of [viewer, editor, admin]) {
       const answer = await calls.read(role('read'), id)
@@ -28,7 +28,7 @@ describe('reading a code', () => {
     }
   })
 
-  test('answers 304 to whoever has it, and 200 once it has changed', async () => {
+  test('returns 304 for the current ETag, and 200 after a change', async () => {
     const { id, etag } = await made(calls, 'conditional')
     const reread = (given: string) =>
       calls.read(viewer('conditional'), id, { headers: { 'If-None-Match': given } })
@@ -44,7 +44,7 @@ describe('reading a code', () => {
     expect((await reread(changed.headers.ETag ?? '')).status).toBe(200)
   })
 
-  test('shows a soft-deleted code as such, to a Viewer too', async () => {
+  test('returns a soft-deleted code as such, to a Viewer too', async () => {
     const { id, etag, json } = await made(calls, 'deleted')
     await calls.softDelete(editor('deleted'), id)
     const answer = await calls.read(viewer('deleted'), id)
@@ -58,21 +58,21 @@ describe('reading a code', () => {
   })
 
   test.each(['draft', 'archived'] as const)(
-    'shows that a code is %s, and nothing of how it is stored',
+    'shows that a code is %s, without its stored form',
     async (state) => {
       const { version: _, ...shown } = await seeded(service, 'states', { state })
       expect((await calls.read(viewer('states'), shown.id)).json).toEqual(shown)
     },
   )
 
-  test('needs the scope codes:read', async () => {
+  test('requires the scope codes:read', async () => {
     const { id } = await made(calls, 'scoped')
     const answer = await calls.read({ ...viewer('scoped'), scope: 'codes:write' }, id)
     expect(outcome(answer)).toBe('403 AUTHZ.scope.token')
     expect(answer.headers['WWW-Authenticate']).toContain('scope="codes:read"')
   })
 
-  test('of another tenant is answered like an absent one, and both are audited without an id', async () => {
+  test('treats a code of another tenant as absent, and audits both without an id', async () => {
     const { id } = await made(calls, 'owner')
     const absent = id.replace(/.{4}$/, id.endsWith('0000') ? '1111' : '0000')
     for (const role of [viewer, editor]) {
@@ -95,7 +95,7 @@ describe('reading a code', () => {
   })
 
   test.each(['nonsense', 'CODE-1', '00000000-0000-4000-8000-000000000000', 'code%23acme', ':restore'])(
-    'by an id that cannot exist (%s) finds nothing',
+    'returns 404 for an id that cannot exist (%s)',
     async (id) => {
       expect(outcome(await calls.read(viewer('ids'), id))).toBe('404 NOT_FOUND.code')
       expect(outcome(await calls.softDelete(editor('ids'), id))).toBe('404 NOT_FOUND.code')
@@ -104,9 +104,9 @@ describe('reading a code', () => {
   )
 })
 
-describe('a verb after the id of a code', () => {
+describe('an action after the id of a code', () => {
   test.each([':frob', ':Restore', ':restored', '', ':'])(
-    'that is %j is no route of the service, which says so in the envelope',
+    'that is %j returns the 404 of an unknown route, in the envelope',
     async (verb) => {
       const { id, json } = await made(calls, 'verbs')
       const answer = await calls.send('POST', `/codes/${id}${verb}`, admin('verbs'), {}, {})
@@ -127,7 +127,7 @@ describe('a verb after the id of a code', () => {
     },
   )
 
-  test('is the last one: what stands before it is the id', async () => {
+  test('is the last one, and everything before it is the id', async () => {
     const { id } = await made(calls, 'verbs')
     expect(outcome(await calls.restore(editor('verbs'), `${id}:restore`))).toBe('404 NOT_FOUND.code')
     expect(outcome(await calls.share(editor('verbs'), '', 'verbs'))).toBe('404 NOT_FOUND.code')

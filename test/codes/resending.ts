@@ -3,8 +3,8 @@ import type { Service } from '#test/support/service.ts'
 const mostTries = 20
 
 /**
- * The service for callers who send again, with the same key, what they are told may be sent again. So a machine that
- * is busy with other tests does not decide how many calls at once end.
+ * Wraps the service with retries: a retryable failure is repeated with the same key. So the number of concurrent calls
+ * that succeed does not depend on the speed of the machine.
  */
 export function resending(service: Service): Service {
   return {

@@ -23,9 +23,9 @@ beforeAll(async () => {
 const listed = async (tenant: string) =>
   (await calls.list(viewer(tenant))).json.data.map(({ id }: { id: string }) => id)
 
-describe('restoring a code', () => {
+describe('POST /codes/{id}:restore', () => {
   test.each(['draft', 'active', 'archived'] as const)(
-    'gives back the state before the delete (%s), and the list shows it again',
+    'restores the state before the delete (%s) and lists the code again',
     async (state) => {
       const { version: _, ...shown } = await seeded(service, `restore-${state}`, { state })
       const { id } = shown
@@ -44,7 +44,7 @@ describe('restoring a code', () => {
     },
   )
 
-  test('that is not deleted is a conflict and changes nothing', async () => {
+  test('of a live code is a conflict and changes nothing', async () => {
     const { id, json } = await made(calls, 'live')
     expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')
     await calls.softDelete(editor('live'), id)
@@ -53,7 +53,7 @@ describe('restoring a code', () => {
     expect(await stored(service, 'live', id)).toMatchObject({ state: json.state, version: 3 })
   })
 
-  test('is repeated by its key: the first answer again, though the code is live or changed by then', async () => {
+  test('replays the first response for its key even if the code is live or changed', async () => {
     const { id } = await made(calls, 'replay')
     await calls.softDelete(editor('replay'), id)
     const extra = { headers: { 'Idempotency-Key': 'restore-1' } }
@@ -66,7 +66,7 @@ describe('restoring a code', () => {
     expect(outcome(keyless)).toBe('400 VALIDATION.idempotency_key.required')
   })
 
-  test('is for Editors of the tenant and Admins of any, and finds nothing for others', async () => {
+  test('is permitted to Editors of the tenant and all Admins; for others the code is absent', async () => {
     const { id } = await made(calls, 'owner')
     await calls.softDelete(editor('owner'), id)
     expect(outcome(await calls.restore(viewer('owner'), id))).toBe('403 AUTHZ.role.denied')
@@ -79,7 +79,7 @@ describe('restoring a code', () => {
     expect((await calls.restore(admin('head'), id)).json).toMatchObject({ id, soft_deleted: false })
   })
 
-  test('takes a body without fields, and none with any', async () => {
+  test('accepts a body without fields only', async () => {
     const { id } = await made(calls, 'bodies')
     await calls.softDelete(editor('bodies'), id)
     const restore = (body: unknown) => calls.send('POST', `/codes/${id}:restore`, editor('bodies'), {}, body)
@@ -88,8 +88,8 @@ describe('restoring a code', () => {
   })
 })
 
-describe('sharing a code', () => {
-  test('within the tenant is for its Editors, who get the code', async () => {
+describe('POST /codes/{id}:share', () => {
+  test('within the tenant is permitted to its Editors and returns the code', async () => {
     const { id, json } = await made(calls, 'sharing')
     const answer = await calls.share(editor('sharing'), id, 'sharing')
     expect([answer.status, answer.json]).toEqual([200, json])
@@ -97,7 +97,7 @@ describe('sharing a code', () => {
     expect(await stored(service, 'sharing', id)).toMatchObject({ version: 1 })
   })
 
-  test('with another tenant is denied to an Editor; the audit alone names the code and the grantee', async () => {
+  test('with another tenant is denied to an Editor; only the audit names the code and the grantee', async () => {
     const { id, json } = await made(calls, 'sharing-out')
     const answer = await calls.share(editor('sharing-out'), id, 'grantee-unnamed')
     expect(outcome(answer)).toBe('403 AUTHZ.scope.tenant')
@@ -116,7 +116,7 @@ describe('sharing a code', () => {
     expect(await audit(service, 'grantee-unnamed')).toEqual([])
   })
 
-  test('with another tenant is an Admin’s, and the audit of the code’s tenant names the grantee', async () => {
+  test('with another tenant is permitted to an Admin, and audited in the tenant of the code', async () => {
     const { id, json } = await made(calls, 'shared-from')
     const answer = await calls.share(admin('head'), id, 'grantee')
     expect([answer.status, answer.json]).toEqual([200, json])
@@ -133,7 +133,7 @@ describe('sharing a code', () => {
     expect(await audit(service, 'head')).toEqual([])
   })
 
-  test('changes nobody’s reads, lists or writes', async () => {
+  test('changes no permissions to read, list or write', async () => {
     const { id } = await made(calls, 'lender')
     await calls.share(admin('head'), id, 'borrower')
     for (const role of [viewer, editor]) {
@@ -144,7 +144,7 @@ describe('sharing a code', () => {
     expect(await listed('lender')).toEqual([id])
   })
 
-  test('of another tenant’s code finds nothing, whoever is the grantee', async () => {
+  test('of another tenant’s code returns 404 for any grantee', async () => {
     const { id } = await made(calls, 'held')
     for (const grantee of ['other', 'thief']) {
       expect(outcome(await calls.share(editor('thief'), id, grantee))).toBe('404 NOT_FOUND.code')
@@ -169,8 +169,8 @@ describe('sharing a code', () => {
     ['a grantee with a # in it', { grantee_tenant: 'a#b' }, 'VALIDATION.field.format'],
     ['an overlong grantee', { grantee_tenant: 'x'.repeat(65) }, 'VALIDATION.field.format'],
     ['a number', { grantee_tenant: 7 }, 'VALIDATION.field.type'],
-    ['a field too many', { grantee_tenant: 'a', role: 'Admin' }, 'VALIDATION.field.unknown'],
-  ])('with %s is refused', async (_, body, code) => {
+    ['an unknown field', { grantee_tenant: 'a', role: 'Admin' }, 'VALIDATION.field.unknown'],
+  ])('with %s is rejected', async (_, body, code) => {
     const { id } = await made(calls, 'grantees')
     const answer = await calls.send('POST', `/codes/${id}:share`, admin('grantees'), {}, body)
     expect(outcome(answer)).toBe(`400 ${code}`)

@@ -32,15 +32,15 @@ const actions: Record<string, Action> = {
   restore: (tenant, id) => calls.restore(editor(tenant), id),
 }
 
-/** Does each action as often as said, all at once. */
+/** Runs each action the given number of times, all concurrently. */
 async function storm(tenant: string, id: string, wanted: Record<string, number>): Promise<Answer[]> {
   const all = Object.entries(wanted).flatMap(([name, times]) => Array<string>(times).fill(name))
-  // Interleaved, so that no kind comes first.
+  // Interleaved, so no kind is first.
   const mixed = all.map((name, at) => [name, (at * 7919) % all.length] as const).sort((a, b) => a[1] - b[1])
   return Promise.all(mixed.map(([name]) => actions[name]?.(tenant, id) as Promise<Answer>))
 }
 
-/** A stored code is in one of its states, and each change of it was counted and audited once. */
+/** Expects a valid stored code whose changes are each counted and audited once. */
 async function expectSound(tenant: string, id: string, changes: number) {
   const code = await stored(service, tenant, id)
   const deleted = code?.state === 'soft_deleted'
@@ -61,8 +61,8 @@ const allowedOutcomes = [
   '412 CONFLICT.etag.mismatch',
 ]
 
-describe('many who want the same', () => {
-  test('a text goes to one of a hundred who ask for it at once', async () => {
+describe('concurrent requests for one outcome', () => {
+  test('one of a hundred concurrent creates of a text succeeds', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
         calls.create({ ...editor('rush'), sub: `u${n % 3}` }, validCode({ code: n % 2 ? 'RUSH' : 'rush' })),
@@ -74,7 +74,7 @@ describe('many who want the same', () => {
     expect(await claims(service, 'rush')).toEqual({ RUSH: winner?.json.id })
   })
 
-  test('one of fifty updates with the same tag goes through', async () => {
+  test('one of fifty concurrent updates with the same tag succeeds', async () => {
     const { id, etag } = await made(calls, 'crowd')
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) => calls.update(editor('crowd'), id, etag, { name: `name ${n}` })),
@@ -86,7 +86,7 @@ describe('many who want the same', () => {
   })
 })
 
-describe('many changes of one code at once', () => {
+describe('concurrent changes of one code', () => {
   test.each([
     { delete: 30 },
     { delete: 20, restore: 20 },
@@ -103,12 +103,12 @@ describe('many changes of one code at once', () => {
     const deletes = told.filter(({ action }) => action === 'soft_delete').length
     if (!wanted.restore) expect(deletes).toBe(1)
     await expectSound(tenant, id, changed + deletes)
-    // Whatever came of it, the code can be had live again.
+    // In any case the code can be live again.
     await calls.softDelete(editor(tenant), id)
     expect((await calls.restore(editor(tenant), id)).json).toMatchObject({ state: 'active' })
   })
 
-  test('one of twenty restores succeeds', async () => {
+  test('one of twenty concurrent restores succeeds', async () => {
     const { id } = await made(calls, 'restores')
     await calls.softDelete(editor('restores'), id)
     const answers = await storm('restores', id, { restore: 20 })
@@ -117,8 +117,8 @@ describe('many changes of one code at once', () => {
   })
 })
 
-describe('a hard delete among other changes', () => {
-  test('one of ten removes the code, and nothing that came too late brings it back', async () => {
+describe('a hard delete concurrent with other changes', () => {
+  test('succeeds once of ten, and no later change restores the code', async () => {
     const tenant = 'gone'
     const { id, json } = await made(calls, tenant)
     const remove = () => calls.hardDelete(admin(tenant), id, 'requested')
@@ -135,7 +135,7 @@ describe('a hard delete among other changes', () => {
     expect((await calls.create(editor(tenant), validCode({ code: json.code }))).status).toBe(201)
   })
 
-  test('and creates of the same text end in one code and one claim at the most', async () => {
+  test('and with creates of the same text leaves at most one code and one uniqueness lock', async () => {
     const tenant = 'turnover'
     const { id } = await made(calls, tenant, { code: 'TURN' })
     const [removed, ...created] = await Promise.all([

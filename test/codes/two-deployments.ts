@@ -2,14 +2,14 @@ import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 import { codeCalls, validCode } from './code-calls.ts'
 
-/** Two deployments with the same callers, of which one closed every open point otherwise. */
+/** Two deployments with the same callers. The second has other values for every setting. */
 export const local = await startService()
 export const other = await startService({ settings: otherSettings })
 
 const always = { headers: { 'X-Nonce': 'n', 'X-Token-Nonce': 'n' } }
 const calls = new Map([local, other].map((service) => [service, callsOf(service)]))
 
-/** The calls of a service, each with what either deployment wants of it. */
+/** The calls of a service, with the headers that either deployment requires. */
 export function callsOf(service: Service) {
   return codeCalls(service, always)
 }
@@ -25,7 +25,7 @@ export const who = (role: string, tenant: string) => ({
 let tenants = 0
 export const newTenant = () => `tenant-${tenants++}`
 
-/** The body of a create that is valid in a deployment. */
+/** Returns the body of a create that is valid in a deployment. */
 export function codeIn({ settings }: Service, changes: Record<string, unknown> = {}) {
   const [type] = Object.keys(settings['codes.types'])
   return validCode({ type, name: 'Off', ...changes })
@@ -33,7 +33,7 @@ export function codeIn({ settings }: Service, changes: Record<string, unknown> =
 
 export type Tenant = ReturnType<typeof tenantOf>
 
-/** A new tenant of a deployment: its people, and what they can do. */
+/** A new tenant of a deployment, its identities and their calls. */
 export function tenantOf(service: Service) {
   const tenant = newTenant()
   const of = calls.get(service) ?? callsOf(service)
@@ -52,7 +52,7 @@ export function tenantOf(service: Service) {
   }
 }
 
-/** What the same steps come to here and there. */
+/** Returns the results of the same steps in both deployments. */
 export async function both<T>(steps: (tenant: Tenant, service: Service) => Promise<T>): Promise<[T, T]> {
   return [await steps(tenantOf(local), local), await steps(tenantOf(other), other)]
 }

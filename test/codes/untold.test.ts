@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 
 describe('denials', () => {
-  test('are stored in the tenant of the actor and name no id or tenant of others that was not sent as a target', async () => {
+  test('are audited in the actor’s tenant, without ids or tenants that the caller did not send as a target', async () => {
     const { id, etag } = await made(calls, 'victim')
     const query = { tenant: 'victim' }
     const stranger = editor('intruder')
-    // Denied before the code is looked for: the record names what was attempted, by what the caller sent.
+    // Denied before the code is read, so the record names the target that the caller sent.
     const named = [
       await calls.update(stranger, id, etag, { code: 'X' }),
       await calls.hardDelete(stranger, id, 'because of victim'),
@@ -54,7 +54,7 @@ describe('denials', () => {
   })
 })
 
-test('no name, text or key of a code is in the audit or the log, whatever is done to it', async () => {
+test('neither audit nor log contains a name, text or key of a code', async () => {
   const canaries = ['CANARY-TEXT', 'Canary name', 'canary-key', 'Canary two', 'CANARY-OTHER', 'Canary reason']
   const [text, name, key, second, other, reason] = canaries
   const tenant = 'quiet'

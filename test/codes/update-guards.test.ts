@@ -19,15 +19,15 @@ beforeAll(async () => {
   calls = codeCalls(service)
 })
 
-describe('If-Match', () => {
-  test.each([[undefined], [''], ['  ']])('%j is missing, and an update needs one', async (given) => {
+describe('If-Match of an update', () => {
+  test.each([[undefined], [''], ['  ']])('is missing if it is %j, which is rejected', async (given) => {
     const { id } = await made(calls, 'matching')
     const answer = await calls.update(editor('matching'), id, given, { name: 'x' })
     expect(outcome(answer)).toBe('428 VALIDATION.if_match.required')
     expect(answer.json.error.details.fields).toEqual({ 'If-Match': { reason: 'required' } })
   })
 
-  test('takes the current tag, alone or among others, or any by a star', async () => {
+  test('accepts the current tag, alone or in a list, and *', async () => {
     const { id, etag } = await made(calls, 'matching')
     let current = etag
     for (const given of [
@@ -43,7 +43,7 @@ describe('If-Match', () => {
     }
   })
 
-  test('refuses a tag that is stale, weak, another code’s or none at all', async () => {
+  test('rejects a tag that is stale, weak, malformed or of another code', async () => {
     const { id, etag: stale } = await made(calls, 'matching')
     const other = await made(calls, 'matching')
     const { headers } = await calls.update(editor('matching'), id, stale, { name: 'x' })
@@ -57,8 +57,8 @@ describe('If-Match', () => {
   })
 })
 
-describe('who updates a code', () => {
-  test('is no Viewer, and no token without codes:write', async () => {
+describe('an update', () => {
+  test('is denied to a Viewer, and to a token without codes:write', async () => {
     const { id, etag } = await made(calls, 'denied')
     expect(outcome(await calls.update(viewer('denied'), id, etag, { name: 'x' }))).toBe(
       '403 AUTHZ.role.denied',
@@ -68,7 +68,7 @@ describe('who updates a code', () => {
     expect(await stored(service, 'denied', id)).toMatchObject({ version: 1 })
   })
 
-  test('is an Admin of any tenant, with the tenant named and without', async () => {
+  test('is permitted to an Admin in every tenant, with and without naming the tenant', async () => {
     const { id } = await made(calls, 'reached')
     const far = admin('head')
     expect((await calls.update(far, id, '*', { name: 'one' })).json).toMatchObject({ tenant_id: 'reached' })
@@ -80,7 +80,7 @@ describe('who updates a code', () => {
     expect(await service.items('head', 'code')).toEqual([])
   })
 
-  test('is no Editor of another tenant: the code is as good as absent, for a right tag too', async () => {
+  test('treats the code as absent for an Editor of another tenant, even with the current tag', async () => {
     const { id, etag } = await made(calls, 'owner')
     const headers = { 'X-Correlation-Id': 'same' }
     const absent = id.replace(/.{4}$/, id.endsWith('0000') ? '1111' : '0000')

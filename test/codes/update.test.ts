@@ -21,8 +21,8 @@ beforeAll(async () => {
   calls = codeCalls(service)
 })
 
-describe('updating a code', () => {
-  test('answers 200 with the code, a later updated_at and another tag, and changes nothing else', async () => {
+describe('PATCH /codes/{id}', () => {
+  test('returns 200 with the code, a later updated_at and a new tag, and changes nothing else', async () => {
     const { id, etag, json } = await made(calls, 'update')
     const tags = [etag]
     let before = json
@@ -50,7 +50,7 @@ describe('updating a code', () => {
     expect(await stored(service, 'update', id)).toMatchObject({ version: 4 })
   })
 
-  test('advances updated_at though the clock of the last writer was ahead', async () => {
+  test('advances updated_at even if the clock of the last writer was ahead', async () => {
     let now = Date.parse('2026-05-01T12:00:00.000Z')
     const standing = codeCalls(await startService({ clock: { ...systemClock, now: () => now } }))
     const { id } = await made(standing, 'clock')
@@ -63,7 +63,7 @@ describe('updating a code', () => {
     ])
   })
 
-  test('is repeated by its key: the first answer again, though the tag is stale by then', async () => {
+  test('replays the first response for its key even if the tag is stale', async () => {
     const { id, etag } = await made(calls, 'keyed')
     const extra = { headers: { 'Idempotency-Key': 'update-1' } }
     const first = await calls.update(editor('keyed'), id, etag, { name: 'Other' }, extra)
@@ -75,7 +75,7 @@ describe('updating a code', () => {
     expect(await stored(service, 'keyed', id)).toMatchObject({ version: 2 })
   })
 
-  test('leaves an expiry in the past alone, and sets no other one that is past', async () => {
+  test('keeps an expiry in the past, and rejects another one in the past', async () => {
     const code = await seeded(service, 'past', { expiry_at: '2020-01-01T00:00:00.000Z' })
     const renamed = await calls.update(editor('past'), code.id, '*', { name: 'Over' })
     expect(renamed.json).toMatchObject({ name: 'Over', expiry_at: '2020-01-01T00:00:00.000Z' })
@@ -84,7 +84,7 @@ describe('updating a code', () => {
     expect(await stored(service, 'past', code.id)).toMatchObject({ name: 'Over', version: 2 })
   })
 
-  test('sets an expiry that is this very moment', async () => {
+  test('accepts the current time as expiry', async () => {
     const now = Date.parse('2026-05-01T12:00:00.500Z')
     const standing = codeCalls(await startService({ clock: { ...systemClock, now: () => now } }))
     const { id } = await made(standing, 'moment')
@@ -95,7 +95,7 @@ describe('updating a code', () => {
   })
 
   test.each([
-    ['a field that no code has', { name: 'x', surprise: 1 }, 'VALIDATION.field.unknown', 'surprise'],
+    ['an unknown field', { name: 'x', surprise: 1 }, 'VALIDATION.field.unknown', 'surprise'],
     ['the version', { version: 7 }, 'VALIDATION.field.unknown', 'version'],
     ['the claim', { claim: 'OTHER' }, 'VALIDATION.field.unknown', 'claim'],
     ['the state before', { state_before_delete: 'draft' }, 'VALIDATION.field.unknown', 'state_before_delete'],
@@ -103,7 +103,7 @@ describe('updating a code', () => {
     ['no name', { name: '' }, 'VALIDATION.field.length', 'name'],
     ['a name of null', { name: null }, 'VALIDATION.field.type', 'name'],
     ['an expiry of null', { expiry_at: null }, 'VALIDATION.field.type', 'expiry_at'],
-  ])('with %s is refused and changes nothing', async (_, body, code, field) => {
+  ])('with %s is rejected and changes nothing', async (_, body, code, field) => {
     const { id, json } = await made(calls, 'invalid')
     for (const role of [editor, admin]) {
       const answer = await calls.update(role('invalid'), id, '*', body)
@@ -114,7 +114,7 @@ describe('updating a code', () => {
   })
 })
 
-describe('a field that nobody may write', () => {
+describe('an immutable field', () => {
   test.each([
     ['id', '01900000-0000-7000-8000-000000000000'],
     ['code', 'OTHER'],
@@ -125,7 +125,7 @@ describe('a field that nobody may write', () => {
     ['created_at', '2020-01-01T00:00:00.000Z'],
     ['updated_at', '2020-01-01T00:00:00.000Z'],
     ['state', 'archived'],
-  ])('is %s: writing it is denied to every role, and in the audit', async (field, value) => {
+  ])('%s is denied to every role, and audited', async (field, value) => {
     const tenant = `immutable-${field}`
     const { id, etag, json } = await made(calls, tenant)
     const before = (await audit(service, tenant)).length
@@ -152,7 +152,7 @@ describe('a field that nobody may write', () => {
 })
 
 describe('a soft-deleted code', () => {
-  test('is not updated by an Editor, whatever the tag; the audit has the block', async () => {
+  test('cannot be updated by an Editor with any tag, and the denial is audited', async () => {
     const { id } = await made(calls, 'blocked')
     await calls.softDelete(editor('blocked'), id)
     const before = await stored(service, 'blocked', id)
@@ -173,7 +173,7 @@ describe('a soft-deleted code', () => {
     )
   })
 
-  test('is updated by an Admin and stays soft-deleted, and the change lasts', async () => {
+  test('can be updated by an Admin, and stays soft-deleted', async () => {
     const { id } = await made(calls, 'admin-edit')
     await calls.softDelete(editor('admin-edit'), id)
     const { headers } = await calls.read(admin('admin-edit'), id)
