@@ -23,7 +23,7 @@ export default {
   },
   transformIgnorePatterns: ['/node_modules/'],
   cacheDirectory: '<rootDir>/node_modules/.cache/jest',
-  setupFiles: ['<rootDir>/test/tooling/one-error.ts'],
+  setupFiles: ['<rootDir>/test/tooling/error-realm.ts'],
   globalSetup: '<rootDir>/test/tooling/global-setup.mjs',
   globalTeardown: '<rootDir>/test/tooling/global-teardown.mjs',
   // Ours stands last, so that its line of totals is the last one printed.

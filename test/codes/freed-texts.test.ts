@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 import { claims, outcome, stored, tally } from './code-calls.ts'
-import { resending } from './resending.ts'
+import { resending } from './retrying-service.ts'
 import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
 
 describe('if a soft delete frees the text of a code', () => {

@@ -11,7 +11,7 @@ import { eventDefinitions } from '#functions/events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { happenings, type Told, tellEverything } from './happenings.ts'
+import { happenings, type Told, tellEverything } from './published-events.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of every shape
 type Any = any

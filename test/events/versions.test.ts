@@ -17,9 +17,9 @@ import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
-import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 
 /** A weight in words; then as a number, for which subscribers change over. */
 const Packed = defineEvent({

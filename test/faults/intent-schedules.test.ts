@@ -11,7 +11,7 @@ import {
   movableClock,
   type Provider,
   payEndpoint,
-} from './pay-by-intent.ts'
+} from './payment-saga.ts'
 
 /** One moment of a schedule: some requests at once, what they meet, and how much time passes afterwards. */
 interface Step {

@@ -9,7 +9,7 @@ import {
   type Provider,
   payEndpoint,
   paymentItem,
-} from './pay-by-intent.ts'
+} from './payment-saga.ts'
 
 let service: FaultyService
 let provider: Provider

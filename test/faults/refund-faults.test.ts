@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
 import type { Fault as ProviderFault } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import type { Answer } from '#test/support/service.ts'
+import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Fault } from './dynamodb-proxy.ts'
 import {
   leaseMilliseconds,

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
-import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
+import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
+import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
 import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
-import { booksOf, expectBalanced, unfinished } from '#test/refunds/books.ts'
 import {
   type Fault,
   type PaymentProviderDouble,
@@ -10,8 +9,9 @@ import {
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { tokenFor } from '#test/support/settings.ts'
-import { type Blow, type MortalProcesses, mortalProcesses, someBlows } from './mortal-processes.ts'
-import { type MovableClock, movableClock } from './pay-by-intent.ts'
+import { booksOf, expectBalanced, unfinished } from '../refunds/refund-ledger-check.ts'
+import { type Blow, type MortalProcesses, mortalProcesses, someBlows } from './killable-processes.ts'
+import { type MovableClock, movableClock } from './payment-saga.ts'
 import { leaseMilliseconds, restMilliseconds, settingsAt, swept } from './refund-service.ts'
 
 /** So many schedules run beside one another, each on a table and by a clock of its own. */

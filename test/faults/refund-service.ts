@@ -8,7 +8,7 @@ import {
 import type { Answer } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import { type MovableClock, movableClock } from './pay-by-intent.ts'
+import { type MovableClock, movableClock } from './payment-saga.ts'
 
 /** A lease runs out in this time, and what rests for so long is looked after. */
 export const leaseMilliseconds = 31_000

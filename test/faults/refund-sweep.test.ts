@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
-import { booksOf, expectBalanced, inShort, unfinished } from '#test/refunds/books.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
 import { type RefundService, restMilliseconds, startRefundService, swept } from './refund-service.ts'
 
 const down: Fault = { when: 'before', how: serverError(503) }

@@ -3,8 +3,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { DynamoDBRecord } from 'aws-lambda'
 import fc from 'fast-check'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import { booksOf, expectBalanced } from '#test/refunds/books.ts'
-import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import {
   type PaymentProviderDouble,
   startPaymentProvider,
@@ -12,6 +10,8 @@ import {
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
+import { booksOf, expectBalanced } from '../refunds/refund-ledger-check.ts'
+import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
 import { settingsAt } from './refund-service.ts'
 

@@ -5,11 +5,11 @@ import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin
 import { tableChanges } from '#bin/table-changes.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
-import { startAwsDouble } from '#test/support/aws-double.ts'
-import { type QueueDouble, queueDouble } from '#test/support/queue-double.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
+import { startAwsDouble } from '../support/fake-aws.ts'
+import { type QueueDouble, queueDouble } from '../support/fake-queue.ts'
 
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { describeService } from '#bin/local/service-file.ts'
 import { signingKey } from '#bin/webhook.ts'
-import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
+import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
 let aws: AwsDouble

@@ -16,7 +16,7 @@ import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { type AwsDouble, startAwsDouble } from './aws-double.ts'
+import { type AwsDouble, startAwsDouble } from './fake-mail-services.ts'
 
 let scratch: string
 let file: string

@@ -10,7 +10,7 @@ import {
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { booksOf, captured, expectBalanced, inShort } from './books.ts'
+import { booksOf, captured, expectBalanced, inShort } from './refund-ledger-check.ts'
 
 let provider: PaymentProviderDouble
 let service: Service

@@ -9,7 +9,7 @@ import {
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
-import { booksOf, inShort } from './books.ts'
+import { booksOf, inShort } from './refund-ledger-check.ts'
 
 let provider: PaymentProviderDouble
 let service: Service

@@ -22,7 +22,7 @@ import {
   refund,
   request,
   strike,
-} from './ask-stripe.ts'
+} from './stripe-requests.ts'
 
 beforeEach(() => {
   double.faults = () => undefined

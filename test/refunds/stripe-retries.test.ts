@@ -17,7 +17,7 @@ import {
   refund,
   request,
   strike,
-} from './ask-stripe.ts'
+} from './stripe-requests.ts'
 
 beforeEach(() => {
   double.faults = () => undefined

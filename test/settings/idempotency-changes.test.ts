@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import type { Settings } from '#shared/settings/register.ts'
-import { inMemoryProvider, payEndpoint } from '#test/faults/pay-by-intent.ts'
 import { serveHttp } from '#test/support/http-service.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
+import { inMemoryProvider, payEndpoint } from '../faults/payment-saga.ts'
 
 /** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
 

@@ -4,9 +4,9 @@ import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { standingClock } from '#test/listing/standing-clock.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { standingClock } from '../listing/manual-clock.ts'
 
 /** The last millisecond before the sunset, and the first after it. */
 const sunset = Date.parse('2031-07-01T00:00:00Z')

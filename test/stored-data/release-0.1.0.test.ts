@@ -7,7 +7,6 @@ import { relay } from '#shared/platform/events/relay.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { inMemoryProvider, movableClock, payEndpoint } from '#test/faults/pay-by-intent.ts'
 import { restMilliseconds, settingsAt, swept } from '#test/faults/refund-service.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
@@ -18,6 +17,7 @@ import {
 import type { Call } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
 import { createTable } from '#test/support/tables.ts'
+import { inMemoryProvider, movableClock, payEndpoint } from '../faults/payment-saga.ts'
 
 /**
  * Every kind of item as release 0.1.0 wrote it, with the requests that wrote them and what they answered. The file is

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { type DynamodbProxy, type Fault, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { bundleFunctions, type Functions } from '#test/faults/function-process.ts'
-import { type AwsDouble, startAwsDouble } from '#test/support/aws-double.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
+import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 
 let proxy: DynamodbProxy
 let queue: AwsDouble

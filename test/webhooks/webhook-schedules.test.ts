@@ -7,8 +7,6 @@ import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
-import { type Blow, mortalProcesses, someBlows } from '#test/faults/mortal-processes.ts'
-import { movableClock } from '#test/faults/pay-by-intent.ts'
 import { settingsAt } from '#test/faults/refund-service.ts'
 import {
   type PaymentProviderDouble,
@@ -16,7 +14,9 @@ import {
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
-import { eventFor, inOrder, isPoison, type Subjects, type Telling, tellings } from './told-events.ts'
+import { type Blow, mortalProcesses, someBlows } from '../faults/killable-processes.ts'
+import { movableClock } from '../faults/payment-saga.ts'
+import { eventFor, inOrder, isPoison, type Subjects, type Telling, tellings } from './random-events.ts'
 
 /** What happens to an event: a sender sends it, or the queue hands it over; in any order, and however often. */
 interface Act {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Service, startService } from '#test/support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
-import { standingClock } from './standing-clock.ts'
-import { WalkModel } from './walk-model.ts'
+import { standingClock } from './manual-clock.ts'
+import { WalkModel } from './pagination-model.ts'
 
 const clock = standingClock(start)
 let service: Service

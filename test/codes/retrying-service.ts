@@ -1,4 +1,4 @@
-import type { Service } from '#test/support/service.ts'
+import type { Service } from '../support/service.ts'
 
 const mostTries = 20
 

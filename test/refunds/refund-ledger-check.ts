@@ -4,9 +4,9 @@ import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { pendingSagas } from '#shared/platform/idempotency/record.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import type { PaymentProviderDouble } from '#test/support/payment-provider/payment-provider.ts'
-import type { PaidRefund } from '#test/support/payment-provider/refund-ledger.ts'
-import type { Service } from '#test/support/service.ts'
+import type { PaymentProviderDouble } from '../support/payment-provider/payment-provider.ts'
+import type { PaidRefund } from '../support/payment-provider/refund-ledger.ts'
+import type { Service } from '../support/service.ts'
 
 /** What the double has of each charge, in minor units. */
 export const captured = 100_000

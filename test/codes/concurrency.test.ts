@@ -13,7 +13,7 @@ import {
   tally,
   validCode,
 } from './code-calls.ts'
-import { resending } from './resending.ts'
+import { resending } from './retrying-service.ts'
 
 jest.setTimeout(120_000)
 

@@ -11,7 +11,7 @@ import {
   valueIn,
 } from '#shared/platform/listing/read-index.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 
 const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), minLength: 1, maxLength: 4 })
 const id = fc

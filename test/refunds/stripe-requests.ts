@@ -1,8 +1,8 @@
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
-import { type Fault, startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
-import { type Answer, errorAnswer } from '#test/support/payment-provider/stripe-wire.ts'
+import { type Fault, startPaymentProvider } from '../support/payment-provider/payment-provider.ts'
+import { type Answer, errorAnswer } from '../support/payment-provider/stripe-wire.ts'
 
 export const apiKey = 'sk_test_123'
 /** One for each file of tests, which stops it. */

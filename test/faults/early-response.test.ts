@@ -8,7 +8,7 @@ import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 import { postEvent } from './function-process.ts'
 
 const route = defineRoute({

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type DynamoDBClient, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { testClient } from '#test/support/dynamodb-client.ts'
+import { testClient } from '../support/dynamodb-client.ts'
 
 /** What strikes one call of the table. */
 export type Blow =

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { type Service, startService } from '#test/support/service.ts'
-import { standingClock } from './standing-clock.ts'
+import { type Service, startService } from '../support/service.ts'
+import { standingClock } from './manual-clock.ts'
 
 interface Listed {
   id: string

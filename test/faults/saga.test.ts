@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Answer } from '#test/support/service.ts'
+import type { Answer } from '../support/service.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
 import {
   inMemoryProvider,
@@ -7,7 +7,7 @@ import {
   movableClock,
   type Provider,
   payEndpoint,
-} from './pay-by-intent.ts'
+} from './payment-saga.ts'
 
 let service: FaultyService
 let provider: Provider

@@ -5,10 +5,10 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { itemsOf } from '#test/support/dynamodb-client.ts'
-import { exampleOf } from '#test/support/examples.ts'
-import { type Service, startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { itemsOf } from '../support/dynamodb-client.ts'
+import { exampleOf } from '../support/examples.ts'
+import { type Service, startService } from '../support/service.ts'
+import { eventOf, signed } from '../support/signed-events.ts'
 
 /** What another service tells. */
 export interface Told {
