@@ -10,7 +10,8 @@ import { invoking, type Redriven, redriveStream, type StreamSource } from './red
 import { tableChanges } from './table-changes.ts'
 
 const queues = Object.keys(taskQueues)
-const streamed = new Map<string, StreamSource>(
+/** The functions that the table's stream feeds. Failed batches go to their dead-letter queues. */
+export const streamed = new Map<string, StreamSource>(
   subscriptions.flatMap(({ name, source }) =>
     typeof source === 'object' && 'stream' in source ? [[name, source.stream]] : [],
   ),
@@ -26,7 +27,7 @@ Changes older than 24 hours are no longer in the stream. They are rebuilt by rea
  * Moves all messages back. Each is sent before it is deleted, so none is lost. A duplicate is handled once.
  * @returns how many messages were moved
  */
-async function redriveQueue(stack: DeployedStack, queue: TaskQueue): Promise<number> {
+export async function redriveQueue(stack: DeployedStack, queue: TaskQueue): Promise<number> {
   const sqs = new SQSClient(stack.access)
   const from = deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access)
   const QueueUrl = outputOf(stack, queueOutput(queue))
@@ -41,7 +42,8 @@ async function redriveQueue(stack: DeployedStack, queue: TaskQueue): Promise<num
   }
 }
 
-function redriveFunction(stack: DeployedStack, name: string, source: StreamSource): Promise<Redriven> {
+/** Lets a function handle its failed batches again. */
+export function redriveFunction(stack: DeployedStack, name: string, source: StreamSource): Promise<Redriven> {
   return redriveStream(source, {
     letters: deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access),
     changes: tableChanges(outputOf(stack, 'TableName'), stack.access),

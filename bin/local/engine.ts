@@ -11,9 +11,10 @@ const HOST = '127.0.0.1'
 /**
  * Starts the installed engine (see `installEngine`) on loopback, with all state in memory. The endpoint is the value of
  * AWS_ENDPOINT_URL.
+ * @param directory of its log, and of the activity file
  * @throws StartFailure if the port is in use or the engine does not respond within 30 s
  */
-export async function startEngine({ port, logFile }: { port: number; logFile: string }): Promise<Server> {
+export async function startEngine({ port, directory }: { port: number; directory: string }): Promise<Server> {
   await assertPortFree(port)
   // The code of the Lambdas is unpacked here. The directory is removed with the engine.
   const scratch = mkdtempSync(join(tmpdir(), 'commerce-local-'))
@@ -22,14 +23,19 @@ export async function startEngine({ port, logFile }: { port: number; logFile: st
     name: 'The local AWS',
     command: enginePython(),
     args: [join(import.meta.dirname, 'launcher.py')],
-    env: engineEnvironment(port, scratch),
+    env: { ...engineEnvironment(port, scratch), LOCAL_ENGINE_ACTIVITY: activityFile(directory) },
     channel: 'stdin',
     endpoint,
-    logFile,
+    logFile: join(directory, 'engine.log'),
     isReady: () => isHealthy(endpoint),
     readyWithinMs: 30_000,
     cleanUp: () => rmSync(scratch, { recursive: true, force: true }),
   })
+}
+
+/** Returns the file that gets a line of JSON for each request and each log line of a function, as they come. */
+export function activityFile(directory: string): string {
+  return join(directory, 'activity.jsonl')
 }
 
 /** @throws StartFailure with advice if something already listens on the port. */

@@ -1,6 +1,6 @@
 """Starts the local AWS engine in the foreground; bin/local/engine.ts runs it.
 
-Changes four behaviors for which the engine has no setting:
+Changes five behaviors for which the engine has no setting:
 
 * After each Lambda call the engine waits 50 ms for log output that a quiet function never writes.
   A shorter wait takes a warm request from about 60 ms to 10 ms; the next drain reads later lines.
@@ -10,6 +10,8 @@ Changes four behaviors for which the engine has no setting:
   for all, so the audit holds one record for each refresh.
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
+* The engine has no access log. Each request, and each log line of a function as it is written, becomes
+  a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
 """
 
 import collections
@@ -19,10 +21,12 @@ import shutil
 import signal
 import sys
 import threading
+import time
+import urllib.parse
 
 from ministack.app import main
 from ministack.core.lambda_runtime import Worker
-from ministack.services import cognito, lambda_svc
+from ministack.services import apigateway_v1, cognito, lambda_svc
 
 LOG_WAIT_SECONDS = 0.002
 LOG_IDLE_SECONDS = 0.001
@@ -74,6 +78,49 @@ def ask_for_claims_once() -> None:
     lambda_svc._execute_function_with_config_scope = execute_once
 
 
+def record_activity() -> None:
+    file = open(os.environ["LOCAL_ENGINE_ACTIVITY"], "w", buffering=1, encoding="utf-8")
+    writing = threading.Lock()
+    execute = apigateway_v1.handle_execute
+
+    def record(**entry) -> None:
+        with writing:
+            file.write(json.dumps(entry) + "\n")
+
+    async def execute_recorded(api, stage, method, path, headers, body, query):
+        started = time.time()
+        status, sent_headers, sent_body = response = await execute(api, stage, method, path, headers, body, query)
+        sent = {name.lower(): value for name, value in (sent_headers or {}).items()}
+        record(
+            kind="request",
+            at=started * 1000,
+            method=method,
+            path=path + ("?" + urllib.parse.urlencode(query, doseq=True) if query else ""),
+            status=status,
+            milliseconds=round((time.time() - started) * 1000),
+            error_code=error_code_of(sent_body) if status >= 400 else None,
+            correlation_id=sent.get("x-correlation-id"),
+            idempotency_status=sent.get("idempotency-status"),
+        )
+        return response
+
+    def read_and_record(worker) -> None:
+        for line in worker._proc.stderr:
+            text = line.rstrip("\n")
+            worker._stderr_queue.put(text)
+            record(kind="log", at=time.time() * 1000, function=worker.func_name, line=text)
+
+    apigateway_v1.handle_execute = execute_recorded
+    Worker._read_stderr = read_and_record
+
+
+def error_code_of(body) -> str | None:
+    try:
+        return json.loads(body)["error"]["code"]
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def end_with_parent() -> None:
     # os.read instead of sys.stdin: a thread inside a buffered reader holds a lock that blocks a normal exit.
     while os.read(0, 1024):
@@ -85,6 +132,7 @@ def end_with_parent() -> None:
 lower_log_waits()
 limit_workers()
 ask_for_claims_once()
+record_activity()
 threading.Thread(target=end_with_parent, daemon=True).start()
 sys.argv = sys.argv[:1]
 main()

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
-import { assertPortFree, startEngine } from './engine.ts'
+import { activityFile, assertPortFree, startEngine } from './engine.ts'
 import { installEngine, isEngineInstalled } from './engine-install.ts'
 import { ROOT } from './environment.ts'
 import { assertProviderPortFree, localProviderPort, startPaymentProvider } from './payment-provider.ts'
@@ -20,6 +20,8 @@ export interface LocalServiceOptions {
 export interface LocalService {
   readonly service: ServiceFile
   readonly enginePid: number
+  /** See `activityFile` of the engine. */
+  readonly activityFile: string
   /** Resolves with one sentence when a part of the service ends without `stop`; never rejects. */
   readonly died: Promise<string>
   /** Ends all parts of the service. Can be called more than once. */
@@ -57,8 +59,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const engineReady = async (): Promise<Server> => {
     if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
     signal.throwIfAborted()
-    const logFile = join(directory, 'engine.log')
-    const engine = watch(await timed('local AWS started', startEngine({ port, logFile })))
+    const engine = watch(await timed('local AWS started', startEngine({ port, directory })))
     await timed('local AWS bootstrapped', bootstrap(engine.endpoint, signal))
     return engine
   }
@@ -75,7 +76,8 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const outputs = await timed('stack deployed', deploy(endpoint, assembly, signal))
     const webhookKey = await storeWebhookKey(endpoint, outputs)
     const service = describeService({ endpoint, outputs, webhookKey, providerUrl: provider?.endpoint })
-    return { service, enginePid, died: Promise.race(running.map(({ died }) => died)), stop }
+    const died = Promise.race(running.map((server) => server.died))
+    return { service, enginePid, activityFile: activityFile(directory), died, stop }
   } catch (error) {
     failed.abort(error)
     await Promise.allSettled(steps)

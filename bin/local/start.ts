@@ -5,6 +5,7 @@ import { command } from '../command.ts'
 import { referenceSite, type ServedSite, serveSite } from '../reference/site.ts'
 import { loadSettings } from '../settings-file.ts'
 import { issueToken } from '../token.ts'
+import { type Console, startConsole } from './console/console.ts'
 import { type LocalService, secondsSince, startLocalService } from './local-service.ts'
 import { StartFailure } from './process.ts'
 import {
@@ -60,6 +61,7 @@ async function serve(port: number, settings: string, stopped: AbortSignal): Prom
   await removeStaleServiceFile()
   console.log(`Starting the service on port ${port} with ${relative('.', settings)}`)
   const local = await startLocalService({ port, settings, signal: stopped })
+  const shown = startConsole(local.service, local.activityFile)
   let reference: ServedSite | undefined
   try {
     const token = await issueToken(
@@ -69,7 +71,7 @@ async function serve(port: number, settings: string, stopped: AbortSignal): Prom
       },
       settings,
     ).catch((thrown: Error) => thrown)
-    reference = await startReference(local.service, settings, token)
+    reference = await startPages(local.service, settings, token, shown)
     printWelcome(local.service, { token, seconds: secondsSince(started), reference: reference?.url })
     writeServiceFile(local.service)
     await untilStopped(local, stopped)
@@ -77,6 +79,7 @@ async function serve(port: number, settings: string, stopped: AbortSignal): Prom
   } finally {
     removeServiceFile(local.service.aws_endpoint)
     await reference?.stop()
+    shown.stop()
     await local.stop()
   }
 }
@@ -91,23 +94,26 @@ async function untilStopped({ died }: LocalService, stopped: AbortSignal): Promi
 }
 
 /**
- * Serves the pages for API consumers at the first origin on this machine from which the profile lets browsers call.
+ * Serves the pages for API consumers and the console at the first origin on this machine from which the profile lets browsers call.
  * @returns undefined, after printing why, if there is no such origin or its port is in use; the service runs anyway
  */
-async function startReference(
+async function startPages(
   { base_url }: ServiceFile,
   settingsFile: string,
   token: string | Error,
+  shown: Console,
 ): Promise<ServedSite | undefined> {
   const settings = await loadSettings(settingsFile)
   const origin = settings['cors.allowedOrigins'].find((one) => /^http:\/\/localhost:\d+$/.test(one))
   if (origin === undefined) return undefined
   const site = await referenceSite(settings, { base_url, ...(typeof token === 'string' && { token }) })
-  return serveSite(site, origin, base_url).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== 'EADDRINUSE') throw thrown
-    console.log(`The API reference is not served: another program uses ${origin}.`)
-    return undefined
-  })
+  return serveSite(await shown.pages(site), origin, base_url, shown.answer).catch(
+    (thrown: NodeJS.ErrnoException) => {
+      if (thrown.code !== 'EADDRINUSE') throw thrown
+      console.log(`The API reference and the console are not served: another program uses ${origin}.`)
+      return undefined
+    },
+  )
 }
 
 /** Prints addresses, the token and three requests at the end of the start, as one block to paste into a shell. */
@@ -120,6 +126,8 @@ function printWelcome(
   const file = '/tmp/order.json'
   const lines = [
     reference && `API reference with all operations, to try them: ${reference}`,
+    reference &&
+      `Console with requests, events, mail (one-time codes), refunds and queues: ${reference}console.html`,
     provider_url && `Refunds go to a fake payment provider: ${provider_url}/refunds lists them.`,
     `Ready in ${seconds} s. Ctrl-C stops the service. To create, read and list orders, paste into another terminal:`,
     '',

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { marked } from 'marked'
@@ -56,6 +56,9 @@ function withSettings(text: string, settings: Settings): string {
   })
 }
 
+/** Answers requests that are for no file. Returns whether it answers this one. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean
+
 export interface ServedSite {
   url: string
   stop(): Promise<void>
@@ -69,14 +72,28 @@ const mediaTypes: Record<string, string> = {
 }
 
 /**
- * Serves the pages on this machine only.
+ * Serves the pages on this machine only. Other names of this address and requests from other sites are rejected, so that
+ * no web page can read the pages or act through them.
  * @param origin the address, such as http://localhost:5173; the service must allow browsers to call from it
  * @param base the address of the service, the only other one that the pages may call
  */
-export async function serveSite(site: Site, origin: string, base: string): Promise<ServedSite> {
+export async function serveSite(
+  site: Site,
+  origin: string,
+  base: string,
+  answer: Answer = () => false,
+): Promise<ServedSite> {
   const connect = `'self' ${new URL(base).origin}`
   const policy = `default-src 'self'; connect-src ${connect}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'`
-  const server = createServer(({ url = '/' }, response) => {
+  const { host } = new URL(origin)
+  const server = createServer((request, response) => {
+    const { url = '/', method = '', headers: sent } = request
+    const reads = method === 'GET' || method === 'HEAD'
+    if (sent.host !== host || (!reads && sent.origin !== origin)) {
+      response.writeHead(403).end()
+      return
+    }
+    if (answer(request, response)) return
     const { pathname } = new URL(url, origin)
     const file = pathname === '/' ? 'index.html' : pathname.slice(1)
     const body = site.get(file)

@@ -23,7 +23,7 @@ export async function startLocalS3(): Promise<LocalS3> {
   }
   const port = await freePort()
   const directory = join(ROOT, '.build/local', String(port))
-  const engine = await startEngine({ port, logFile: join(directory, 'engine.log') })
+  const engine = await startEngine({ port, directory })
   const client = new S3Client({
     endpoint: engine.endpoint,
     region: REGION,

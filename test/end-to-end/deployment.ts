@@ -14,6 +14,8 @@ export const profile = join(root, 'shared/settings/profiles/local.json')
 
 export interface Deployment extends ServiceFile {
   enginePid: number
+  /** The requests and log lines that the console shows. */
+  activityFile: string
   /** Where the double of the payment provider is. */
   paymentProvider: string
   /** The profile that it was deployed with. */
@@ -84,6 +86,7 @@ export async function deploy(): Promise<Deployment> {
   return {
     ...service,
     enginePid: local.enginePid,
+    activityFile: local.activityFile,
     paymentProvider: service.provider_url ?? '',
     settings,
     origin,

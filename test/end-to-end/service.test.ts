@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { listen } from './bus-listener.ts'
 import { clientOverHttp } from './client-over-http.ts'
 import { codesOverHttp } from './codes-over-http.ts'
+import { consolePage } from './console-page.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
 import { identityOverHttp } from './identity-over-http.ts'
 import { importsOverHttp } from './imports-over-http.ts'
@@ -48,6 +49,7 @@ describe('redrive of what the stream gave up, on the deployed stack', () =>
   redriveOverHttp(() => ({ service, listener })))
 
 describe('the reference in a browser', () => referencePage(() => service))
+describe('the console in a browser', () => consolePage(() => service))
 describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>
   identityOverHttp(() => service))
 describe('a login over HTTP on the deployed stack', () => loginOverHttp(() => service))

@@ -1,0 +1,265 @@
+import { open } from 'node:fs/promises'
+import {
+  DescribeStreamCommand,
+  DynamoDBStreamsClient,
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  ListStreamsCommand,
+} from '@aws-sdk/client-dynamodb-streams'
+import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge'
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { deadLettersOutput, queueOutput } from '#lib/queues.ts'
+import { countsOf, statusOf } from '#shared/operations/operation.ts'
+import { asOperation } from '#shared/operations/operation-store.ts'
+import type { PublishedEvent, TaskQueue } from '#shared/platform/events/outbox.ts'
+import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { DeployedStack } from '../../deployment.ts'
+import type { ServiceFile } from '../service-file.ts'
+import type { Entry } from './activity.ts'
+import { queueNames } from './redrive.ts'
+
+/** A part of the local run that the console reads again and again. */
+export interface Source {
+  name: string
+  /** The pause between two reads. */
+  milliseconds: number
+  /** Returns what is new, or the current state. */
+  read(): Promise<Entry[]>
+}
+
+/** Returns the requests and log lines that the engine appends to its file. */
+export function activitySource(file: string): Source {
+  let [offset, rest, lines] = [0, '', 0]
+  return {
+    name: 'requests',
+    milliseconds: 100,
+    async read() {
+      const handle = await open(file)
+      try {
+        const { size } = await handle.stat()
+        const { buffer } = await handle.read(Buffer.alloc(size - offset), 0, size - offset, offset)
+        offset = size
+        // A character of several bytes may be cut off: JSON of the engine is ASCII only.
+        const complete = `${rest}${buffer.toString('latin1')}`.split('\n')
+        rest = complete.pop() ?? ''
+        return complete.map((line) => {
+          lines += 1
+          return asEntry({ id: String(lines), ...JSON.parse(line) })
+        })
+      } finally {
+        await handle.close()
+      }
+    },
+  }
+}
+
+/** Returns a line of the engine's file. A log line that is JSON becomes `fields`. */
+function asEntry(entry: Entry): Entry {
+  if (entry.kind !== 'log') return entry
+  const { line, ...rest } = entry
+  try {
+    const fields = JSON.parse(String(line))
+    return { ...rest, fields, correlation_id: fields.correlation_id ?? null }
+  } catch {
+    return { ...rest, fields: { message: line } }
+  }
+}
+
+/** Subscribes to the event bus through a queue of its own. Reading it waits up to 20 s for the next event. */
+export function eventSource(access: DeployedStack['access'], bus: string): Source {
+  const queues = new SQSClient(access)
+  let url: Promise<string> | undefined
+  return {
+    name: 'events',
+    milliseconds: 0,
+    async read() {
+      url ??= subscribe(queues, access, bus)
+      const QueueUrl = await url
+      const wait = { MaxNumberOfMessages: 10, WaitTimeSeconds: 20 }
+      const { Messages = [] } = await queues.send(new ReceiveMessageCommand({ QueueUrl, ...wait }))
+      const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
+      if (Entries.length > 0) await queues.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
+      return Messages.map(({ Body = '' }) => {
+        const event = JSON.parse(Body).detail as PublishedEvent
+        return { kind: 'event', id: event.event_id, ...event }
+      })
+    },
+  }
+}
+
+const subscriber = 'local-console'
+
+/** @returns the address of a queue that receives each published event from now on */
+async function subscribe(
+  queues: SQSClient,
+  access: DeployedStack['access'],
+  EventBusName: string,
+): Promise<string> {
+  const events = new EventBridgeClient(access)
+  const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: subscriber }))
+  const { Attributes = {} } = await queues.send(
+    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
+  )
+  const EventPattern = JSON.stringify({ source: ['commerce-api'] })
+  await events.send(new PutRuleCommand({ Name: subscriber, EventBusName, EventPattern }))
+  const Targets = [{ Id: 'queue', Arn: Attributes.QueueArn ?? '' }]
+  await events.send(new PutTargetsCommand({ Rule: subscriber, EventBusName, Targets }))
+  events.destroy()
+  return QueueUrl
+}
+
+/** Reads the stream of the table from its start: audit records, paid refunds and operations. */
+export function tableSource(access: DeployedStack['access'], TableName: string): Source {
+  const streams = new DynamoDBStreamsClient(access)
+  let iterator: string | undefined
+  return {
+    name: 'table',
+    milliseconds: 250,
+    async read() {
+      const found: Entry[] = []
+      for (;;) {
+        const ShardIterator: string | undefined = iterator ?? (await startOf(streams, TableName))
+        // An iterator is valid for 15 minutes. After a failure the stream is read again from its start.
+        iterator = undefined
+        const { Records = [], NextShardIterator } = await streams.send(
+          new GetRecordsCommand({ ShardIterator }),
+        )
+        iterator = NextShardIterator
+        for (const { dynamodb } of Records) {
+          const { entity, tenant } = ownerOf(dynamodb?.Keys?.pk?.S ?? '')
+          if (dynamodb?.NewImage && entity in shown)
+            found.push(shown[entity as keyof typeof shown](unmarshall(dynamodb.NewImage) as Item, tenant))
+        }
+        if (Records.length === 0) return found
+      }
+    },
+  }
+}
+
+const shown = {
+  audit: ({ pk: _, sk: id, ...record }: Item): Entry => ({ kind: 'audit', id, ...record }),
+  ledger: ({ pk: _, sk: id, ...record }: Item, tenant: string): Entry => ({
+    kind: 'ledger',
+    id,
+    tenant,
+    ...record,
+  }),
+  operation(item: Item): Entry {
+    const operation = asOperation(item)
+    const { id, tenant_id: tenant, correlation_id, updated_at, completion, error } = operation
+    const counts = completion?.counts ?? countsOf(operation)
+    const outcome = completion?.outcome ?? error?.code
+    const { state, progress } = statusOf(operation)
+    return { kind: 'operation', id, tenant, correlation_id, updated_at, state, progress, counts, outcome }
+  },
+}
+
+async function startOf(streams: DynamoDBStreamsClient, TableName: string): Promise<string | undefined> {
+  const { Streams: [stream] = [] } = await streams.send(new ListStreamsCommand({ TableName }))
+  const StreamArn = stream?.StreamArn
+  const { StreamDescription } = await streams.send(new DescribeStreamCommand({ StreamArn }))
+  // The engine keeps all changes of a table in one shard.
+  const ShardId = StreamDescription?.Shards?.[0]?.ShardId
+  const from = { StreamArn, ShardId, ShardIteratorType: 'TRIM_HORIZON' } as const
+  return (await streams.send(new GetShardIteratorCommand(from))).ShardIterator
+}
+
+/** Returns the mails that the engine accepted instead of sending them. */
+export function mailSource(endpoint: string): Source {
+  interface Mail {
+    MessageId: string
+    To: string[]
+    Subject: string
+    BodyText: string
+    Timestamp: number
+  }
+  return {
+    name: 'mail',
+    milliseconds: 500,
+    async read() {
+      const { messages } = await json<{ messages: Record<string, Mail[]> }>(
+        `${endpoint}/_ministack/ses/messages`,
+      )
+      return Object.values(messages)
+        .flat()
+        .map(({ MessageId: id, To, Subject: subject, BodyText: text, Timestamp }) => ({
+          kind: 'mail',
+          id,
+          at: Timestamp * 1000,
+          to: To.join(', '),
+          subject,
+          text,
+        }))
+    },
+  }
+}
+
+/** Returns the refunds that the local payment provider paid. */
+export function payoutSource(endpoint: string): Source {
+  type Refund = { id: string; created: number } & Record<string, unknown>
+  return {
+    name: 'payment provider',
+    milliseconds: 500,
+    async read() {
+      const { data } = await json<{ data: Refund[] }>(`${endpoint}/refunds`)
+      return data.map(({ id, created, account, charge, amount, currency, status }) => ({
+        kind: 'payout',
+        id,
+        at: created * 1000,
+        ...{ account, charge, amount, currency, status },
+      }))
+    },
+  }
+}
+
+/** Returns how many messages each queue holds, and the dead letters themselves. Looking at a message does not take it. */
+export function queueSource({ aws_endpoint, outputs }: ServiceFile): Source {
+  interface Message {
+    MessageId: string
+    Body: string
+    ReceiveCount: number
+    SentTimestamp: number
+    IsVisible: boolean
+  }
+  type Answer = { messages: Record<string, Record<string, Record<string, Message[]>>> }
+  return {
+    name: 'queues',
+    milliseconds: 500,
+    async read() {
+      const { messages } = await json<Answer>(`${aws_endpoint}/_ministack/sqs/messages`)
+      const byUrl = new Map(
+        Object.values(messages).flatMap((regions) =>
+          Object.values(regions).flatMap(Object.entries<Message[]>),
+        ),
+      )
+      return queueNames.map((name) => {
+        const waiting = byUrl.get(outputs[queueOutput(name as TaskQueue)] ?? '') ?? []
+        const letters = byUrl.get(outputs[deadLettersOutput(name)] ?? '') ?? []
+        return {
+          kind: 'queue',
+          id: name,
+          waiting: waiting.filter(({ IsVisible }) => IsVisible).length,
+          in_progress: waiting.filter(({ IsVisible }) => !IsVisible).length,
+          dead_letters: letters.map(({ MessageId, Body, SentTimestamp }) => ({
+            id: MessageId,
+            at: SentTimestamp * 1000,
+            body: Body,
+          })),
+        }
+      })
+    },
+  }
+}
+
+async function json<Body>(url: string): Promise<Body> {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`${new URL(url).pathname} returned ${response.status}`)
+  return (await response.json()) as Body
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Browser, Page } from 'playwright-core'
+import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { referenceSite, type ServedSite, serveSite } from '#bin/reference/site.ts'
+import { loadSettings } from '#bin/settings-file.ts'
+import { startBrowser } from '#test/support/browser.ts'
+import type { Deployment, Send } from './deployment.ts'
+
+const as = { tenant: 'watched', role: 'Editor', sub: 'watched-user' }
+
+/** The console in a real browser, while somebody uses the deployed stack. */
+export function consolePage(deployment: () => Deployment): void {
+  let browser: Browser
+  let console: Console
+  let site: ServedSite
+  let page: Page
+  const errors: string[] = []
+  beforeAll(async () => {
+    const { base_url, origin, activityFile, settings } = deployment()
+    console = startConsole(deployment(), activityFile)
+    const pages = await console.pages(await referenceSite(await loadSettings(settings)))
+    site = await serveSite(pages, origin, base_url, console.answer)
+    browser = await startBrowser()
+    page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    page.on('pageerror', (error) => errors.push(error.message))
+    await page.goto(`${site.url}console.html`)
+    await page.waitForSelector('#connection.good')
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    await site?.stop()
+    console?.stop()
+  })
+
+  const send = (path: string, options: Send) => deployment().send(path, { method: 'POST', as, ...options })
+  const post = (path: string, body: unknown, options: Send = {}) =>
+    send(path, {
+      body,
+      ...options,
+      headers: { 'Idempotency-Key': crypto.randomUUID(), ...options.headers },
+    })
+  const openTab = (name: string) => page.click(`#tab-${name}`)
+  /** The row of a list that contains a text, when it has appeared. */
+  const row = async (kind: string, text: string) => {
+    const found = page.locator(`table[data-kind=${kind}] tbody tr`, { hasText: text })
+    await found.first().waitFor()
+    return found.first()
+  }
+
+  test('an order appears with its status and duration', async () => {
+    const order = { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' }
+    const { status } = await post('/v1/orders', order, { headers: { 'X-Correlation-Id': 'watched-order' } })
+    expect(status).toBe(201)
+    const shown = await row('request', 'watched-order')
+    expect(await shown.innerText()).toMatch(/POST \/v1\/orders\s+201\s+\d+ ms/)
+  })
+
+  test('a click on its correlation id shows its events and its log line', async () => {
+    await (await row('request', 'watched-order')).locator('button').click()
+    await page.locator('#detail ol[data-kind=event] li').nth(1).waitFor()
+    const events = await page.locator('#detail ol[data-kind=event] p').allInnerTexts()
+    expect(events.map((text) => text.replace(/^\S+ /, '')).toSorted()).toEqual([
+      'order.created v1',
+      'order.placed v1',
+    ])
+    const log = await page.innerText('#detail ol[data-kind=log]')
+    expect(log).toContain('orders.create REQUEST_ANSWERED')
+  })
+
+  test('a rejected request appears with its error code, and its audit record', async () => {
+    const headers = { 'X-Correlation-Id': 'watched-denial' }
+    await post('/v1/refunds', { charge_id: 'ch_1', amount: 1 }, { as: { ...as, role: 'Viewer' }, headers })
+    const shown = await row('request', 'watched-denial')
+    expect(await shown.innerText()).toMatch(/403\s+\d+ ms\s+AUTHZ\.role\.denied/)
+    await openTab('audit')
+    const record = await row('audit', 'watched-denial')
+    expect(await record.innerText()).toContain('deny: AUTHZ.role.denied')
+  })
+
+  test('text of a caller is shown as text', async () => {
+    const markup = '<img src=x onerror=alert(1)>'
+    await send(`/nothing/${encodeURIComponent(markup)}`, { method: 'GET' })
+    await openTab('requests')
+    await row('request', markup)
+    expect(await page.locator('#sections img').count()).toBe(0)
+  })
+
+  test('the one-time code in the mail starts a session', async () => {
+    const email = 'watched@example.com'
+    await post('/otp/request', { email }, { as: null })
+    await openTab('mail')
+    const mail = await row('mail', email)
+    const [, code] = /Your code is (\d{6})\./.exec(await mail.innerText()) ?? []
+    const verified = await post('/otp/verify', { email, code }, { as: null })
+    expect(verified.status).toBe(200)
+  })
+
+  test('a refund appears as paid by the provider, and in the ledger', async () => {
+    await post('/v1/refunds', { charge_id: 'ch_watched', amount: 700 })
+    await openTab('money')
+    expect(await (await row('payout', 'ch_watched')).innerText()).toContain('700 EUR')
+    expect(await (await row('ledger', 'ch_watched')).innerText()).toContain('700 EUR')
+  }, 60_000)
+
+  test('the bar of an import reaches its end', async () => {
+    const body = 'email,name,country\nwatched@example.com,Watched,DE\nnobody,Nobody,DE\n'
+    const { json } = await send('/imports', { body, headers: { 'Content-Type': 'text/csv' } })
+    await openTab('operations')
+    const operation = await row('operation', json.operation_id)
+    await operation.locator('progress.succeeded[value="1"]').waitFor({ timeout: 60_000 })
+    expect(await operation.innerText()).toMatch(/succeeded: PARTIAL\s+1 imported, 1 rejected/)
+  }, 90_000)
+
+  test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
+    const poisoned = ['--type', 'cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
+    const { base_url, run } = deployment()
+    await run('webhook', ...poisoned, '--data', '{"amount_minor":"much"}', '--url', base_url)
+    await openTab('queues')
+    const queue = await row('queue', 'webhooks')
+    const button = queue.getByRole('button', { name: 'Redrive' })
+    await button.waitFor({ timeout: 60_000 })
+    await button.click()
+    await queue.getByText('no dead letters').waitFor()
+  }, 90_000)
+
+  test('the page reported no error', () => {
+    expect(errors).toEqual([])
+  })
+}

@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { activity, type Entry } from '#bin/local/console/activity.ts'
+import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { type ServedSite, serveSite } from '#bin/reference/site.ts'
+import { freePort } from '#test/support/free-port.ts'
+
+describe('the activity', () => {
+  const entry = (id: string, more: object = {}): Entry => ({ kind: 'mail', id, ...more })
+
+  test('keeps the latest entries of a kind', () => {
+    const shown = activity(2)
+    shown.add(['1', '2', '3'].map((id) => entry(id)))
+    expect(shown.entries().map(({ id }) => id)).toEqual(['2', '3'])
+  })
+
+  test('replaces an entry by its id', () => {
+    const shown = activity()
+    shown.add([entry('1', { state: 'running' }), entry('1', { state: 'succeeded' })])
+    expect(shown.entries()).toEqual([entry('1', { state: 'succeeded' })])
+  })
+
+  test('sends viewers only what has changed', () => {
+    const shown = activity()
+    const sent: (readonly Entry[])[] = []
+    shown.watch((changed) => sent.push(changed))
+    shown.add([entry('1')])
+    shown.add([entry('1'), entry('2')])
+    shown.add([entry('2')])
+    expect(sent).toEqual([[entry('1')], [entry('2')]])
+  })
+})
+
+describe('the console', () => {
+  let folder: string
+  let port: number
+  let console: Console
+  let site: ServedSite
+  let token: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'commerce-console-'))
+    port = await freePort()
+    const nobody = `http://127.0.0.1:${await freePort()}`
+    const parts = { base_url: nobody, aws_endpoint: nobody, region: 'us-east-1', outputs: {} }
+    const service = { ...parts, table: 'table', event_bus: 'bus', webhook_secret: '' }
+    const log = {
+      kind: 'log',
+      at: 1,
+      function: 'f',
+      line: JSON.stringify({ correlation_id: 'a', code: 'X' }),
+    }
+    await writeFile(join(folder, 'activity.jsonl'), `${JSON.stringify(log)}\n{"kind":"requ`)
+    console = startConsole(service, join(folder, 'activity.jsonl'))
+    const pages = await console.pages(
+      new Map([['index.html', '<nav><a href="index.html">Reference</a></nav>']]),
+    )
+    site = await serveSite(pages, `http://localhost:${port}`, nobody, console.answer)
+    const page = await (await fetch(`${site.url}console.html`)).text()
+    token = /name="console-token" content="([\w-]{43})"/.exec(page)?.[1] ?? ''
+  })
+  afterAll(async () => {
+    console.stop()
+    await site.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  /** Sends a request with headers that `fetch` does not allow. */
+  async function send(method: string, path: string, headers: Record<string, string>, body = '') {
+    const sent = request({ port, host: 'localhost', method, path, headers })
+    sent.end(body)
+    const [answer] = await once(sent, 'response')
+    return { status: answer.statusCode, body: await text(answer) }
+  }
+  const own = () => ({ Host: `localhost:${port}`, Origin: `http://localhost:${port}` })
+
+  test('is linked from the other pages', async () => {
+    expect(await (await fetch(site.url)).text()).toContain('<a href="console.html">Console</a>')
+  })
+
+  test.each(['console.html', 'index.html', 'console/stream'])(
+    '%s is not served under another name of the machine',
+    async (path) => {
+      const answer = await send('GET', `/${path}`, { Host: `rebound.example:${port}` })
+      expect(answer).toEqual({ status: 403, body: '' })
+    },
+  )
+
+  test.each([
+    ['without a token', {}],
+    ['with a wrong token', { 'X-Console-Token': 'A'.repeat(43) }],
+    ['with a token of another length', { 'X-Console-Token': 'A' }],
+  ])('rejects a redrive %s', async (_, headers) => {
+    const answer = await send('POST', '/console/redrive', { ...own(), ...headers }, 'webhooks')
+    expect(answer.status).toBe(403)
+  })
+
+  test.each(['https://evil.example', 'null'])('rejects a redrive from the origin %s', async (Origin) => {
+    const headers = { ...own(), Origin, 'X-Console-Token': token }
+    const answer = await send('POST', '/console/redrive', headers, 'webhooks')
+    expect(answer.status).toBe(403)
+  })
+
+  test('says that a queue to redrive does not exist', async () => {
+    const answer = await send('POST', '/console/redrive', { ...own(), 'X-Console-Token': token }, 'nothing')
+    expect(answer).toEqual({ status: 500, body: 'there is no queue nothing' })
+  })
+
+  test('sends complete log lines, and names the sources that it cannot read', async () => {
+    const entries = await firstEntries(`${site.url}console/stream`, (all) =>
+      ['log', 'problem'].every((kind) => all.some((entry) => entry.kind === kind && entry.text !== null)),
+    )
+    expect(entries.filter(({ kind }) => kind === 'log')).toEqual([
+      {
+        kind: 'log',
+        id: '1',
+        at: 1,
+        function: 'f',
+        correlation_id: 'a',
+        fields: { correlation_id: 'a', code: 'X' },
+      },
+    ])
+    expect(entries.find(({ kind, id }) => kind === 'problem' && id === 'requests')?.text ?? null).toBeNull()
+  })
+})
+
+/** Reads server-sent events until the entries so far fulfil a condition. */
+async function firstEntries(url: string, enough: (entries: Entry[]) => boolean): Promise<Entry[]> {
+  const stopped = new AbortController()
+  const response = await fetch(url, { signal: stopped.signal })
+  const entries: Entry[] = []
+  let rest = ''
+  for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const messages = `${rest}${chunk}`.split('\n\n')
+    rest = messages.pop() ?? ''
+    for (const message of messages) entries.push(...JSON.parse(message.replace(/^event: \w+\ndata: /, '')))
+    if (enough(entries)) break
+  }
+  stopped.abort()
+  return entries
+}
