@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
 import { type EventDefinition, publishedEventSchema } from '#shared/platform/events/event-definition.ts'
@@ -6,6 +7,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { generatedFile } from './generated-file.ts'
+import { withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema } from './openapi/schemas.ts'
 import { loadSettings } from './settings-file.ts'
 
@@ -22,8 +24,13 @@ const ofTheService: DescribedEvents = {
 
 /** Returns the events of the service under this profile as AsyncAPI 3.0, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
-  const published = messages(events.published, 'published', (event) => publishedPayload(event, settings))
-  const received = messages(events.received, 'received', (event) => receivedPayload(event, settings))
+  const schemas: Record<string, Json> = {}
+  const published = messages(events.published, 'published', (event) =>
+    withNamedSchemas(publishedPayload(event, settings), schemas),
+  )
+  const received = messages(events.received, 'received', (event) =>
+    withNamedSchemas(receivedPayload(event, settings), schemas),
+  )
   return {
     asyncapi: '3.0.0',
     info: {
@@ -54,7 +61,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
     },
     components: {
       messages: { ...published.components, ...received.components },
-      schemas: { ReceivedEvent: jsonSchema(webhookEvent(settings)) },
+      schemas,
     },
   }
 }
@@ -77,13 +84,23 @@ function messages(
 }
 
 function publishedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
-  return jsonSchema(publishedEventSchema(type, version, data(settings)))
+  const title = nameOf(type, version)
+  const named = v.pipe(data(settings), v.title(`${title}Data`))
+  return { title, ...jsonSchema(publishedEventSchema(type, version, named)) }
 }
 
 function receivedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const properties = { type: { const: type }, version: { const: version }, data: jsonSchema(data(settings)) }
+  const title = `Received${nameOf(type, version)}`
+  const described = { title: `${title}Data`, ...jsonSchema(data(settings)) }
+  const properties = { type: { const: type }, version: { const: version }, data: described }
   const required = version === impliedVersion ? {} : { required: ['version'] }
-  return { allOf: [{ $ref: '#/components/schemas/ReceivedEvent' }, { properties, ...required }] }
+  return { title, allOf: [jsonSchema(webhookEvent(settings)), { properties, ...required }] }
+}
+
+/** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */
+function nameOf(type: string, version: number): string {
+  const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return version === 1 ? name : `${name}V${version}`
 }
 
 function operation(action: 'send' | 'receive', channel: string, summary: string): Json {

@@ -1,6 +1,7 @@
 import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { command } from './command.ts'
+import { resolved } from './openapi/components.ts'
 import { type Comparison, type Schema, schemaChanges } from './schema-changes.ts'
 
 /**
@@ -116,19 +117,6 @@ function changesOf(
 ): string[] {
   return schemaChanges({ ...role, before, after }).map(
     ({ path, change }) => `${path ? `${callers} ${path}` : callers}: ${change}`,
-  )
-}
-
-/** Returns the description with its references resolved. It has no recursive references. */
-function resolved(node: Any, document: Any): Any {
-  if (typeof node !== 'object' || node === null) return node
-  if (Array.isArray(node)) return node.map((one) => resolved(one, document))
-  if (typeof node.$ref !== 'string')
-    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, resolved(value, document)]))
-  const [, ...keys] = node.$ref.split('/')
-  return resolved(
-    keys.reduce((found: Any, key: string) => found[key], document),
-    document,
   )
 }
 

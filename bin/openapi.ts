@@ -1,16 +1,40 @@
-import { routes } from '#functions/routes.ts'
+import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
 import { csrfCookie, sessionCookie } from '#shared/platform/identity/session.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { generatedFile } from './generated-file.ts'
-import { errorSchema } from './openapi/errors.ts'
+import { reference, withNamedSchemas } from './openapi/components.ts'
+import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
 import { sharedParameters } from './openapi/parameters.ts'
 import { type Json, openPoint } from './openapi/schemas.ts'
 import { loadSettings } from './settings-file.ts'
 
+/** The groups of operations: the areas of the route table. */
+const tags = {
+  orders: 'Orders of a tenant.',
+  refunds: 'Refunds of charges, paid by the payment provider.',
+  webhooks: 'Events of other services, such as carts and payments.',
+  codes: 'Discount codes of a tenant: they are created, changed, shared, imported and exported.',
+  discounts: 'Discounts that codes give to carts.',
+  otp: 'Logins by one-time code, which start a session.',
+  login: 'Logins by password, which return tokens.',
+  imports: 'Imports of customers from CSV files.',
+  operations: 'The progress and results of imports.',
+  health: 'Whether the service is up.',
+}
+
 /** Returns the description of the service under this profile as OpenAPI 3.1, from the route table alone. */
 export function openapiDocument(settings: Settings): Json {
+  const schemas: Record<string, Json> = {}
+  const described = withNamedSchemas(
+    {
+      paths: pathsOf(settings),
+      parameters: sharedParameters(settings),
+      responses: sharedResponses(settings),
+    },
+    schemas,
+  )
   return {
     openapi: '3.1.0',
     info: {
@@ -18,13 +42,17 @@ export function openapiDocument(settings: Settings): Json {
       version: '1.0.0',
       description:
         'Orders, codes, refunds, carts and customers for many tenants. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile local.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of the deployment' },
     },
     servers: [{ url: '/' }],
-    paths: pathsOf(settings),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: described.paths,
     components: {
       securitySchemes: securitySchemes(settings),
-      schemas: { Error: errorSchema },
-      parameters: sharedParameters(settings),
+      schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
+      parameters: described.parameters,
+      responses: described.responses,
       headers: {
         CorrelationId: header('Identifies the log lines, audit records and events of the request.'),
         IdempotencyStatus: header('stored for the first request with a key, replayed for the others.', {
@@ -46,12 +74,34 @@ export function openapiDocument(settings: Settings): Json {
 function pathsOf(settings: Settings): Json {
   const paths: Record<string, Json> = {}
   const byRequest = Map.groupBy(routes, ({ route }) => `${route.method} ${pathOf(route, settings)}`)
-  for (const [request, endpoints] of byRequest) {
+  for (const [request, entries] of byRequest) {
     const [method = '', path = ''] = request.split(' ')
-    const described = endpoints.map(({ route }) => operation(route, settings)).reduce(withVariant)
-    paths[path] = { ...paths[path], [method.toLowerCase()]: described }
+    const described = entries.map((entry) => operation(entry, settings)).reduce(withVariant)
+    const operationId = operationIdOf(entries)
+    paths[path] = { ...paths[path], [method.toLowerCase()]: { operationId, ...described } }
   }
   return paths
+}
+
+/** Returns the name of the folder of an operation in camel case: `orders/create-order` is createOrder. */
+function operationIdOf([entry, ...variants]: readonly RouteEntry[]): string | undefined {
+  const { folder } = entry && variants.length > 0 ? functionOf(entry) : (entry ?? { folder: '' })
+  return folder.replace(/^.*\//, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function sharedResponses(settings: Settings): Json {
+  const correlation = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
+  return {
+    NotModified: {
+      description: 'The known version is current.',
+      headers: { ...correlation, ETag: reference('headers', 'ETag') },
+    },
+    SeeOther: {
+      description: 'The result is at the address in Location.',
+      headers: { ...correlation, Location: reference('headers', 'Location') },
+    },
+    ...sharedErrorResponses(settings),
+  }
 }
 
 function securitySchemes(settings: Settings): Json {

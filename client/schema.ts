@@ -12,13 +12,13 @@ export interface paths {
          * List orders
          * @description Returns one page of the orders of a tenant, newest first by default. Follow next_cursor with the same filters: no order is repeated or skipped, and orders placed after the first page was read are not included. An API key needs the scope `orders:read`.
          */
-        get: operations["orders.list"];
+        get: operations["listOrders"];
         put?: never;
         /**
          * Place an order
          * @description Places an order in the caller’s tenant. Repeating a request with the same Idempotency-Key and body returns the first response and places nothing. An API key needs the scope `orders:write`.
          */
-        post: operations["orders.create"];
+        post: operations["createOrder"];
         delete?: never;
         options?: never;
         head?: never;
@@ -36,7 +36,7 @@ export interface paths {
          * Read an order
          * @description Returns one order with its entity tag. An order of another tenant gets the same response as one that does not exist. An API key needs the scope `orders:read`.
          */
-        get: operations["orders.read"];
+        get: operations["readOrder"];
         put?: never;
         post?: never;
         delete?: never;
@@ -58,7 +58,7 @@ export interface paths {
          * Refund a charge
          * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it. An API key needs the scope `refunds:write`.
          */
-        post: operations["refunds.create"];
+        post: operations["createRefund"];
         delete?: never;
         options?: never;
         head?: never;
@@ -78,7 +78,7 @@ export interface paths {
          * Receive an event
          * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.
          */
-        post: operations["webhooks.receive"];
+        post: operations["receiveEvent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -96,13 +96,13 @@ export interface paths {
          * List discount codes
          * @description Returns one page of the codes of a tenant, newest first by default, or sorted by their text. Soft-deleted codes are included only if the request asks for them and the role may see them. An API key needs the scope `codes:read`.
          */
-        get: operations["codes.list"];
+        get: operations["listCodes"];
         put?: never;
         /**
          * Create a discount code
          * @description Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points. An API key needs the scope `codes:write`.
          */
-        post: operations["codes.create"];
+        post: operations["createCode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -120,21 +120,21 @@ export interface paths {
          * Read a discount code
          * @description Returns one code with its entity tag. A code of another tenant gets the same response as one that does not exist. An API key needs the scope `codes:read`.
          */
-        get: operations["codes.read"];
+        get: operations["readCode"];
         put?: never;
         post?: never;
         /**
          * Soft-delete a discount code; delete a discount code permanently
          * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
          */
-        delete: operations["codes.delete"];
+        delete: operations["deleteCode"];
         options?: never;
         head?: never;
         /**
          * Update a discount code
          * @description Changes the name or the expiry of a code. If-Match carries the entity tag that the caller has read. Of several updates with the same tag, only the first succeeds. An API key needs the scope `codes:write`.
          */
-        patch: operations["codes.update"];
+        patch: operations["updateCode"];
         trace?: never;
     };
     "/codes/{id}:restore": {
@@ -150,7 +150,7 @@ export interface paths {
          * Restore a discount code
          * @description Restores a soft-deleted code. An API key needs the scope `codes:write`.
          */
-        post: operations["codes.restore"];
+        post: operations["restoreCode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -170,7 +170,7 @@ export interface paths {
          * Share a discount code
          * @description Writes an audit record of a share. An Editor may share within the tenant, an Admin with any tenant. Sharing grants no permissions. An API key needs the scope `codes:write`.
          */
-        post: operations["codes.share"];
+        post: operations["shareCode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -188,7 +188,7 @@ export interface paths {
          * Export discount codes as CSV
          * @description Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. An API key needs the scope `codes:read`.
          */
-        get: operations["codes.export"];
+        get: operations["exportCodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -210,7 +210,7 @@ export interface paths {
          * Import discount codes from CSV
          * @description Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows. An API key needs the scope `codes:write`.
          */
-        post: operations["codes.import"];
+        post: operations["importCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -230,7 +230,7 @@ export interface paths {
          * Update many discount codes
          * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
-        post: operations["codes.bulk-update"];
+        post: operations["bulkUpdateCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -250,7 +250,7 @@ export interface paths {
          * Verify a discount code
          * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
          */
-        post: operations["discount.verify"];
+        post: operations["verifyDiscount"];
         delete?: never;
         options?: never;
         head?: never;
@@ -270,7 +270,7 @@ export interface paths {
          * Request a one-time code
          * @description Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.
          */
-        post: operations["otp.request"];
+        post: operations["requestOtp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -290,7 +290,7 @@ export interface paths {
          * Verify a one-time code
          * @description Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
-        post: operations["otp.verify"];
+        post: operations["verifyOtp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -310,7 +310,7 @@ export interface paths {
          * Log in with a password
          * @description Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.
          */
-        post: operations["login.sign-in"];
+        post: operations["signIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -330,7 +330,7 @@ export interface paths {
          * Request a password reset
          * @description Sends a mail with a code that lets a user set a new password at the identity provider. Every e-mail address gets the same response; whether a user has it is checked only afterwards.
          */
-        post: operations["login.reset-password"];
+        post: operations["resetPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -350,7 +350,7 @@ export interface paths {
          * Import customers
          * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
          */
-        post: operations["imports.create"];
+        post: operations["createImport"];
         delete?: never;
         options?: never;
         head?: never;
@@ -368,7 +368,7 @@ export interface paths {
          * Read an operation
          * @description Returns the progress of an operation. An ended import has a result with its counts, its first rejected rows and a link to all of them, or the error that ended it. Retry-After states when to poll again. An API key needs the scope `operations:read`.
          */
-        get: operations["operations.read"];
+        get: operations["readOperation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -390,7 +390,7 @@ export interface paths {
          * Cancel an operation
          * @description Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing. An API key needs the scope `imports:write`.
          */
-        post: operations["operations.cancel"];
+        post: operations["cancelOperation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -408,7 +408,7 @@ export interface paths {
          * Check whether the service is up
          * @description Returns 200 when the service is up.
          */
-        get: operations["health.read"];
+        get: operations["readHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -421,28 +421,637 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        BulkResult: {
+            items: components["schemas"]["RowResult"][];
+            counts: components["schemas"]["RowCounts"];
+        };
+        BulkUpdate: {
+            /** @description Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields. */
+            items: components["schemas"]["DiscountCodeUpdate"][];
+        };
+        Credentials: {
+            /** Format: email */
+            email: string;
+            password: string;
+        };
+        Discount: {
+            applied: boolean;
+            amount: number;
+        };
+        DiscountCode: {
+            id: string;
+            code: string;
+            type: string;
+            name: string;
+            /** Format: date-time */
+            expiry_at: string;
+            created_by: string;
+            tenant_id: string;
+            soft_deleted: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @enum {string} */
+            state: "draft" | "active" | "archived" | "soft_deleted";
+        };
+        DiscountCodeChanges: {
+            name?: string;
+            /** Format: date-time */
+            expiry_at?: string;
+            state?: unknown;
+            id?: unknown;
+            code?: unknown;
+            type?: unknown;
+            created_by?: unknown;
+            tenant_id?: unknown;
+            soft_deleted?: unknown;
+            created_at?: unknown;
+            updated_at?: unknown;
+        };
+        DiscountCodeList: {
+            data: components["schemas"]["DiscountCode"][];
+            page_size: number;
+            next_cursor: string | null;
+            prev_cursor: string | null;
+            count: number | null;
+            /** @enum {string} */
+            count_strategy?: "exact" | "approximate";
+            sort: string;
+        };
+        DiscountCodeUpdate: Record<string, never>;
+        DiscountRequest: {
+            code: string;
+        };
         Error: {
-            error: {
-                /** @enum {string} */
-                code: "AUTH.invalid_credentials" | "AUTH.token.expired" | "AUTHZ.csrf.origin" | "AUTHZ.csrf.token" | "AUTHZ.field.denied" | "AUTHZ.filter.denied" | "AUTHZ.request.denied" | "AUTHZ.role.denied" | "AUTHZ.scope.tenant" | "AUTHZ.scope.token" | "CODE.invalid" | "CONFLICT.code.exists" | "CONFLICT.code.not_combinable" | "CONFLICT.etag.mismatch" | "CONFLICT.idempotency.in_progress" | "CONFLICT.idempotency.payload_mismatch" | "CONFLICT.not_deleted" | "CONFLICT.soft_deleted" | "DEPENDENCY.bad_gateway" | "DEPENDENCY.timeout" | "DEPENDENCY.unavailable" | "GONE.code" | "GONE.order" | "GONE.version" | "INTERNAL.unexpected" | "NOT_FOUND.cart" | "NOT_FOUND.charge" | "NOT_FOUND.code" | "NOT_FOUND.operation" | "NOT_FOUND.order" | "NOT_FOUND.refund" | "NOT_FOUND.route" | "POLICY.account.locked" | "POLICY.code.currency" | "POLICY.code.expired" | "POLICY.code.inactive" | "POLICY.export.row_limit" | "POLICY.legal_hold" | "POLICY.mfa.required" | "POLICY.password.change_required" | "POLICY.refund.declined" | "POLICY.refund.exceeds_charge" | "POLICY.refund.no_account" | "POLICY.refund.repeated" | "PROVIDER.duplicate" | "RATE_LIMIT.exceeded" | "TRANSIENT.error" | "VALIDATION.accept.unsupported" | "VALIDATION.body.encoding" | "VALIDATION.body.invalid" | "VALIDATION.body.json" | "VALIDATION.body.too_deep" | "VALIDATION.body.too_large" | "VALIDATION.code.charset" | "VALIDATION.code.length.exceeds" | "VALIDATION.content_type.unsupported" | "VALIDATION.csv.columns" | "VALIDATION.csv.header" | "VALIDATION.csv.malformed" | "VALIDATION.csv.row_too_long" | "VALIDATION.csv.too_many_rows" | "VALIDATION.cursor.invalid" | "VALIDATION.date.range" | "VALIDATION.datetime.timezone_required" | "VALIDATION.email" | "VALIDATION.field.enum" | "VALIDATION.field.format" | "VALIDATION.field.length" | "VALIDATION.field.range" | "VALIDATION.field.required" | "VALIDATION.field.type" | "VALIDATION.field.unknown" | "VALIDATION.filter.unknown_key" | "VALIDATION.filter.value_invalid" | "VALIDATION.header.invalid" | "VALIDATION.idempotency_key.charset" | "VALIDATION.idempotency_key.length" | "VALIDATION.idempotency_key.required" | "VALIDATION.if_match.required" | "VALIDATION.name.charset" | "VALIDATION.name.length.exceeds" | "VALIDATION.page_size.invalid" | "VALIDATION.page_size.max" | "VALIDATION.page_size.min" | "VALIDATION.reason.required" | "VALIDATION.request.invalid" | "VALIDATION.sort.field" | "VALIDATION.url.private_range";
-                message_id: string;
-                http: number;
-                retryable: boolean;
-                correlation_id: string;
-                details: {
-                    /** @description The reason why each field was rejected. */
-                    fields?: {
-                        [key: string]: {
-                            reason: string;
-                            min?: number;
-                            max?: number;
-                        };
-                    };
-                };
+            error: components["schemas"]["ErrorBody"];
+        };
+        ErrorBody: {
+            /** @enum {string} */
+            code: "AUTH.invalid_credentials" | "AUTH.token.expired" | "AUTHZ.csrf.origin" | "AUTHZ.csrf.token" | "AUTHZ.field.denied" | "AUTHZ.filter.denied" | "AUTHZ.request.denied" | "AUTHZ.role.denied" | "AUTHZ.scope.tenant" | "AUTHZ.scope.token" | "CODE.invalid" | "CONFLICT.code.exists" | "CONFLICT.code.not_combinable" | "CONFLICT.etag.mismatch" | "CONFLICT.idempotency.in_progress" | "CONFLICT.idempotency.payload_mismatch" | "CONFLICT.not_deleted" | "CONFLICT.soft_deleted" | "DEPENDENCY.bad_gateway" | "DEPENDENCY.timeout" | "DEPENDENCY.unavailable" | "GONE.code" | "GONE.order" | "GONE.version" | "INTERNAL.unexpected" | "NOT_FOUND.cart" | "NOT_FOUND.charge" | "NOT_FOUND.code" | "NOT_FOUND.operation" | "NOT_FOUND.order" | "NOT_FOUND.refund" | "NOT_FOUND.route" | "POLICY.account.locked" | "POLICY.code.currency" | "POLICY.code.expired" | "POLICY.code.inactive" | "POLICY.export.row_limit" | "POLICY.legal_hold" | "POLICY.mfa.required" | "POLICY.password.change_required" | "POLICY.refund.declined" | "POLICY.refund.exceeds_charge" | "POLICY.refund.no_account" | "POLICY.refund.repeated" | "PROVIDER.duplicate" | "RATE_LIMIT.exceeded" | "TRANSIENT.error" | "VALIDATION.accept.unsupported" | "VALIDATION.body.encoding" | "VALIDATION.body.invalid" | "VALIDATION.body.json" | "VALIDATION.body.too_deep" | "VALIDATION.body.too_large" | "VALIDATION.code.charset" | "VALIDATION.code.length.exceeds" | "VALIDATION.content_type.unsupported" | "VALIDATION.csv.columns" | "VALIDATION.csv.header" | "VALIDATION.csv.malformed" | "VALIDATION.csv.row_too_long" | "VALIDATION.csv.too_many_rows" | "VALIDATION.cursor.invalid" | "VALIDATION.date.range" | "VALIDATION.datetime.timezone_required" | "VALIDATION.email" | "VALIDATION.field.enum" | "VALIDATION.field.format" | "VALIDATION.field.length" | "VALIDATION.field.range" | "VALIDATION.field.required" | "VALIDATION.field.type" | "VALIDATION.field.unknown" | "VALIDATION.filter.unknown_key" | "VALIDATION.filter.value_invalid" | "VALIDATION.header.invalid" | "VALIDATION.idempotency_key.charset" | "VALIDATION.idempotency_key.length" | "VALIDATION.idempotency_key.required" | "VALIDATION.if_match.required" | "VALIDATION.name.charset" | "VALIDATION.name.length.exceeds" | "VALIDATION.page_size.invalid" | "VALIDATION.page_size.max" | "VALIDATION.page_size.min" | "VALIDATION.reason.required" | "VALIDATION.request.invalid" | "VALIDATION.sort.field" | "VALIDATION.url.private_range";
+            message_id: string;
+            http: number;
+            retryable: boolean;
+            correlation_id: string;
+            details: components["schemas"]["ErrorDetails"];
+        };
+        ErrorDetails: {
+            /** @description The reason why each field was rejected. */
+            fields?: {
+                [key: string]: components["schemas"]["FieldProblem"];
+            };
+        };
+        FieldProblem: {
+            reason: string;
+            min?: number;
+            max?: number;
+        };
+        Health: {
+            /** @constant */
+            status: "pass";
+        };
+        ImportResult: {
+            /** @enum {string} */
+            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
+            counts: components["schemas"]["RowCounts"];
+            rejects: components["schemas"]["RejectedRow"][];
+            /**
+             * Format: uri
+             * @description A CSV file of all rejected rows. Valid for 300 s.
+             */
+            rejects_url?: string;
+            schema_version: number;
+        };
+        NewDiscountCode: {
+            code: string;
+            /** @enum {string} */
+            type: "percent-10" | "percent-25" | "fixed-500";
+            name: string;
+            /** Format: date-time */
+            expiry_at: string;
+        };
+        NewImport: {
+            /** Format: uri */
+            file_url: string;
+        };
+        NewOrder: {
+            cart_id: string;
+            amount_minor: number;
+            /** @enum {string} */
+            currency: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
+        };
+        NewRefund: {
+            charge_id: string;
+            amount: number;
+        };
+        NoFields: Record<string, never>;
+        Operation: {
+            operation_id: string;
+            /** @enum {string} */
+            state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+            progress: number;
+            result?: components["schemas"]["ImportResult"];
+            error?: components["schemas"]["OperationError"];
+        };
+        OperationError: {
+            code: string;
+            message_id: string;
+            http: number;
+            retryable: boolean;
+            correlation_id: string;
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        OperationStatus: {
+            operation_id: string;
+            /** @enum {string} */
+            state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+            progress: number;
+        };
+        Order: {
+            id: string;
+            tenant_id: string;
+            cart_id: string;
+            amount_minor: number;
+            currency: string;
+            /** @enum {string} */
+            status: "active" | "paid" | "cancelled";
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        OrderList: {
+            data: components["schemas"]["Order"][];
+            page_size: number;
+            next_cursor: string | null;
+            prev_cursor: string | null;
+            count: number | null;
+            /** @enum {string} */
+            count_strategy?: "exact" | "approximate";
+            sort: string;
+        };
+        OtpRequest: {
+            /** Format: email */
+            email: string;
+        };
+        OtpStatus: {
+            message_id: string;
+        };
+        OtpVerification: {
+            /** Format: email */
+            email: string;
+            code: string;
+        };
+        PasswordReset: {
+            /** Format: email */
+            email: string;
+        };
+        PasswordResetStatus: {
+            message_id: string;
+        };
+        Refund: {
+            id: string;
+            charge_id: string;
+            amount: number;
+            /** @enum {string} */
+            status: "pending" | "succeeded" | "failed";
+            /** Format: date-time */
+            created_at: string;
+        };
+        RejectedRow: {
+            row: number;
+            code: string;
+            field: string | null;
+        };
+        RowCounts: {
+            total: number;
+            succeeded: number;
+            failed: number;
+        };
+        RowError: {
+            code: string;
+            message_id: string;
+            http: number;
+            retryable: boolean;
+            details: {
+                [key: string]: unknown;
+            };
+        };
+        RowResult: {
+            row: number;
+            id: string | null;
+            status: number;
+            error?: components["schemas"]["RowError"];
+        };
+        Session: {
+            session_id: string;
+        };
+        Share: {
+            grantee_tenant: string;
+        };
+        Tokens: {
+            access_token: string;
+            token_type: string;
+            expires_in: number;
+            refresh_token: string;
+        };
+        WebhookEvent: {
+            event_id: string;
+            type: string;
+            /** Format: date-time */
+            occurred_at: string;
+            data: components["schemas"]["WebhookEventData"];
+            source?: string;
+            source_service?: string;
+            version?: number;
+            correlation_id?: string;
+            traceparent?: string;
+            tracestate?: string;
+            baggage?: string;
+        };
+        WebhookEventData: {
+            id: string;
+        } & {
+            [key: string]: unknown;
+        };
+    };
+    responses: {
+        /** @description The known version is current. */
+        NotModified: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The result is at the address in Location. */
+        SeeOther: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                Location: components["headers"]["Location"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description Bad Request */
+        BadRequest: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "VALIDATION.body.invalid",
+                 *         "message_id": "error.validation.body.invalid",
+                 *         "http": 400,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Payload Too Large */
+        PayloadTooLarge: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "VALIDATION.body.too_large",
+                 *         "message_id": "error.validation.body.too_large",
+                 *         "http": 413,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unsupported Media Type */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "VALIDATION.content_type.unsupported",
+                 *         "message_id": "error.validation.content_type.unsupported",
+                 *         "http": 415,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not Acceptable */
+        NotAcceptable: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "VALIDATION.accept.unsupported",
+                 *         "message_id": "error.validation.accept.unsupported",
+                 *         "http": 406,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Precondition Required */
+        PreconditionRequired: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "VALIDATION.if_match.required",
+                 *         "message_id": "error.validation.if_match.required",
+                 *         "http": 428,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unauthorized */
+        Unauthorized: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "AUTH.invalid_credentials",
+                 *         "message_id": "error.auth.invalid_credentials",
+                 *         "http": 401,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Forbidden */
+        Forbidden: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "AUTHZ.role.denied",
+                 *         "message_id": "error.authz.role.denied",
+                 *         "http": 403,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Conflict */
+        Conflict: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "POLICY.legal_hold",
+                 *         "message_id": "error.policy.legal_hold",
+                 *         "http": 409,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Precondition Failed */
+        PreconditionFailed: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "CONFLICT.etag.mismatch",
+                 *         "message_id": "error.conflict.etag.mismatch",
+                 *         "http": 412,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not Found */
+        NotFound: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NOT_FOUND.order",
+                 *         "message_id": "error.not_found.order",
+                 *         "http": 404,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Gone */
+        Gone: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "GONE.order",
+                 *         "message_id": "error.gone.order",
+                 *         "http": 410,
+                 *         "retryable": false,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too Many Requests */
+        TooManyRequests: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "RATE_LIMIT.exceeded",
+                 *         "message_id": "error.rate_limit.exceeded",
+                 *         "http": 429,
+                 *         "retryable": true,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Bad Gateway */
+        BadGateway: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "DEPENDENCY.bad_gateway",
+                 *         "message_id": "error.dependency.bad_gateway",
+                 *         "http": 502,
+                 *         "retryable": true,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Service Unavailable */
+        ServiceUnavailable: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "DEPENDENCY.unavailable",
+                 *         "message_id": "error.dependency.unavailable",
+                 *         "http": 503,
+                 *         "retryable": true,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Gateway Timeout */
+        GatewayTimeout: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "DEPENDENCY.timeout",
+                 *         "message_id": "error.dependency.timeout",
+                 *         "http": 504,
+                 *         "retryable": true,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Internal Server Error */
+        InternalServerError: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "TRANSIENT.error",
+                 *         "message_id": "error.transient.error",
+                 *         "http": 500,
+                 *         "retryable": true,
+                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                 *         "details": {}
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
             };
         };
     };
-    responses: never;
     parameters: {
         /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
         Tenant: string;
@@ -486,7 +1095,7 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    "orders.list": {
+    listOrders: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -585,155 +1194,56 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: {
-                            id: string;
-                            tenant_id: string;
-                            cart_id: string;
-                            amount_minor: number;
-                            currency: string;
-                            /** @enum {string} */
-                            status: "active" | "paid" | "cancelled";
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                        }[];
-                        page_size: number;
-                        next_cursor: string | null;
-                        prev_cursor: string | null;
-                        count: number | null;
-                        /** @enum {string} */
-                        count_strategy?: "exact" | "approximate";
-                        sort: string;
-                    };
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *           "tenant_id": "acme",
+                     *           "cart_id": "cart-1",
+                     *           "amount_minor": 1999,
+                     *           "currency": "EUR",
+                     *           "status": "active",
+                     *           "created_at": "2026-11-21T08:39:35.395Z",
+                     *           "updated_at": "2026-11-21T08:39:35.395Z"
+                     *         }
+                     *       ],
+                     *       "page_size": 25,
+                     *       "next_cursor": "AXmZ0h1k3o5q",
+                     *       "prev_cursor": null,
+                     *       "count": null,
+                     *       "sort": "created_at.desc,id.desc"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrderList"];
                 };
             };
-            /** @description The known version is current. */
-            304: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "orders.create": {
+    createOrder: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -770,12 +1280,7 @@ export interface operations {
                  *       "currency": "EUR"
                  *     }
                  */
-                "application/json": {
-                    cart_id: string;
-                    amount_minor: number;
-                    /** @enum {string} */
-                    currency: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
-                };
+                "application/json": components["schemas"]["NewOrder"];
             };
         };
         responses: {
@@ -789,157 +1294,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        tenant_id: string;
-                        cart_id: string;
-                        amount_minor: number;
-                        currency: string;
-                        /** @enum {string} */
-                        status: "active" | "paid" | "cancelled";
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "tenant_id": "acme",
+                     *       "cart_id": "cart-1",
+                     *       "amount_minor": 1999,
+                     *       "currency": "EUR",
+                     *       "status": "active",
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "orders.read": {
+    readOrder: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -976,156 +1374,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        tenant_id: string;
-                        cart_id: string;
-                        amount_minor: number;
-                        currency: string;
-                        /** @enum {string} */
-                        status: "active" | "paid" | "cancelled";
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "tenant_id": "acme",
+                     *       "cart_id": "cart-1",
+                     *       "amount_minor": 1999,
+                     *       "currency": "EUR",
+                     *       "status": "active",
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description The known version is current. */
-            304: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.order */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description GONE.order */
-            410: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            410: components["responses"]["Gone"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "refunds.create": {
+    createRefund: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -1161,10 +1452,7 @@ export interface operations {
                  *       "amount": 500
                  *     }
                  */
-                "application/json": {
-                    charge_id: string;
-                    amount: number;
-                };
+                "application/json": components["schemas"]["NewRefund"];
             };
         };
         responses: {
@@ -1176,153 +1464,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        charge_id: string;
-                        amount: number;
-                        /** @enum {string} */
-                        status: "pending" | "succeeded" | "failed";
-                        /** Format: date-time */
-                        created_at: string;
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "charge_id": "ch_1",
+                     *       "amount": 500,
+                     *       "status": "succeeded",
+                     *       "created_at": "2026-11-21T08:39:35.395Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Refund"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.charge */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "webhooks.receive": {
+    receiveEvent: {
         parameters: {
             query?: never;
             header?: {
@@ -1353,24 +1535,7 @@ export interface operations {
                  *       }
                  *     }
                  */
-                "application/json": {
-                    event_id: string;
-                    type: string;
-                    /** Format: date-time */
-                    occurred_at: string;
-                    data: {
-                        id: string;
-                    } & {
-                        [key: string]: unknown;
-                    };
-                    source?: string;
-                    source_service?: string;
-                    version?: number;
-                    correlation_id?: string;
-                    traceparent?: string;
-                    tracestate?: string;
-                    baggage?: string;
-                };
+                "application/json": components["schemas"]["WebhookEvent"];
             };
         };
         responses: {
@@ -1383,111 +1548,28 @@ export interface operations {
                 content?: never;
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.list": {
+    listCodes: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -1604,159 +1686,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: {
-                            id: string;
-                            code: string;
-                            type: string;
-                            name: string;
-                            /** Format: date-time */
-                            expiry_at: string;
-                            created_by: string;
-                            tenant_id: string;
-                            soft_deleted: boolean;
-                            /** Format: date-time */
-                            created_at: string;
-                            /** Format: date-time */
-                            updated_at: string;
-                            /** @enum {string} */
-                            state: "draft" | "active" | "archived" | "soft_deleted";
-                        }[];
-                        page_size: number;
-                        next_cursor: string | null;
-                        prev_cursor: string | null;
-                        count: number | null;
-                        /** @enum {string} */
-                        count_strategy?: "exact" | "approximate";
-                        sort: string;
-                    };
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *           "code": "SUMMER-10",
+                     *           "type": "type",
+                     *           "name": "Summer sale",
+                     *           "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *           "created_by": "user-1",
+                     *           "tenant_id": "acme",
+                     *           "soft_deleted": false,
+                     *           "created_at": "2026-11-21T08:39:35.395Z",
+                     *           "updated_at": "2026-11-21T08:39:35.395Z",
+                     *           "state": "active"
+                     *         }
+                     *       ],
+                     *       "page_size": 25,
+                     *       "next_cursor": "AXmZ0h1k3o5q",
+                     *       "prev_cursor": null,
+                     *       "count": null,
+                     *       "sort": "created_at.desc,id.desc"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCodeList"];
                 };
             };
-            /** @description The known version is current. */
-            304: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.create": {
+    createCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -1794,14 +1776,7 @@ export interface operations {
                  *       "expiry_at": "2099-01-01T00:00:00Z"
                  *     }
                  */
-                "application/json": {
-                    code: string;
-                    /** @enum {string} */
-                    type: "percent-10" | "percent-25" | "fixed-500";
-                    name: string;
-                    /** Format: date-time */
-                    expiry_at: string;
-                };
+                "application/json": components["schemas"]["NewDiscountCode"];
             };
         };
         responses: {
@@ -1815,161 +1790,53 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        code: string;
-                        type: string;
-                        name: string;
-                        /** Format: date-time */
-                        expiry_at: string;
-                        created_by: string;
-                        tenant_id: string;
-                        soft_deleted: boolean;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** @enum {string} */
-                        state: "draft" | "active" | "archived" | "soft_deleted";
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "code": "SUMMER-10",
+                     *       "type": "type",
+                     *       "name": "Summer sale",
+                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *       "created_by": "user-1",
+                     *       "tenant_id": "acme",
+                     *       "soft_deleted": false,
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z",
+                     *       "state": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCode"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.read": {
+    readCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -2006,150 +1873,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        code: string;
-                        type: string;
-                        name: string;
-                        /** Format: date-time */
-                        expiry_at: string;
-                        created_by: string;
-                        tenant_id: string;
-                        soft_deleted: boolean;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** @enum {string} */
-                        state: "draft" | "active" | "archived" | "soft_deleted";
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "code": "SUMMER-10",
+                     *       "type": "type",
+                     *       "name": "Summer sale",
+                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *       "created_by": "user-1",
+                     *       "tenant_id": "acme",
+                     *       "soft_deleted": false,
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z",
+                     *       "state": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCode"];
                 };
             };
-            /** @description The known version is current. */
-            304: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.delete": {
+    deleteCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -2195,142 +1962,35 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.reason.required, VALIDATION.filter.value_invalid, VALIDATION.request.invalid, VALIDATION.field.enum */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            /** @description VALIDATION.field.unknown, VALIDATION.field.enum, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid, VALIDATION.reason.required */
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description CONFLICT.idempotency.payload_mismatch, CONFLICT.code.exists */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
+            /** @description CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
+            409: components["responses"]["Conflict"];
             /** @description CONFLICT.etag.mismatch */
-            412: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.update": {
+    updateCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -2369,20 +2029,7 @@ export interface operations {
                  *       "name": "Late summer sale"
                  *     }
                  */
-                "application/json": {
-                    name?: string;
-                    /** Format: date-time */
-                    expiry_at?: string;
-                    state?: unknown;
-                    id?: unknown;
-                    code?: unknown;
-                    type?: unknown;
-                    created_by?: unknown;
-                    tenant_id?: unknown;
-                    soft_deleted?: unknown;
-                    created_at?: unknown;
-                    updated_at?: unknown;
-                };
+                "application/json": components["schemas"]["DiscountCodeChanges"];
             };
         };
         responses: {
@@ -2395,181 +2042,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        code: string;
-                        type: string;
-                        name: string;
-                        /** Format: date-time */
-                        expiry_at: string;
-                        created_by: string;
-                        tenant_id: string;
-                        soft_deleted: boolean;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** @enum {string} */
-                        state: "draft" | "active" | "archived" | "soft_deleted";
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "code": "SUMMER-10",
+                     *       "type": "type",
+                     *       "name": "Summer sale",
+                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *       "created_by": "user-1",
+                     *       "tenant_id": "acme",
+                     *       "soft_deleted": false,
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z",
+                     *       "state": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCode"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.field.denied, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description CONFLICT.etag.mismatch */
-            412: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description VALIDATION.if_match.required */
-            428: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            428: components["responses"]["PreconditionRequired"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.restore": {
+    restoreCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -2604,7 +2127,7 @@ export interface operations {
         requestBody?: {
             content: {
                 /** @example {} */
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["NoFields"];
             };
         };
         responses: {
@@ -2617,171 +2140,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        code: string;
-                        type: string;
-                        name: string;
-                        /** Format: date-time */
-                        expiry_at: string;
-                        created_by: string;
-                        tenant_id: string;
-                        soft_deleted: boolean;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** @enum {string} */
-                        state: "draft" | "active" | "archived" | "soft_deleted";
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "code": "SUMMER-10",
+                     *       "type": "type",
+                     *       "name": "Summer sale",
+                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *       "created_by": "user-1",
+                     *       "tenant_id": "acme",
+                     *       "soft_deleted": false,
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z",
+                     *       "state": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCode"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.not_deleted, CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description CONFLICT.etag.mismatch */
-            412: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.share": {
+    shareCode: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -2820,9 +2227,7 @@ export interface operations {
                  *       "grantee_tenant": "acme"
                  *     }
                  */
-                "application/json": {
-                    grantee_tenant: string;
-                };
+                "application/json": components["schemas"]["Share"];
             };
         };
         responses: {
@@ -2834,171 +2239,55 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        id: string;
-                        code: string;
-                        type: string;
-                        name: string;
-                        /** Format: date-time */
-                        expiry_at: string;
-                        created_by: string;
-                        tenant_id: string;
-                        soft_deleted: boolean;
-                        /** Format: date-time */
-                        created_at: string;
-                        /** Format: date-time */
-                        updated_at: string;
-                        /** @enum {string} */
-                        state: "draft" | "active" | "archived" | "soft_deleted";
-                    };
+                    /**
+                     * @example {
+                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "code": "SUMMER-10",
+                     *       "type": "type",
+                     *       "name": "Summer sale",
+                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
+                     *       "created_by": "user-1",
+                     *       "tenant_id": "acme",
+                     *       "soft_deleted": false,
+                     *       "created_at": "2026-11-21T08:39:35.395Z",
+                     *       "updated_at": "2026-11-21T08:39:35.395Z",
+                     *       "state": "active"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DiscountCode"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description CONFLICT.etag.mismatch */
-            412: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.export": {
+    exportCodes: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -3031,144 +2320,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example id,code,state
+                     *     01a1fd42-cae3-748a-b36e-b4be13e970b1,SUMMER-10,active
+                     */
                     "text/csv": string;
                 };
             };
-            /** @description The result is at the address in Location. */
-            303: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    Location: components["headers"]["Location"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            303: components["responses"]["SeeOther"];
             /** @description VALIDATION.field.unknown, VALIDATION.field.enum, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description POLICY.export.row_limit */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.import": {
+    importCodes: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -3214,165 +2400,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: {
-                            row: number;
-                            id: string | null;
-                            status: number;
-                            error?: {
-                                code: string;
-                                message_id: string;
-                                http: number;
-                                retryable: boolean;
-                                details: {
-                                    [key: string]: unknown;
-                                };
-                            };
-                        }[];
-                        counts: {
-                            total: number;
-                            succeeded: number;
-                            failed: number;
-                        };
-                    };
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "row": 1,
+                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *           "status": 201
+                     *         }
+                     *       ],
+                     *       "counts": {
+                     *         "total": 2,
+                     *         "succeeded": 1,
+                     *         "failed": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkResult"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "codes.bulk-update": {
+    bulkUpdateCodes: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -3413,10 +2488,7 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": {
-                    /** @description Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields. */
-                    items: Record<string, never>[];
-                };
+                "application/json": components["schemas"]["BulkUpdate"];
             };
         };
         responses: {
@@ -3428,165 +2500,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        items: {
-                            row: number;
-                            id: string | null;
-                            status: number;
-                            error?: {
-                                code: string;
-                                message_id: string;
-                                http: number;
-                                retryable: boolean;
-                                details: {
-                                    [key: string]: unknown;
-                                };
-                            };
-                        }[];
-                        counts: {
-                            total: number;
-                            succeeded: number;
-                            failed: number;
-                        };
-                    };
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "row": 1,
+                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *           "status": 201
+                     *         }
+                     *       ],
+                     *       "counts": {
+                     *         "total": 2,
+                     *         "succeeded": 1,
+                     *         "failed": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkResult"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "discount.verify": {
+    verifyDiscount: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -3621,9 +2582,7 @@ export interface operations {
                  *       "code": "SUMMER-10"
                  *     }
                  */
-                "application/json": {
-                    code: string;
-                };
+                "application/json": components["schemas"]["DiscountRequest"];
             };
         };
         responses: {
@@ -3635,148 +2594,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        applied: boolean;
-                        amount: number;
-                    };
+                    /**
+                     * @example {
+                     *       "applied": true,
+                     *       "amount": 500
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Discount"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, AUTHZ.csrf.token, AUTHZ.csrf.origin, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.cart */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.code.not_combinable, CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "otp.request": {
+    requestOtp: {
         parameters: {
             query?: never;
             header?: {
@@ -3806,10 +2661,7 @@ export interface operations {
                  *       "email": "jane@example.com"
                  *     }
                  */
-                "application/json": {
-                    /** Format: email */
-                    email: string;
-                };
+                "application/json": components["schemas"]["OtpRequest"];
             };
         };
         responses: {
@@ -3821,116 +2673,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        message_id: string;
-                    };
+                    /**
+                     * @example {
+                     *       "message_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OtpStatus"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "otp.verify": {
+    verifyOtp: {
         parameters: {
             query?: never;
             header?: {
@@ -3961,11 +2734,7 @@ export interface operations {
                  *       "code": "123456"
                  *     }
                  */
-                "application/json": {
-                    /** Format: email */
-                    email: string;
-                    code: string;
-                };
+                "application/json": components["schemas"]["OtpVerification"];
             };
         };
         responses: {
@@ -3978,116 +2747,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        session_id: string;
-                    };
+                    /**
+                     * @example {
+                     *       "session_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Session"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid, CODE.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "login.sign-in": {
+    signIn: {
         parameters: {
             query?: never;
             header?: {
@@ -4113,11 +2803,7 @@ export interface operations {
                  *       "password": "a long one, with 1 digit and Capitals"
                  *     }
                  */
-                "application/json": {
-                    /** Format: email */
-                    email: string;
-                    password: string;
-                };
+                "application/json": components["schemas"]["Credentials"];
             };
         };
         responses: {
@@ -4128,130 +2814,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        access_token: string;
-                        token_type: string;
-                        expires_in: number;
-                        refresh_token: string;
-                    };
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl",
+                     *       "token_type": "Bearer",
+                     *       "expires_in": 3600,
+                     *       "refresh_token": "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Tokens"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.email, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description POLICY.mfa.required, POLICY.account.locked, POLICY.password.change_required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "login.reset-password": {
+    resetPassword: {
         parameters: {
             query?: never;
             header?: {
@@ -4281,10 +2879,7 @@ export interface operations {
                  *       "email": "jane@example.com"
                  *     }
                  */
-                "application/json": {
-                    /** Format: email */
-                    email: string;
-                };
+                "application/json": components["schemas"]["PasswordReset"];
             };
         };
         responses: {
@@ -4296,116 +2891,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        message_id: string;
-                    };
+                    /**
+                     * @example {
+                     *       "message_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasswordResetStatus"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "imports.create": {
+    createImport: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -4445,10 +2961,7 @@ export interface operations {
                  *       "file_url": "https://example.com/customers.csv"
                  *     }
                  */
-                "application/json": {
-                    /** Format: uri */
-                    file_url: string;
-                };
+                "application/json": components["schemas"]["NewImport"];
             };
         };
         responses: {
@@ -4461,150 +2974,45 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        operation_id: string;
-                        /** @enum {string} */
-                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
-                        progress: number;
-                    };
+                    /**
+                     * @example {
+                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "state": "pending",
+                     *       "progress": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OperationStatus"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.url.private_range, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "operations.read": {
+    readOperation: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -4641,166 +3049,59 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        operation_id: string;
-                        /** @enum {string} */
-                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
-                        progress: number;
-                        result?: {
-                            /** @enum {string} */
-                            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
-                            counts: {
-                                total: number;
-                                succeeded: number;
-                                failed: number;
-                            };
-                            rejects: {
-                                row: number;
-                                code: string;
-                                field: string | null;
-                            }[];
-                            /** Format: uri */
-                            rejects_url?: string;
-                            schema_version: number;
-                        };
-                        error?: {
-                            code: string;
-                            message_id: string;
-                            http: number;
-                            retryable: boolean;
-                            correlation_id: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
+                    /**
+                     * @example {
+                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "state": "succeeded",
+                     *       "progress": 1,
+                     *       "result": {
+                     *         "outcome": "PARTIAL",
+                     *         "counts": {
+                     *           "total": 2,
+                     *           "succeeded": 1,
+                     *           "failed": 1
+                     *         },
+                     *         "rejects": [
+                     *           {
+                     *             "row": 1,
+                     *             "code": "VALIDATION.email",
+                     *             "field": "email"
+                     *           }
+                     *         ],
+                     *         "rejects_url": "https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c",
+                     *         "schema_version": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Operation"];
                 };
             };
-            /** @description The known version is current. */
-            304: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
+            304: components["responses"]["NotModified"];
             /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "operations.cancel": {
+    cancelOperation: {
         parameters: {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
@@ -4835,7 +3136,7 @@ export interface operations {
         requestBody?: {
             content: {
                 /** @example {} */
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["NoFields"];
             };
         };
         responses: {
@@ -4847,187 +3148,64 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        operation_id: string;
-                        /** @enum {string} */
-                        state: "pending" | "running" | "succeeded" | "failed" | "canceled";
-                        progress: number;
-                        result?: {
-                            /** @enum {string} */
-                            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
-                            counts: {
-                                total: number;
-                                succeeded: number;
-                                failed: number;
-                            };
-                            rejects: {
-                                row: number;
-                                code: string;
-                                field: string | null;
-                            }[];
-                            /** Format: uri */
-                            rejects_url?: string;
-                            schema_version: number;
-                        };
-                        error?: {
-                            code: string;
-                            message_id: string;
-                            http: number;
-                            retryable: boolean;
-                            correlation_id: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
+                    /**
+                     * @example {
+                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
+                     *       "state": "succeeded",
+                     *       "progress": 1,
+                     *       "result": {
+                     *         "outcome": "PARTIAL",
+                     *         "counts": {
+                     *           "total": 2,
+                     *           "succeeded": 1,
+                     *           "failed": 1
+                     *         },
+                     *         "rejects": [
+                     *           {
+                     *             "row": 1,
+                     *             "code": "VALIDATION.email",
+                     *             "field": "email"
+                     *           }
+                     *         ],
+                     *         "rejects_url": "https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c",
+                     *         "schema_version": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Operation"];
                 };
             };
             /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description AUTH.invalid_credentials, AUTH.token.expired */
-            401: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "WWW-Authenticate": components["headers"]["Challenge"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            401: components["responses"]["Unauthorized"];
             /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
-            403: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            403: components["responses"]["Forbidden"];
             /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
-            404: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["NotFound"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description CONFLICT.idempotency.payload_mismatch */
-            409: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            409: components["responses"]["Conflict"];
             /** @description CONFLICT.etag.mismatch */
-            412: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            412: components["responses"]["PreconditionFailed"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description VALIDATION.content_type.unsupported */
-            415: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            415: components["responses"]["UnsupportedMediaType"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
-    "health.read": {
+    readHealth: {
         parameters: {
             query?: never;
             header?: {
@@ -5054,94 +3232,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/health+json": {
-                        /** @constant */
-                        status: "pass";
-                    };
+                    /**
+                     * @example {
+                     *       "status": "pass"
+                     *     }
+                     */
+                    "application/health+json": components["schemas"]["Health"];
                 };
             };
             /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.request.invalid */
-            400: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description VALIDATION.accept.unsupported */
-            406: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            406: components["responses"]["NotAcceptable"];
             /** @description VALIDATION.body.too_large */
-            413: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["PayloadTooLarge"];
             /** @description RATE_LIMIT.exceeded */
-            429: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            429: components["responses"]["TooManyRequests"];
             /** @description TRANSIENT.error, INTERNAL.unexpected */
-            500: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            500: components["responses"]["InternalServerError"];
             /** @description DEPENDENCY.bad_gateway */
-            502: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            502: components["responses"]["BadGateway"];
             /** @description DEPENDENCY.unavailable */
-            503: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            503: components["responses"]["ServiceUnavailable"];
             /** @description DEPENDENCY.timeout */
-            504: {
-                headers: {
-                    "X-Correlation-Id": components["headers"]["CorrelationId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            504: components["responses"]["GatewayTimeout"];
         };
     };
 }

@@ -20,8 +20,8 @@ import { route as readOperation } from './operations/read-operation/route.ts'
 import { route as createOrder } from './orders/create-order/route.ts'
 import { route as listOrders } from './orders/list-orders/route.ts'
 import { route as readOrder } from './orders/read-order/route.ts'
-import { route as requestCode } from './otp/request-code/route.ts'
-import { route as verifyCode } from './otp/verify-code/route.ts'
+import { route as requestOtp } from './otp/request-otp/route.ts'
+import { route as verifyOtp } from './otp/verify-otp/route.ts'
 import { route as createRefund } from './refunds/create-refund/route.ts'
 import { route as receiveEvent } from './webhooks/receive-event/route.ts'
 
@@ -52,8 +52,8 @@ export const routes: readonly RouteEntry[] = [
   { route: importCodes, folder: 'codes/import-codes' },
   { route: bulkUpdateCodes, folder: 'codes/bulk-update-codes' },
   { route: verifyDiscount, folder: 'discounts/verify-discount' },
-  { route: requestCode, folder: 'otp/request-code' },
-  { route: verifyCode, folder: 'otp/verify-code' },
+  { route: requestOtp, folder: 'otp/request-otp' },
+  { route: verifyOtp, folder: 'otp/verify-otp' },
   { route: signIn, folder: 'login/sign-in' },
   { route: resetPassword, folder: 'login/reset-password' },
   { route: createImport, folder: 'imports/create-import' },

@@ -1,7 +1,9 @@
+import { STATUS_CODES } from 'node:http'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import { hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type Json, reference } from './schemas.ts'
+import { reference } from './components.ts'
+import type { Json } from './schemas.ts'
 
 /** The codes of requests of a kind. A new code of one of these families is described without another list. */
 const families = {
@@ -51,40 +53,59 @@ function statusOf(code: ErrorCode, settings: Settings): number {
   return errorCatalog[code].http
 }
 
-/** Returns the error responses of an operation, one for each status, with an example of every code. */
-export function errorResponses(route: Route, settings: Settings): Json {
+/** Returns the error responses of an operation, one for each status, with its codes. */
+export function errorResponses(route: Route, settings: Settings): Record<string, Json> {
   const byStatus = Map.groupBy(codesOf(route, settings), (code) => statusOf(code, settings))
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(sorted.map(([status, codes]) => [String(status), response(status, codes)]))
+  return Object.fromEntries(
+    sorted.map(([status, codes]) => [
+      String(status),
+      { ...reference('responses', nameOf(status)), description: codes.join(', ') },
+    ]),
+  )
 }
 
-function response(status: number, codes: ErrorCode[]): Json {
+/** Returns the error responses of all operations, by their names. */
+export function sharedErrorResponses(settings: Settings): Json {
+  const shared: Record<string, Json> = {}
+  for (const code of Object.keys(errorCatalog) as ErrorCode[]) {
+    const status = statusOf(code, settings)
+    // A code that the catalog gives this status is a better example than one that the deployment does.
+    if (errorCatalog[code].http === status) shared[nameOf(status)] ??= response(status, code)
+  }
+  return shared
+}
+
+/** Returns the name of a status in PascalCase: NotFound. */
+function nameOf(status: number): string {
+  return STATUS_CODES[status]?.replaceAll(' ', '') ?? `Status${status}`
+}
+
+function response(status: number, code: ErrorCode): Json {
   const headers = {
     'X-Correlation-Id': reference('headers', 'CorrelationId'),
     ...([429, 503].includes(status) && { 'Retry-After': reference('headers', 'RetryAfter') }),
     ...(status === 401 && { 'WWW-Authenticate': reference('headers', 'Challenge') }),
   }
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code, status) }]))
+  const { retryable } = errorCatalog[code]
+  const correlation_id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
+  const example = { code, message_id: messageId(code), http: status, retryable, correlation_id, details: {} }
   return {
-    description: codes.join(', '),
+    description: STATUS_CODES[status] ?? `Status ${status}`,
     headers,
-    content: { 'application/json': { schema: reference('schemas', 'Error'), examples } },
+    content: { 'application/json': { schema: errorSchema, example: { error: example } } },
   }
 }
 
-function exampleOf(code: ErrorCode, http: number): Json {
-  const { retryable } = errorCatalog[code]
-  const correlation_id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
-  return { error: { code, message_id: messageId(code), http, retryable, correlation_id, details: {} } }
-}
-
 /** The envelope of every error. */
-export const errorSchema: Json = {
+const errorSchema: Json = {
+  title: 'Error',
   type: 'object',
   required: ['error'],
   additionalProperties: false,
   properties: {
     error: {
+      title: 'ErrorBody',
       type: 'object',
       required: ['code', 'message_id', 'http', 'retryable', 'correlation_id', 'details'],
       additionalProperties: false,
@@ -95,6 +116,7 @@ export const errorSchema: Json = {
         retryable: { type: 'boolean' },
         correlation_id: { type: 'string' },
         details: {
+          title: 'ErrorDetails',
           type: 'object',
           'x-open-point': 'errors.multiField',
           properties: {
@@ -102,6 +124,7 @@ export const errorSchema: Json = {
               type: 'object',
               description: 'The reason why each field was rejected.',
               additionalProperties: {
+                title: 'FieldProblem',
                 type: 'object',
                 required: ['reason'],
                 properties: { reason: { type: 'string' }, min: { type: 'number' }, max: { type: 'number' } },

@@ -1,16 +1,19 @@
 import * as v from 'valibot'
+import type { RouteEntry } from '#functions/routes.ts'
 import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { reference } from './components.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
+import { exampleOf } from './examples.ts'
 import { parametersOf } from './parameters.ts'
-import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'
+import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
 type Operation = ReturnType<typeof operation>
 
 /** Returns the description of one operation of the route table, with the settings that decide it. */
-export function operation(route: Route, settings: Settings) {
-  const { value, keys } = recorded(settings, (recording) => description(route, recording))
+export function operation(entry: RouteEntry, settings: Settings) {
+  const { value, keys } = recorded(settings, (recording) => description(entry, recording))
   const marks = JSON.stringify(value).matchAll(/"x-open-point":"([^"]+)"/g)
   const points = new Set<string>([...keys, ...Array.from(marks, ([, key = '']) => key)])
   return { ...value, 'x-open-points': [...points].sort() }
@@ -28,22 +31,21 @@ function recorded<T>(settings: Settings, read: (recording: Settings) => T) {
   return { value: read(recording), keys }
 }
 
-function description(route: Route, settings: Settings) {
+function description({ route, folder }: RouteEntry, settings: Settings) {
   const { body, latency, payloadKilobytes, throttle, payloadHeaders, bodyBytes, replyBytes, reply } = route
   // The description does not show these, but the settings that they read shape the request or the reply.
   for (const hidden of [throttle, payloadHeaders, bodyBytes, replyBytes, reply.replayStatus])
     hidden?.(settings)
   return {
-    operationId: route.operation,
     summary: route.summary,
     description: [route.description, keyDescription(route, settings)].join(' ').trim(),
-    tags: [route.operation.split('.')[0]],
+    tags: [folder.split('/')[0]],
     deprecated: isDeprecated(route, settings) || undefined,
     security: securityOf(route, settings),
     ...(route.auth === 'bearer' && { 'x-api-key-scopes': apiKeyScopes(route, settings) ?? null }),
     parameters: parametersOf(route, settings),
     ...(body && { requestBody: requestBody(route, body, settings) }),
-    responses: { ...successes(route, settings), ...errorResponses(route, settings) },
+    responses: { ...successes(route, settings), ...errorResponses(route, settings) } as Record<string, Json>,
     ...(latency && { 'x-latency-milliseconds': latency }),
     ...(payloadKilobytes !== undefined && { 'x-payload-kilobytes': payloadKilobytes }),
   }
@@ -72,6 +74,7 @@ function successes(route: Route, settings: Settings): Json {
   const location = { Location: reference('headers', 'Location') }
   const mediaType = reply.mediaType?.(settings) ?? 'application/json'
   const schema = reply.schema(settings)
+  const described = schema.type === 'undefined' ? undefined : jsonSchema(schema)
   const success = {
     description: 'Success.',
     headers: {
@@ -81,18 +84,15 @@ function successes(route: Route, settings: Settings): Json {
       ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
       ...(idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
     },
-    ...(schema.type !== 'undefined' && { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
+    ...(described && {
+      content: { [mediaType]: { schema: described, example: exampleOf(described, mediaType) } },
+    }),
     ...(byProfile && openPoint(byProfile)),
-  }
-  const unchanged = { description: 'The known version is current.', headers: { ...common, ...etag } }
-  const elsewhere = {
-    description: 'The result is at the address in Location.',
-    headers: { ...common, ...location },
   }
   return {
     [status]: success,
-    ...(reply.etag && !hasBody(route) && { 304: unchanged }),
-    ...Object.fromEntries((reply.others ?? []).map((other) => [other, elsewhere])),
+    ...(reply.etag && !hasBody(route) && { 304: reference('responses', 'NotModified') }),
+    ...Object.fromEntries((reply.others ?? []).map((other) => [other, reference('responses', 'SeeOther')])),
   }
 }
 
@@ -135,25 +135,15 @@ export function withVariant(first: Operation, other: Operation): Operation {
     description: `${first.description} ${other.summary}: ${other.description}`,
     parameters: [...merged, ...added],
     responses: Object.fromEntries(
-      statuses.map((status) => [
-        status,
-        withExamples(first.responses[status] as Answer, other.responses[status] as Answer),
-      ]),
+      statuses.map((status) => [status, withCodes(first.responses[status], other.responses[status])]),
     ),
     'x-open-points': [...new Set([...first['x-open-points'], ...other['x-open-points']])],
   }
 }
 
-interface Answer extends Json {
-  description: string
-  content?: { 'application/json': Json & { examples?: Json } }
-}
-
-/** Returns the response of both routes for a status, with the error codes and examples of both. */
-function withExamples(one: Answer | undefined, other: Answer | undefined): Answer | undefined {
-  if (!one?.content || !other?.content) return one ?? other
-  const [json, added] = [one.content['application/json'], other.content['application/json']]
-  const examples = { ...added.examples, ...json.examples }
-  const content = { 'application/json': { ...json, examples } }
-  return { ...one, description: Object.keys(examples).join(', '), content }
+/** Returns the response of both routes for a status, with the error codes of both. */
+function withCodes(one: Json | undefined, other: Json | undefined): Json {
+  if (!one?.$ref || !other?.$ref) return { ...other, ...one }
+  const codes = `${one.description}, ${other.description}`.split(', ')
+  return { ...one, description: [...new Set(codes)].join(', ') }
 }

@@ -3,7 +3,8 @@ import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/platform/listing/listing.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type Json, jsonSchema, openPoint, reference } from './schemas.ts'
+import { reference } from './components.ts'
+import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
 /** Returns every parameter of an operation. */
 export function parametersOf(route: Route, settings: Settings): Json[] {

@@ -26,10 +26,6 @@ export function jsonSchema(schema: v.GenericSchema): Json {
   return converted
 }
 
-export function reference(kind: 'schemas' | 'headers' | 'parameters' | 'responses', name: string): Json {
-  return { $ref: `#/components/${kind}/${name}` }
-}
-
 /** Marks a part of a description that is decided by a setting. */
 export function openPoint(key: keyof Settings): Json {
   return { 'x-open-point': key }

@@ -1,5 +1,6 @@
 import { marked } from 'marked'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import { resolved } from '../openapi/components.ts'
 import type { Json } from '../openapi/schemas.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
@@ -64,7 +65,7 @@ interface Message {
 
 /** Returns the page of events with the fields of their data, from the AsyncAPI document. */
 export function eventsPage(asyncapi: Json): string {
-  const { messages } = asyncapi.components as { messages: Record<string, Message> }
+  const { messages } = resolved(asyncapi.components, asyncapi) as { messages: Record<string, Message> }
   const sections = (prefix: string) =>
     Object.entries(messages).flatMap(([name, message]) => (name.startsWith(prefix) ? [section(message)] : []))
   return textPage(

@@ -9,14 +9,11 @@ import { type LiveState, liveStates, type State, stateAfterRestore, states } fro
 import { CodeText } from './code-text.ts'
 
 /** The body of POST /codes. expiry_at is converted to UTC. */
-export const NewCode = perSettings((settings) =>
-  v.strictObject({
-    code: CodeText,
-    type: v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types')),
-    name: CodeName(settings),
-    expiry_at: instant,
-  }),
-)
+export const NewCode = perSettings((settings) => {
+  const type = v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types'))
+  const fields = { code: CodeText, type, name: CodeName(settings), expiry_at: instant }
+  return v.pipe(v.strictObject(fields), v.title('NewDiscountCode'))
+})
 export type NewCode = v.InferOutput<ReturnType<typeof NewCode>>
 
 const immutable = v.exactOptional(v.never())
@@ -41,6 +38,7 @@ export const CodeChanges = perSettings((settings) => {
       updated_at: immutable,
     }),
     v.minEntries(1),
+    v.title('DiscountCodeChanges'),
   )
 })
 export type CodeChanges = v.InferOutput<ReturnType<typeof CodeChanges>>
@@ -96,7 +94,11 @@ export const CodeView = perSettings((settings) => {
     state: v.picklist(states),
   }
   const added = settings['codes.fields'].map((field) => [field, v.pipe(v.number(), v.integer())])
-  return v.pipe(v.strictObject({ ...fields, ...Object.fromEntries(added) }), openPoint('codes.fields'))
+  return v.pipe(
+    v.strictObject({ ...fields, ...Object.fromEntries(added) }),
+    openPoint('codes.fields'),
+    v.title('DiscountCode'),
+  )
 })
 
 export function viewOf(code: Code, settings: Settings): Record<string, unknown> {

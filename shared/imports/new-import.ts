@@ -4,15 +4,18 @@ import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 const File = v.string()
-const Address = v.strictObject({
-  file_url: v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(2048),
-    v.metadata({ format: 'uri' }),
-    openPoint('imports.request'),
-  ),
-})
+const Address = v.pipe(
+  v.strictObject({
+    file_url: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(2048),
+      v.metadata({ format: 'uri' }),
+      openPoint('imports.request'),
+    ),
+  }),
+  v.title('NewImport'),
+)
 
 /** The body of POST /imports: the file itself, or its URL. */
 export function NewImport(_settings: Settings, type: BodyType) {

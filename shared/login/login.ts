@@ -6,12 +6,12 @@ import { openPoint, perSettings } from '../settings/per-settings.ts'
 const maxPasswordLength = 256
 
 /** A password may hold any characters and is never normalized. */
-export const Credentials = v.strictObject({
-  email: Email,
-  password: v.pipe(v.string(), characters(1, maxPasswordLength)),
-})
+export const Credentials = v.pipe(
+  v.strictObject({ email: Email, password: v.pipe(v.string(), characters(1, maxPasswordLength)) }),
+  v.title('Credentials'),
+)
 
-export const ResetRequested = v.strictObject({ email: Email })
+export const PasswordReset = v.pipe(v.strictObject({ email: Email }), v.title('PasswordReset'))
 
 const tokenFields = {
   access_token: v.string(),
@@ -23,11 +23,15 @@ const tokenFields = {
 /** The response to a login, in the shape of the setting login.shape. */
 export const TokensView = perSettings((settings) => {
   const fields = settings['login.shape'].fields.map((field) => [field, tokenFields[field]] as const)
-  return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('login.shape'))
+  return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('login.shape'), v.title('Tokens'))
 })
 
 /** The response to a password reset request. */
 export const ResetView = perSettings((settings) => {
   const fields = settings['passwordReset.shape'].fields.map((field) => [field, v.string()] as const)
-  return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('passwordReset.shape'))
+  return v.pipe(
+    v.strictObject(Object.fromEntries(fields)),
+    openPoint('passwordReset.shape'),
+    v.title('PasswordResetStatus'),
+  )
 })

@@ -102,20 +102,26 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
-export const OperationStatus = v.strictObject({
-  operation_id: v.string(),
-  state: v.picklist(states),
-  progress: fraction,
-})
+export const OperationStatus = v.pipe(
+  v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
+  v.title('OperationStatus'),
+)
 
 /** An operation in responses. */
 export const OperationView = perSettings((settings) => {
+  const { rejectsShown, linkSeconds } = settings['imports.result']
   const reject = v.strictObject({ row: count, code: v.string(), field: v.nullable(v.string()) })
   const result = v.strictObject({
     outcome: v.picklist(['SUCCESS', 'PARTIAL', 'FAILED']),
-    counts: v.strictObject({ total: count, succeeded: count, failed: count }),
-    rejects: v.pipe(v.array(reject), v.maxLength(settings['imports.result'].rejectsShown)),
-    rejects_url: v.optional(v.pipe(v.string(), v.url())),
+    counts: v.pipe(v.strictObject({ total: count, succeeded: count, failed: count }), v.title('RowCounts')),
+    rejects: v.pipe(v.array(v.pipe(reject, v.title('RejectedRow'))), v.maxLength(rejectsShown)),
+    rejects_url: v.optional(
+      v.pipe(
+        v.string(),
+        v.url(),
+        v.description(`A CSV file of all rejected rows. Valid for ${linkSeconds} s.`),
+      ),
+    ),
     schema_version: count,
   })
   const error = v.strictObject({
@@ -126,11 +132,12 @@ export const OperationView = perSettings((settings) => {
     correlation_id: v.string(),
     details: v.record(v.string(), v.unknown()),
   })
-  return v.strictObject({
+  const fields = {
     ...OperationStatus.entries,
-    result: v.optional(v.pipe(result, openPoint('imports.result'))),
-    error: v.optional(v.pipe(error, openPoint('imports.result'))),
-  })
+    result: v.optional(v.pipe(result, openPoint('imports.result'), v.title('ImportResult'))),
+    error: v.optional(v.pipe(error, openPoint('imports.result'), v.title('OperationError'))),
+  }
+  return v.pipe(v.strictObject(fields), v.title('Operation'))
 })
 
 export function statusOf({ id, state, chunks_done, chunks_total }: Operation) {

@@ -14,7 +14,7 @@ import type { Settings } from '../settings/register.ts'
 /** The body of POST /v1/orders. amount_minor is in minor units of the currency. */
 export const NewOrder = perSettings((settings) => {
   const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
-  return v.strictObject({
+  const fields = {
     cart_id: v.pipe(
       v.string(),
       v.minLength(1),
@@ -30,7 +30,8 @@ export const NewOrder = perSettings((settings) => {
       openPoint('orders.limits'),
     ),
     currency: v.pipe(v.picklist(settings['orders.currencies']), openPoint('orders.currencies')),
-  })
+  }
+  return v.pipe(v.strictObject(fields), v.title('NewOrder'))
 })
 export type NewOrder = v.InferOutput<ReturnType<typeof NewOrder>>
 
@@ -64,6 +65,7 @@ export const OrderView = perSettings((settings) => {
   return v.pipe(
     v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
     openPoint('orders.fields'),
+    v.title('Order'),
   )
 })
 

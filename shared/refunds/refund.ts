@@ -8,10 +8,13 @@ import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The body of POST /v1/refunds. amount is in minor units of the charge's currency. */
-export const NewRefund = v.strictObject({
-  charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
-  amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-})
+export const NewRefund = v.pipe(
+  v.strictObject({
+    charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
+    amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+  }),
+  v.title('NewRefund'),
+)
 export type NewRefund = v.InferOutput<typeof NewRefund>
 
 /** A stored refund. */
@@ -43,6 +46,7 @@ export const RefundView = perSettings((settings) => {
   return v.pipe(
     v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
     openPoint('refunds.fields'),
+    v.title('Refund'),
   )
 })
 

@@ -14,12 +14,12 @@ const correlationId = perSettings((settings) =>
  * The body of POST /v1/webhooks/events. Handlers check what a type needs beyond data.id, so an event that cannot be
  * handled is still stored. The service's own events have this shape too, so a replay of the bus can be received.
  */
-export const webhookEvent = perSettings((settings) =>
-  v.strictObject({
+export const webhookEvent = perSettings((settings) => {
+  const fields = {
     event_id: id,
     type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
     occurred_at: v.pipe(utcInstant, v.metadata({ description: 'UTC, ending in Z.' })),
-    data: v.objectWithRest({ id }, v.unknown()),
+    data: v.pipe(v.objectWithRest({ id }, v.unknown()), v.title('WebhookEventData')),
     source,
     source_service: source,
     version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
@@ -27,8 +27,9 @@ export const webhookEvent = perSettings((settings) =>
     traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
     tracestate: v.exactOptional(v.pipe(v.string(), v.maxLength(512))),
     baggage: v.exactOptional(v.pipe(v.string(), v.maxLength(8192))),
-  }),
-)
+  }
+  return v.pipe(v.strictObject(fields), v.title('WebhookEvent'))
+})
 export type WebhookEvent = v.InferOutput<ReturnType<typeof webhookEvent>>
 
 /** Returns the correlation id of an event, or else the one in its data, as in cart events. */

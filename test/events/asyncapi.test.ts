@@ -51,7 +51,7 @@ describe('asyncapi.json', () => {
 
   test('tells where another profile finds the amount of a cart', () => {
     const other: Any = asyncapiDocument(otherSettings)
-    const text = JSON.stringify(other.components.messages['received.cart.updated.v1'].payload)
+    const text = JSON.stringify(other.components.schemas.ReceivedCartUpdatedData)
     expect(text).toContain('"total"')
     expect(text).toContain('"x-open-point":"discount.cartFields"')
   })

@@ -44,7 +44,7 @@ const route = defineRoute({
   access: 'list',
   idempotency: 'none',
   listing: codeListing,
-  reply: { status: () => 200, schema: () => listEnvelope(v.unknown()), etag: true },
+  reply: { status: () => 200, schema: () => listEnvelope('List', v.unknown()), etag: true },
   errors: [],
   uses: ['table.read', 'secret.read'],
   impact: '',

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { resolved } from '#bin/openapi/components.ts'
 import { openapiDocument } from '#bin/openapi.ts'
 import { loadSettings, localProfile } from '#bin/settings-file.ts'
 import { routes } from '#functions/routes.ts'
@@ -11,12 +14,22 @@ import { localSettings, otherSettings } from '#test/support/settings.ts'
 // biome-ignore lint/suspicious/noExplicitAny: a document of every shape
 type Any = any
 const kept: Any = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
+/** Without references. */
+const inline = resolved(kept, kept)
 
 /** Every object of a document, with the path to it. */
 function* objects(node: unknown, path: string[] = []): Generator<[string[], Record<string, unknown>]> {
   if (typeof node !== 'object' || node === null) return
   if (!Array.isArray(node)) yield [path, node as Record<string, unknown>]
   for (const [key, value] of Object.entries(node)) yield* objects(value, [...path, key])
+}
+
+/** Returns an operation with its schemas. Parameters and responses that operations share stay references. */
+function withSchemas(node: Any, document: Any): Any {
+  if (typeof node !== 'object' || node === null) return node
+  if (String(node.$ref).startsWith('#/components/schemas/')) return resolved(node, document)
+  if (Array.isArray(node)) return node.map((one) => withSchemas(one, document))
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withSchemas(value, document)]))
 }
 
 describe('openapi.json', () => {
@@ -26,30 +39,67 @@ describe('openapi.json', () => {
     )
   })
 
-  test.each(routes.map(({ route }) => [route.operation, route] as const))(
-    'describes %s',
-    (operation, route) => {
-      const settings = localSettings
-      const described = kept.paths[pathOf(route, settings)][route.method.toLowerCase()]
-      const variant = route.when !== undefined
-      if (!variant) expect(described.operationId).toBe(operation)
-      const credentials = {
-        none: [],
-        signature: [{ signature: [] }],
-        bearer: [
-          { bearer: route.scope ? [route.scope] : [] },
-          { apiKey: route.scope ? [route.scope] : [] },
-          ...(route.operation === 'discount.verify' ? [{ session: [], csrf: [] }] : []),
-        ],
-      }
-      expect(described.security).toEqual(credentials[route.auth])
-      expect(Object.keys(described.responses)).toEqual(
-        expect.arrayContaining(['400', '413', '500', '503', '504']),
-      )
-      const names = described.parameters.map((one: Any) => one.name ?? one.$ref.split('/').at(-1))
-      expect(names.includes('Idempotency-Key')).toBe(route.idempotency !== 'none')
-    },
-  )
+  test.each(routes.map(({ route }) => [route.operation, route] as const))('describes %s', (_, route) => {
+    const settings = localSettings
+    const described = inline.paths[pathOf(route, settings)][route.method.toLowerCase()]
+    const credentials = {
+      none: [],
+      signature: [{ signature: [] }],
+      bearer: [
+        { bearer: route.scope ? [route.scope] : [] },
+        { apiKey: route.scope ? [route.scope] : [] },
+        ...(route.operation === 'discount.verify' ? [{ session: [], csrf: [] }] : []),
+      ],
+    }
+    expect(described.security).toEqual(credentials[route.auth])
+    expect(Object.keys(described.responses)).toEqual(
+      expect.arrayContaining(['400', '413', '500', '503', '504']),
+    )
+    const names = described.parameters.map((one: Any) => one.name)
+    expect(names.includes('Idempotency-Key')).toBe(route.idempotency !== 'none')
+  })
+
+  test('names the operation, its tag and its function alike', () => {
+    const ids = Object.values<Any>(kept.paths).flatMap((methods) =>
+      Object.values<Any>(methods).map(({ operationId }) => operationId),
+    )
+    expect(ids).toEqual(expect.arrayContaining(['createOrder', 'listOrders', 'deleteCode', 'requestOtp']))
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]*$/)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('has a name for every object with properties', () => {
+    const named = Object.keys(kept.components.schemas).map((name) => `components.schemas.${name}`)
+    const objectsWithFields = Array.from(objects(kept), ([path, node]) => ({ path: path.join('.'), node }))
+      .filter(({ path, node }) => node.properties && !path.endsWith('.example'))
+      .map(({ path }) => path)
+    expect(named).toEqual(expect.arrayContaining(objectsWithFields))
+    expect(named).toEqual(
+      expect.arrayContaining(
+        ['Order', 'OrderList', 'DiscountCode', 'Refund', 'Operation', 'BulkResult', 'Error'].map(
+          (name) => `components.schemas.${name}`,
+        ),
+      ),
+    )
+  })
+
+  test('has a valid example for every response with a body', () => {
+    const ajv = new Ajv2020({ strict: false })
+    addFormats.default(ajv)
+    for (const [path, methods] of Object.entries<Any>(inline.paths))
+      for (const [method, { responses }] of Object.entries<Any>(methods))
+        for (const [status, { content = {} }] of Object.entries<Any>(responses))
+          for (const { schema, example } of Object.values<Any>(content)) {
+            const valid = ajv.compile(schema)
+            expect([method, path, status, valid(example), valid.errors]).toEqual([
+              method,
+              path,
+              status,
+              true,
+              null,
+            ])
+          }
+  })
 
   test('refers to nothing that is not there', () => {
     for (const [, { $ref: reference }] of objects(kept)) {
@@ -67,7 +117,7 @@ describe('openapi.json', () => {
       key === undefined ? [] : [[path.join('.'), String(key)]],
     )
     for (const [, key = ''] of marks) expect(Object.keys(register)).toContain(key)
-    const body = 'paths./v1/orders.post.requestBody.content.application/json.schema.properties'
+    const body = 'components.schemas.NewOrder.properties'
     expect(marks).toEqual(
       expect.arrayContaining([
         [`${body}.currency`, 'orders.currencies'],
@@ -84,8 +134,9 @@ describe('openapi.json', () => {
         const points: string[] = described['x-open-points']
         const listed = Object.entries(localSettings).filter(([key]) => points.includes(key))
         const other: Any = openapiDocument({ ...otherSettings, ...Object.fromEntries(listed) })
-        expect(JSON.parse(JSON.stringify(other.paths[path][method]))).toEqual(described)
-        const marks = Array.from(objects(described), ([, node]) => node['x-open-point'])
+        const otherwise = JSON.parse(JSON.stringify(other))
+        expect(withSchemas(otherwise.paths[path][method], otherwise)).toEqual(withSchemas(described, kept))
+        const marks = Array.from(objects(withSchemas(described, kept)), ([, node]) => node['x-open-point'])
         expect(points).toEqual(expect.arrayContaining(marks.filter((key) => key !== undefined)))
         for (const key of points) expect(Object.keys(register)).toContain(key)
       }
@@ -98,7 +149,7 @@ describe('openapi.json', () => {
 
   test('says other things for another profile, and only where it is marked', () => {
     const other: Any = openapiDocument(otherSettings)
-    const place = other.paths['/v1/orders'].post
+    const place = resolved(other.paths['/v1/orders'].post, other)
     expect(Object.keys(place.responses)).toContain('200')
     const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
     expect([currency.enum, cart_id.maxLength]).toEqual([['EUR', 'JPY'], 20])

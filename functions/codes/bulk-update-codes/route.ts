@@ -9,22 +9,22 @@ const Item = v.pipe(
     (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
   ),
   v.metadata({ type: 'object' }),
+  v.title('DiscountCodeUpdate'),
 )
 
 /** Checks only the shape of the items, because one invalid item must not stop the others. */
-const Body = perSettings((settings) =>
-  v.strictObject({
-    items: v.pipe(
-      v.array(Item),
-      v.minLength(1),
-      v.maxLength(settings['codes.bulkUpdate'].maxItems),
-      v.description(
-        'Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields.',
-      ),
-      openPoint('codes.bulkUpdate'),
+const Body = perSettings((settings) => {
+  const items = v.pipe(
+    v.array(Item),
+    v.minLength(1),
+    v.maxLength(settings['codes.bulkUpdate'].maxItems),
+    v.description(
+      'Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields.',
     ),
-  }),
-)
+    openPoint('codes.bulkUpdate'),
+  )
+  return v.pipe(v.strictObject({ items }), v.title('BulkUpdate'))
+})
 
 export const route = defineRoute({
   operation: 'codes.bulk-update',

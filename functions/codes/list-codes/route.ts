@@ -19,7 +19,7 @@ export const route = defineRoute({
   listing: codeListing,
   reply: {
     status: () => 200,
-    schema: perSettings((settings) => listEnvelope(CodeView(settings))),
+    schema: perSettings((settings) => listEnvelope('DiscountCodeList', CodeView(settings))),
     etag: true,
   },
   errors: [],

@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { CodeView } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
+const NoFields = v.pipe(v.strictObject({}), v.title('NoFields'))
+
 export const route = defineRoute({
   operation: 'codes.restore',
   action: 'restore',
@@ -14,7 +16,7 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   ifMatch: 'accepted',
-  body: () => v.strictObject({}),
+  body: () => NoFields,
   example: () => ({}),
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],

@@ -4,6 +4,15 @@ import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
+const Share = perSettings((settings) => {
+  const grantee_tenant = v.pipe(
+    v.string(),
+    v.regex(tenantNamePattern(settings)),
+    openPoint('requests.tenantName'),
+  )
+  return v.pipe(v.strictObject({ grantee_tenant }), v.title('Share'))
+})
+
 export const route = defineRoute({
   operation: 'codes.share',
   action: 'share',
@@ -17,15 +26,7 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   ifMatch: 'accepted',
-  body: perSettings((settings) =>
-    v.strictObject({
-      grantee_tenant: v.pipe(
-        v.string(),
-        v.regex(tenantNamePattern(settings)),
-        openPoint('requests.tenantName'),
-      ),
-    }),
-  ),
+  body: Share,
   auditedFields: ['grantee_tenant'],
   example: () => ({ grantee_tenant: 'acme' }),
   reply: {

@@ -3,10 +3,15 @@ import { CodeText } from '#shared/codes/code-text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint } from '#shared/settings/per-settings.ts'
 
-const Verified = v.strictObject({
-  applied: v.boolean(),
-  amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
-})
+const DiscountRequest = v.pipe(v.strictObject({ code: CodeText }), v.title('DiscountRequest'))
+
+const Discount = v.pipe(
+  v.strictObject({
+    applied: v.boolean(),
+    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
+  }),
+  v.title('Discount'),
+)
 
 export const route = defineRoute({
   operation: 'discount.verify',
@@ -20,9 +25,9 @@ export const route = defineRoute({
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
   payloadHeaders: (settings) => [settings['discount.cart'].header],
-  body: () => v.strictObject({ code: CodeText }),
+  body: () => DiscountRequest,
   example: () => ({ code: 'SUMMER-10' }),
-  reply: { status: () => 200, schema: () => Verified },
+  reply: { status: () => 200, schema: () => Discount },
   errors: [
     'VALIDATION.code.length.exceeds',
     'VALIDATION.code.charset',

@@ -14,7 +14,7 @@ export const route = defineRoute({
     status: () => 200,
     schema: perSettings((settings) => {
       const entries = Object.entries(settings['health.body']).map(([key, value]) => [key, v.literal(value)])
-      return v.pipe(v.strictObject(Object.fromEntries(entries)), openPoint('health.body'))
+      return v.pipe(v.strictObject(Object.fromEntries(entries)), openPoint('health.body'), v.title('Health'))
     }),
     mediaType: (settings) => settings['health.mediaType'],
   },

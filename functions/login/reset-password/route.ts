@@ -1,4 +1,4 @@
-import { ResetRequested, ResetView } from '#shared/login/login.ts'
+import { PasswordReset, ResetView } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
@@ -14,7 +14,7 @@ export const route = defineRoute({
   confidential: true,
   // Five a minute on average over any ten minutes.
   throttle: (settings) => throttlesBy(settings['passwordReset.countBy'], { limit: 50, windowSeconds: 600 }),
-  body: () => ResetRequested,
+  body: () => PasswordReset,
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],

@@ -2,6 +2,8 @@ import * as v from 'valibot'
 import { OperationView } from '#shared/operations/operation.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
+const NoFields = v.pipe(v.strictObject({}), v.title('NoFields'))
+
 export const route = defineRoute({
   operation: 'operations.cancel',
   action: 'cancel',
@@ -14,7 +16,7 @@ export const route = defineRoute({
   access: 'transfer',
   idempotency: 'accepted',
   ifMatch: 'accepted',
-  body: () => v.strictObject({}),
+  body: () => NoFields,
   example: () => ({}),
   reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],

@@ -19,7 +19,7 @@ export const route = defineRoute({
   listing: orderListing,
   reply: {
     status: () => 200,
-    schema: perSettings((settings) => listEnvelope(OrderView(settings))),
+    schema: perSettings((settings) => listEnvelope('OrderList', OrderView(settings))),
     etag: true,
   },
   errors: [],

@@ -84,13 +84,13 @@ export const BulkView = perSettings((settings) => {
     row: whole,
     id: v.nullable(v.string()),
     status: whole,
-    error: v.optional(error),
+    error: v.optional(v.pipe(error, v.title('RowError'))),
   })
   const fields = {
-    [items]: v.array(row),
-    [counts]: v.strictObject({ total: whole, succeeded: whole, failed: whole }),
+    [items]: v.array(v.pipe(row, v.title('RowResult'))),
+    [counts]: v.pipe(v.strictObject({ total: whole, succeeded: whole, failed: whole }), v.title('RowCounts')),
   }
-  return v.pipe(v.strictObject(fields), openPoint('bulk.layout'))
+  return v.pipe(v.strictObject(fields), openPoint('bulk.layout'), v.title('BulkResult'))
 })
 
 /** Returns the response to a batch: always 207, whatever the results of its rows. */

@@ -19,9 +19,9 @@ import type { Route } from './route.ts'
 /** Bytes reserved for the envelope, cursors and links of a response. */
 const envelopeBytes = 4096
 
-/** Returns the response schema of a list. */
-export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
-  return v.strictObject({
+/** Returns the response schema of a list. @param name its name in the API description */
+export function listEnvelope<Schema extends v.GenericSchema>(name: string, item: Schema) {
+  const fields = {
     data: v.array(item),
     page_size: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)),
     next_cursor: v.nullable(v.string()),
@@ -29,7 +29,8 @@ export function listEnvelope<Schema extends v.GenericSchema>(item: Schema) {
     count: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('lists.count'))),
     count_strategy: v.optional(v.picklist(['exact', 'approximate'])),
     sort: v.string(),
-  })
+  }
+  return v.pipe(v.strictObject(fields), v.title(name))
 }
 
 /**

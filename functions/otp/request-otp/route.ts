@@ -3,6 +3,9 @@ import { requestThrottles } from '#shared/otp/throttle.ts'
 import { Email } from '#shared/platform/formats/text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
+const OtpRequest = v.pipe(v.strictObject({ email: Email }), v.title('OtpRequest'))
+const OtpStatus = v.pipe(v.strictObject({ message_id: v.string() }), v.title('OtpStatus'))
+
 export const route = defineRoute({
   operation: 'otp.request',
   method: 'POST',
@@ -14,9 +17,9 @@ export const route = defineRoute({
   idempotency: 'accepted',
   confidential: true,
   throttle: requestThrottles,
-  body: () => v.strictObject({ email: Email }),
+  body: () => OtpRequest,
   example: () => ({ email: 'jane@example.com' }),
-  reply: { status: () => 202, schema: () => v.strictObject({ message_id: v.string() }) },
+  reply: { status: () => 202, schema: () => OtpStatus },
   errors: ['VALIDATION.email'],
   uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'No one-time code can be requested, so nobody can log in with one.',

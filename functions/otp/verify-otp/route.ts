@@ -4,6 +4,15 @@ import { characters, Email } from '#shared/platform/formats/text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint } from '#shared/settings/per-settings.ts'
 
+const OtpVerification = v.pipe(
+  v.strictObject({
+    email: Email,
+    code: v.pipe(v.string(), v.trim(), characters(1, 64), openPoint('otp.code')),
+  }),
+  v.title('OtpVerification'),
+)
+const Session = v.pipe(v.strictObject({ session_id: v.string() }), v.title('Session'))
+
 export const route = defineRoute({
   operation: 'otp.verify',
   method: 'POST',
@@ -18,12 +27,9 @@ export const route = defineRoute({
   throttle: verifyThrottles,
   payloadKilobytes: 16,
   latency: { p95: 300, p99: 800 },
-  body: () => {
-    const code = v.pipe(v.string(), v.trim(), characters(1, 64), openPoint('otp.code'))
-    return v.strictObject({ email: Email, code })
-  },
+  body: () => OtpVerification,
   example: () => ({ email: 'jane@example.com', code: '123456' }),
-  reply: { status: () => 200, schema: () => v.strictObject({ session_id: v.string() }) },
+  reply: { status: () => 200, schema: () => Session },
   errors: ['VALIDATION.email', 'CODE.invalid'],
   uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can log in with a one-time code.',

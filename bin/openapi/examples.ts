@@ -1,0 +1,69 @@
+import type { Json } from './schemas.ts'
+
+const id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
+const token = 'eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl'
+const link = 'https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c'
+
+/** Example values by the name of their field. `Component.field` takes precedence; undefined leaves a field out. */
+const values: Record<string, unknown> = {
+  id,
+  tenant_id: 'acme',
+  cart_id: 'cart-1',
+  amount_minor: 1999,
+  amount: 500,
+  applied: true,
+  currency: 'EUR',
+  created_at: '2026-11-21T08:39:35.395Z',
+  updated_at: '2026-11-21T08:39:35.395Z',
+  code: 'SUMMER-10',
+  name: 'Summer sale',
+  expiry_at: '2099-01-01T00:00:00.000Z',
+  created_by: 'user-1',
+  soft_deleted: false,
+  'DiscountCode.state': 'active',
+  charge_id: 'ch_1',
+  'Refund.status': 'succeeded',
+  page_size: 25,
+  next_cursor: 'AXmZ0h1k3o5q',
+  prev_cursor: null,
+  count: null,
+  count_strategy: undefined,
+  sort: 'created_at.desc,id.desc',
+  operation_id: id,
+  progress: 0,
+  'Operation.state': 'succeeded',
+  'Operation.progress': 1,
+  'Operation.error': undefined,
+  'ImportResult.outcome': 'PARTIAL',
+  rejects_url: link,
+  schema_version: 1,
+  row: 1,
+  'RejectedRow.code': 'VALIDATION.email',
+  'RejectedRow.field': 'email',
+  'RowResult.status': 201,
+  'RowResult.error': undefined,
+  total: 2,
+  succeeded: 1,
+  failed: 1,
+  access_token: token,
+  token_type: 'Bearer',
+  expires_in: 3600,
+  refresh_token: token,
+  message_id: id,
+  session_id: id,
+  'text/csv': 'id,code,state\r\n01a1fd42-cae3-748a-b36e-b4be13e970b1,SUMMER-10,active\r\n',
+}
+
+/** Returns an example of a schema. @param names the names under which its value is looked up, the best first */
+export function exampleOf(schema: Json, ...names: string[]): unknown {
+  const known = names.find((name) => Object.hasOwn(values, name))
+  if (known !== undefined) return values[known]
+  const { title, properties, items, enum: members, minimum = 1 } = schema
+  if (properties) {
+    const fields = Object.entries(properties as Record<string, Json>)
+    return Object.fromEntries(fields.map(([name, of]) => [name, exampleOf(of, `${title}.${name}`, name)]))
+  }
+  if (items) return [exampleOf(items as Json)]
+  if ('const' in schema) return schema.const
+  return (members as unknown[] | undefined)?.[0] ?? (schema.type === 'string' ? names.at(-1) : minimum)
+}
