@@ -25,7 +25,7 @@ const open = (milliseconds = 30_000) => s3Files(s3.bucket, startBudget(systemClo
 const newKey = () => `exports/${crypto.randomUUID()}.csv`
 const operations = () => proxy.calls.map(({ operation }) => operation)
 
-/** So many bytes in chunks of 64 KB, no two alike; `closed` once nobody reads on, `ahead` after each chunk. */
+/** Yields distinct chunks of 64 KB, this many bytes in total. Calls `closed` when the reader ends, `ahead` after each chunk. */
 function source(bytes: number, ahead: (produced: number) => void = () => {}) {
   const state = { closed: false, hash: createHash('sha256') }
   async function* chunks() {
@@ -103,7 +103,7 @@ describe('writing a file', () => {
       ...Array(12).fill('UploadPart'),
       'CompleteMultipartUpload',
     ])
-    // The chunks on their way into a part are beside them.
+    // Chunks that are being added to a part count in addition.
     expect(furthest).toBeLessThanOrEqual(2 * partBytes + 4 * 65_536)
     expect(furthest).toBeGreaterThan(partBytes)
     const answer = await fetch(await open().link(key, as))

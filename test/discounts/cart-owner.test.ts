@@ -24,16 +24,16 @@ describe('a cart with an owner', () => {
     ['an Editor', { role: 'Editor' }],
     ['an Admin', { role: 'Admin' }],
     ['a Service that acts as an Editor', { role: 'Service' }],
-  ])('takes a code from %s', async (_, as) => {
+  ])('accepts a code from %s', async (_, as) => {
     expect((await applying('owned', as)).json).toEqual({ applied: true, amount: 250 })
   })
 
-  test('takes no code from another Viewer of the tenant', async () => {
+  test('rejects a code from another Viewer of the tenant', async () => {
     const { status, json } = await applying('owned', { sub: 'bob' })
     expect([status, json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
   })
 
-  test('is not changed by a denied Viewer, whose denial is audited with the cart as its target', async () => {
+  test('is unchanged after a denied Viewer, whose denial is audited with the cart as target', async () => {
     const before = await findCart(service.table, 'shop', 'owned')
     await applying('owned', { sub: 'eve' })
     expect(await findCart(service.table, 'shop', 'owned')).toEqual(before)
@@ -43,17 +43,17 @@ describe('a cart with an owner', () => {
     ])
   })
 
-  test('does not tell a denied Viewer whether a code exists', async () => {
+  test('does not reveal to a denied Viewer whether a code exists', async () => {
     const { status, json } = await calls.verify('shop', 'NONE', { 'X-Cart-Id': 'owned' }, { sub: 'bob' })
     expect([status, json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
   })
 
-  test('is not there for an Editor of another tenant', async () => {
+  test('looks absent to an Editor of another tenant', async () => {
     expect((await applying('owned', { role: 'Editor' }, 'rival')).status).toBe(404)
   })
 })
 
-test('a cart without an owner takes a code from any Viewer of the tenant', async () => {
+test('a cart without an owner accepts a code from any Viewer of the tenant', async () => {
   expect((await applying('free', { sub: 'bob' })).status).toBe(200)
 })
 
@@ -68,13 +68,13 @@ describe('the owner of a cart', () => {
     expect(await ownerOf('kept')).toBe('ada')
   })
 
-  test('is known although the event that states it arrives after a later one', async () => {
+  test('is stored although its event arrives after a later one', async () => {
     await calls.tell('cart.updated', about('late', priced), at(2))
     await calls.tell('cart.updated', about('late', { user_id: 'ada' }), at(1))
     expect(await ownerOf('late')).toBe('ada')
   })
 
-  test('is the latest that was stated, in whatever order events arrive', async () => {
+  test('is the latest stated one, regardless of the order in which events arrive', async () => {
     await calls.tell('cart.updated', about('sold', { ...priced, user_id: 'bob' }), at(2))
     await calls.tell('cart.updated', about('sold', { ...priced, user_id: 'ada' }), at(1))
     expect(await ownerOf('sold')).toBe('bob')

@@ -7,13 +7,13 @@ import { eventOf, signed } from '#test/support/signed-events.ts'
 
 export interface DiscountCalls {
   makeCode(tenant: string, code: string, type: string): Promise<Answer>
-  /** Without a subject, each verification is by another one, as each may verify a few codes a minute only. */
+  /** Each verification without a subject uses a new one, because a subject may verify only a few codes a minute. */
   verify(tenant: string, code: string, headers?: Record<string, string>, as?: Identity): Promise<Answer>
-  /** Sends an event and handles it. */
+  /** Sends an event and runs its handler. */
   tell(type: string, data: Record<string, unknown> & { id: string }, more?: object): Promise<void>
-  /** Tells of a cart in euros. */
+  /** Sends the event of a cart in euros. */
   cart(tenant: string, id: string, amountMinor: number, more?: object): Promise<void>
-  /** The events of all verifications of a tenant. */
+  /** Returns the published events of all verifications of a tenant. */
   eventsOf(tenant: string): Promise<PublishedEvent[]>
 }
 

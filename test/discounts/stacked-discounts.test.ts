@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 const names = ['ONE', 'TWO', 'THREE', 'FOUR', 'FIVE', 'SIX']
 const onCart = { 'X-Cart-Id': 'c1' }
-/** A tenant with six codes of 500 each, and a cart of 700. */
+/** Creates a tenant with six codes of 500 each and a cart of 700. */
 async function sixCodes(tenant: string): Promise<string> {
   for (const name of names) await calls.makeCode(tenant, name, 'fixed-500')
   await calls.cart(tenant, 'c1', 700)
@@ -24,14 +24,14 @@ const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => to
 const discountsOf = async (tenant: string) => (await findCart(service.table, tenant, 'c1'))?.discounts ?? []
 
 describe('several codes on one cart', () => {
-  test('applied one after the other take off the cart and no more', async () => {
+  test('discount at most the amount of the cart in sequence', async () => {
     const tenant = await sixCodes('in-turn')
     const answers = []
     for (const name of names) answers.push(await calls.verify(tenant, name, onCart))
     expect(amountsOf(answers)).toEqual([500, 200, 0, 0, 0, 0])
   })
 
-  test('applied at the same moment all succeed, and take off the cart and no more', async () => {
+  test('discount at most the amount of the cart concurrently, and all succeed', async () => {
     const tenant = await sixCodes('at-once')
     const answers = await Promise.all(names.map((name) => calls.verify(tenant, name, onCart)))
     expect([answers.map(({ status }) => status), sum(amountsOf(answers))]).toEqual([
@@ -41,14 +41,14 @@ describe('several codes on one cart', () => {
     expect(sumOf(await discountsOf(tenant))).toBe(700)
   })
 
-  test('are announced with the amounts that were answered', async () => {
+  test('are published with the returned amounts', async () => {
     const tenant = await sixCodes('announced')
     const answers = await Promise.all(names.map((name) => calls.verify(tenant, name, onCart)))
     const announced = (await calls.eventsOf(tenant)).map(({ data }) => Number(data.amount))
     expect(announced.toSorted()).toEqual(amountsOf(answers).toSorted())
   })
 
-  test('make room for each other when one is verified again', async () => {
+  test('leave room for the others when one is verified again', async () => {
     const tenant = await sixCodes('again')
     for (const name of ['ONE', 'TWO', 'TWO', 'ONE']) await calls.verify(tenant, name, onCart)
     expect(await discountsOf(tenant)).toEqual([
@@ -65,7 +65,7 @@ describe('several codes on one cart', () => {
     expect((await calls.verify(tenant, 'ONE', onCart)).json).toEqual({ applied: true, amount: 100 })
   })
 
-  test('are refused beyond the number that the setting allows', async () => {
+  test('are rejected beyond the configured number', async () => {
     const settings = { ...service.settings, 'discount.combination': { maxCodes: 2 } }
     const limited = discountCalls(await startService({ settings, tableName: service.tableName }))
     const tenant = await sixCodes('limited')
@@ -76,8 +76,8 @@ describe('several codes on one cart', () => {
   })
 })
 
-describe('the discounts of a cart that changes', () => {
-  test('are cut to its new amount, the last code first', async () => {
+describe('the discounts of a changed cart', () => {
+  test('are reduced to its new amount, the last code first', async () => {
     const tenant = await sixCodes('falling')
     for (const name of ['ONE', 'TWO']) await calls.verify(tenant, name, onCart)
     await calls.cart(tenant, 'c1', 300)
@@ -87,24 +87,24 @@ describe('the discounts of a cart that changes', () => {
     ])
   })
 
-  test('are gone when its currency is another', async () => {
+  test('are removed if its currency changes', async () => {
     const tenant = await sixCodes('converted')
     await calls.verify(tenant, 'ONE', onCart)
     await calls.cart(tenant, 'c1', 900, { currency: 'JPY' })
     expect(await discountsOf(tenant)).toEqual([])
   })
 
-  test('stay when an event does not state the amount', async () => {
+  test('are kept if an event does not state the amount', async () => {
     const tenant = await sixCodes('kept')
     await calls.verify(tenant, 'ONE', onCart)
     await calls.tell('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: tenant, correlation_id: 'x' })
     expect(await discountsOf(tenant)).toEqual([{ code: 'ONE', amount_minor: 500 }])
   })
 
-  test('never exceed it, although codes are applied while it changes', async () => {
+  test('never exceed it when codes are applied concurrently', async () => {
     const tenant = await sixCodes('racing')
     const changing = async () => {
-      // An event that was overtaken comes again from its queue.
+      // The queue delivers an event again after a conflict.
       const occurred_at = new Date().toISOString()
       for (let attempt = 0; attempt < 20; attempt += 1) {
         const about = { id: 'c1', tenant_id: tenant, amount_minor: 300, currency: 'EUR' }
@@ -126,7 +126,7 @@ describe('the discounts of a cart that changes', () => {
   })
 })
 
-test('a moment far in the future that was stored before there was a tolerance does not freeze a cart', async () => {
+test('a stored time in the distant future, from before the tolerance existed, does not block updates of a cart', async () => {
   await calls.cart('frozen', 'c1', 700)
   const cart = await findCart(service.table, 'frozen', 'c1')
   const item = { ...cart, occurred_at: '2199-01-01T00:00:00.000Z' } as never

@@ -31,7 +31,7 @@ describe('a code on a cart', () => {
     ['fixed-500', 2000, 500],
     ['fixed-500', 300, 300],
     ['percent-10', 0, 0],
-  ])('%s takes off a cart of %d, half to even, %d', async (type, amount_minor, amount) => {
+  ])('%s discounts a cart of %d, rounded half to even, by %d', async (type, amount_minor, amount) => {
     const tenant = `priced-${type}-${amount_minor}`
     await makeCode(tenant, 'CODE', type)
     await cart(tenant, 'c1', amount_minor)
@@ -45,7 +45,7 @@ describe('a code on a cart', () => {
     ])
   })
 
-  test('is one line and one answer however often it is verified', async () => {
+  test('is one line and one response for repeated verifications', async () => {
     await makeCode('lines', 'CODE', 'percent-25')
     await cart('lines', 'c1', 1000)
     const headers = { 'X-Cart-Id': 'c1', 'Idempotency-Key': 'same' }
@@ -60,7 +60,7 @@ describe('a code on a cart', () => {
     ])
   })
 
-  test('that may not be combined is refused beside a gift card, however many discount lines release 0.1.0 stored', async () => {
+  test('that is not combinable is rejected next to a gift card, regardless of the discount lines of release 0.1.0', async () => {
     await makeCode('crowded', 'ALONE', 'percent-10')
     await cart('crowded', 'c1', 1000)
     const occurred_at = '2026-01-01T00:00:00.000Z'
@@ -72,7 +72,7 @@ describe('a code on a cart', () => {
     expect((await verify('crowded', 'ALONE', { 'X-Cart-Id': 'c1' })).status).toBe(409)
   })
 
-  test('that may not be combined is refused beside a gift card, and that is told', async () => {
+  test('that is not combinable is rejected next to a gift card, and the rejection is published', async () => {
     await makeCode('carded', 'ALONE', 'percent-10')
     await makeCode('carded', 'BOTH', 'percent-25')
     await cart('carded', 'c1', 1000)
@@ -89,12 +89,12 @@ describe('a code on a cart', () => {
     ])
   })
 
-  test('that the service knows nothing of is not found', async () => {
+  test('returns 404 for an unknown cart', async () => {
     const { status, json } = await verify('cartless', 'CODE', { 'X-Cart-Id': 'nowhere' })
     expect([status, json.error.code]).toEqual([404, 'NOT_FOUND.cart'])
   })
 
-  test('whose amount the service has not received is not found', async () => {
+  test('returns 404 for a cart whose amount was not received', async () => {
     await tell('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: 'unpriced', user_id: 'u' })
     const { status, json } = await verify('unpriced', 'CODE', { 'X-Cart-Id': 'c1' }, { sub: 'u' })
     expect([status, json.error.code]).toEqual([404, 'NOT_FOUND.cart'])
@@ -102,19 +102,19 @@ describe('a code on a cart', () => {
 })
 
 describe('a code without a cart', () => {
-  test('is checked alone, and takes nothing off', async () => {
+  test('is verified with a discount of zero', async () => {
     await makeCode('cartless', 'CODE', 'percent-10')
     expect((await verify('cartless', 'CODE')).json).toEqual({ applied: true, amount: 0 })
   })
 
-  test('is not announced as applied', async () => {
+  test('is not published as applied', async () => {
     await makeCode('unannounced', 'CODE', 'percent-10')
     await verify('unannounced', 'CODE')
     expect(await eventsOf('unannounced')).toEqual([])
   })
 })
 
-test('a code that is unknown, deleted, another tenant’s or of another currency is answered like any other', async () => {
+test('a code that is unknown, deleted, of another tenant or of another currency gets one indistinguishable response', async () => {
   const tenant = 'guessed'
   const deleted = await makeCode(tenant, 'DELETED', 'percent-10')
   await service.call({
@@ -142,7 +142,7 @@ test('a code that is unknown, deleted, another tenant’s or of another currency
   ])
 })
 
-describe('a code that cannot be used', () => {
+describe('an unusable code', () => {
   const unusable: [name: string, changes: object, reason: string][] = [
     ['has expired', { expiry_at: '2020-01-01T00:00:00.000Z' }, 'POLICY.code.expired'],
     ['is archived', { state: 'archived' }, 'POLICY.code.inactive'],
@@ -157,7 +157,7 @@ describe('a code that cannot be used', () => {
     await cart(tenant, 'c1', 1000)
   }
 
-  test.each(unusable)('because it %s is answered like one that is unknown', async (name, changes) => {
+  test.each(unusable)('because it %s gets the response of an unknown code', async (name, changes) => {
     const tenant = `unusable-${name.replaceAll(' ', '-')}`
     await stored(tenant, changes)
     for (const headers of [{}, { 'X-Cart-Id': 'c1' }]) {
@@ -166,7 +166,7 @@ describe('a code that cannot be used', () => {
     }
   })
 
-  test.each(unusable)('because it %s is announced with its reason', async (name, changes, reason) => {
+  test.each(unusable)('because it %s is published with the reason', async (name, changes, reason) => {
     const tenant = `reasoned-${name.replaceAll(' ', '-')}`
     await stored(tenant, changes)
     await verify(tenant, 'CODE', { 'X-Cart-Id': 'c1' })
@@ -186,7 +186,7 @@ test.each([
     { reason: 'too_long', min: 1, max: 16, actual: 17 },
   ],
   ['A B', 'VALIDATION.code.charset', { reason: 'format', regex: '^[A-Z0-9-]+$' }],
-])('%s is refused with %s', async (code, error, details) => {
+])('%s is rejected with %s', async (code, error, details) => {
   const answer = await verify('malformed', code)
   expect([answer.status, answer.json.error.code, answer.json.error.details.fields.code]).toEqual([
     400,
@@ -204,13 +204,13 @@ test('promo.applied has one event id for one correlation id', async () => {
   expect([ids.length, new Set(ids).size]).toEqual([2, 1])
 })
 
-test('of fifty guesses at once ten are answered, and the others told when to come again', async () => {
+test('of fifty concurrent guesses ten are answered, and the others are throttled with Retry-After', async () => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => verify('burst', 'CODE', {}, { sub: 'guesser' })),
   )
   const admitted = answers.filter(({ status }) => status === 200)
   const throttled = answers.filter(({ status }) => status === 429)
-  // On a machine that is too busy for all of them, some are told to try again: never are more let in.
+  // On a busy machine some requests fail as retryable. More than the limit are never admitted.
   const late = answers.filter(({ status }) => status >= 500)
   expect(admitted.length).toBeLessThanOrEqual(10)
   expect(admitted.length + throttled.length + late.length).toBe(50)

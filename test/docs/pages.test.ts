@@ -7,7 +7,7 @@ const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `do
   name.endsWith('.md'),
 )
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
-/** The anchors that GitHub gives the headings of a page. */
+/** Returns the anchors that GitHub generates for the headings of a page. */
 const anchorsOf = (page: string) =>
   [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -21,22 +21,22 @@ const links = pages.flatMap((page) =>
   ),
 )
 
-test.each(links)('a link of %s leads somewhere: %s', (page, _link, target, anchor) => {
+test.each(links)('a link of %s has an existing target: %s', (page, _link, target, anchor) => {
   const file = target === '' ? page : join(dirname(page), target)
   expect(existsSync(join(root, file))).toBe(true)
   if (anchor) expect(anchorsOf(file)).toContain(anchor)
 })
 
-test('the README names every page', () => {
+test('the README links every page', () => {
   const named = links.filter(([page]) => page === 'README.md').map(([, , target]) => target)
   expect(pages.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([])
 })
 
-test('the README stays a page for a first reader', () => {
+test('the README is short enough for a first-time reader', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
 })
 
-test('the pages name commands that exist', () => {
+test('the commands in the pages exist', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const named = pages.flatMap((page) => [...read(page).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)])
   expect(named.map(([, name = '']) => name).filter((name) => !Object.hasOwn(scripts, name))).toEqual([])

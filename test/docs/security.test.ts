@@ -13,12 +13,12 @@ const controls = page
   .split('\n')
   .filter((line) => /^\| (?!Threat|Asset|-)/.test(line) && line.split('|').length === 5)
 
-describe('the page on security', () => {
-  test.each(files)('names a test that exists: %s', (file) => {
+describe('docs/security.md', () => {
+  test.each(files)('names an existing test: %s', (file) => {
     expect(existsSync(join(root, file))).toBe(true)
   })
 
-  test('names test files only', () => {
+  test('names only test files', () => {
     expect(files.filter((file) => !file.endsWith('.test.ts'))).toEqual([])
   })
 
@@ -34,14 +34,14 @@ describe('the page on security', () => {
     },
   )
 
-  test('names settings that exist', () => {
+  test('names existing settings', () => {
     const named = matchesOf(
       /`((?:auth|secrets|discount|limits|login|otp|refunds|lists|imports)\.[A-Za-z]+)`/g,
     )
     expect(named.filter((key) => !Object.hasOwn(register, key))).toEqual([])
   })
 
-  test('names commands that exist', () => {
+  test('names existing commands', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const named = matchesOf(/npm run ([a-z:-]+)/g)
     expect(named.filter((command) => !Object.hasOwn(scripts, command))).toEqual([])

@@ -11,14 +11,14 @@ import { eventDefinitions } from '#functions/events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { happenings, type Told, tellEverything } from './published-events.ts'
+import { publishEverything, type SampleEvent, sampleEvents } from './published-events.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: a document of every shape
+// biome-ignore lint/suspicious/noExplicitAny: documents have any shape
 type Any = any
 const kept: Any = JSON.parse(readFileSync(join(import.meta.dirname, '../../asyncapi.json'), 'utf8'))
 const addFormats = formats as unknown as (ajv: object) => void
 
-/** A payload of the document as a check. */
+/** Returns a validator for a payload of the document. */
 function checkOf(message: string): ValidateFunction {
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
@@ -27,7 +27,7 @@ function checkOf(message: string): ValidateFunction {
 }
 
 describe('asyncapi.json', () => {
-  test('is what the event definitions say', async () => {
+  test('is generated from the event definitions', async () => {
     const document = asyncapiDocument(await loadSettings(localProfile, 'local'))
     expect(kept).toEqual(JSON.parse(JSON.stringify(document)))
   })
@@ -41,7 +41,7 @@ describe('asyncapi.json', () => {
     expect(valid({ ...kept, channels: 'none' })).toBe(false)
   })
 
-  test('names every event of the service with its version, and nothing else', () => {
+  test('contains exactly the events of the service, with their versions', () => {
     const published = eventDefinitions.map(({ type, version }) => `${type}.v${version}`)
     const received = receivedEvents.map(({ definition: { type, version } }) => `${type}.v${version}`)
     expect(Object.keys(kept.channels.bus.messages)).toEqual(published)
@@ -49,7 +49,7 @@ describe('asyncapi.json', () => {
     expect(new Set(published).size).toBe(published.length)
   })
 
-  test('tells where another profile finds the amount of a cart', () => {
+  test('describes the configured field of a cart’s amount', () => {
     const other: Any = asyncapiDocument(otherSettings)
     const text = JSON.stringify(other.components.schemas.ReceivedCartUpdatedData)
     expect(text).toContain('"total"')
@@ -57,13 +57,13 @@ describe('asyncapi.json', () => {
   })
 })
 
-describe('what is published', () => {
+describe('published events', () => {
   let events: PublishedEvent[]
   beforeAll(async () => {
-    events = await tellEverything()
+    events = await publishEverything()
   }, 60_000)
 
-  test.each(eventDefinitions)('$type is published, and each is as asyncapi.json says', (definition) => {
+  test.each(eventDefinitions)('contain $type, and each matches asyncapi.json', (definition) => {
     const { type, version } = definition
     const ours = events.filter((event) => event.type === type && event.version === version)
     expect(ours.length).toBeGreaterThan(0)
@@ -74,18 +74,18 @@ describe('what is published', () => {
     }
   })
 
-  test('is of types that asyncapi.json names, whatever route was called', () => {
+  test('have only types of asyncapi.json, whichever route was called', () => {
     const named = eventDefinitions.map(({ type, version }) => `${type}.v${version}`)
     for (const { type, version } of events) expect(named).toContain(`${type}.v${version}`)
   })
 
-  test('never holds an e-mail address', () => {
+  test('never contain an e-mail address', () => {
     expect(JSON.stringify(events)).not.toMatch(/[\w.+-]+@[\w-]+\.\w/)
   })
 })
 
-describe('what is received', () => {
-  test.each(happenings)('$type as it is handled is as asyncapi.json says', ({ type, data }: Told) => {
+describe('received events', () => {
+  test.each(sampleEvents)('of type $type match asyncapi.json', ({ type, data }: SampleEvent) => {
     const valid = checkOf(`received.${type}.v1`)
     const event = { event_id: 'e-1', type, occurred_at: '2026-01-01T00:00:00Z', data }
     expect([valid(event), valid.errors]).toEqual([true, null])
@@ -93,8 +93,8 @@ describe('what is received', () => {
     expect(valid({ ...event, type: 'other.type' })).toBe(false)
   })
 
-  test('all that is handled was tried', () => {
-    const tried = new Set(happenings.map(({ type }) => type))
+  test('of every handled type were tested', () => {
+    const tried = new Set(sampleEvents.map(({ type }) => type))
     expect([...tried].toSorted()).toEqual(receivedEvents.map(({ definition }) => definition.type).toSorted())
   })
 })

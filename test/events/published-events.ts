@@ -10,16 +10,16 @@ import { exampleOf } from '../support/examples.ts'
 import { type Service, startService } from '../support/service.ts'
 import { eventOf, signed } from '../support/signed-events.ts'
 
-/** What another service tells. */
-export interface Told {
+/** An event from another service. */
+export interface SampleEvent {
   type: string
   data: { id: string } & Record<string, unknown>
 }
 
-const tenant_id = 'told'
+const tenant_id = 'publisher'
 
-/** One of each event that is handled. The order and the refund are there only once they are made. */
-export const happenings: readonly Told[] = [
+/** One event of each handled type. The order and the refund must be created first. */
+export const sampleEvents: readonly SampleEvent[] = [
   { type: 'cart.updated', data: { id: 'cart-1', tenant_id, amount_minor: 2000, currency: 'EUR' } },
   { type: 'giftcard.applied', data: { id: 'cart-1', tenant_id, giftcard_id: 'gift-1', amount: 100 } },
   { type: 'tax.recalculated', data: { id: 'cart-1', tenant_id } },
@@ -27,10 +27,10 @@ export const happenings: readonly Told[] = [
   { type: 'refund.succeeded', data: { id: 'a-refund', tenant_id } },
 ]
 
-/** Calls every route once, lets every received event happen, and returns what is to be published of all that. */
-export async function tellEverything(): Promise<PublishedEvent[]> {
+/** Calls every route, handles every received event, and returns all events to publish. */
+export async function publishEverything(): Promise<PublishedEvent[]> {
   const service = await startService()
-  const as = { tenant: tenant_id, role: 'Admin', sub: 'teller', scope: 'codes:read codes:write' }
+  const as = { tenant: tenant_id, role: 'Admin', sub: 'publisher', scope: 'codes:read codes:write' }
   for (const { route } of routes) {
     const { path, headers, body } = await exampleOf(route, service, tenant_id)
     const key = { 'Idempotency-Key': crypto.randomUUID() }
@@ -42,9 +42,9 @@ export async function tellEverything(): Promise<PublishedEvent[]> {
   }
   const order = await post('/v1/orders', { cart_id: 'cart-1', amount_minor: 5, currency: 'EUR' })
   const refund = await post('/v1/refunds', { charge_id: 'ch_pending_1', amount: 5 })
-  for (const { type, data } of happenings) {
+  for (const { type, data } of sampleEvents) {
     const made: Record<string, string> = { 'order.paid': order.id, 'refund.succeeded': refund.id }
-    await tell(service, { type, data: { ...data, id: made[type] ?? data.id } })
+    await receive(service, { type, data: { ...data, id: made[type] ?? data.id } })
   }
   const expiry_at = '2099-01-01T00:00:00Z'
   await post('/codes', { code: 'KNOWN', type: 'percent-25', name: 'Known', expiry_at })
@@ -54,7 +54,7 @@ export async function tellEverything(): Promise<PublishedEvent[]> {
   return (await itemsOf(service.tableName)).flatMap(publishedEvents)
 }
 
-async function tell(service: Service, { type, data }: Told): Promise<void> {
+async function receive(service: Service, { type, data }: SampleEvent): Promise<void> {
   const event = eventOf(type, data)
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })

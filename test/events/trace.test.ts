@@ -32,12 +32,12 @@ async function eventsOfOrder(tenant: string) {
   return order ? publishedEvents(order) : []
 }
 
-test('an event carries the trace of its request', async () => {
+test('an event contains the trace of its request', async () => {
   await placeOrder('requested', trace)
   expect(await eventsOfOrder('requested')).toContainEqual(expect.objectContaining(trace))
 })
 
-test('an event carries the trace of the event that caused it', async () => {
+test('an event contains the trace of the event that caused it', async () => {
   const id = await placeOrder('caused')
   const event = {
     event_id: 'traced-1',

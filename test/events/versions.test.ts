@@ -21,7 +21,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 
-/** A weight in words; then as a number, for which subscribers change over. */
+/** A weight as text in version 1 and as a number in version 2. */
 const Packed = defineEvent({
   type: 'parcel.packed',
   version: 1,
@@ -62,7 +62,7 @@ const pack = defineEndpoint(route, {
   },
 })
 
-/** What came to the bus, as its rules see it. */
+/** The published events as rules of the bus see them. */
 interface Entry {
   Source: string
   DetailType: string
@@ -97,7 +97,7 @@ async function packed(tenant: string, once?: string): Promise<PublishedEvent[]> 
   const answer = await service.call({ method: 'POST', path: '/tests/pack', as: { tenant }, body: { once } })
   const item = (await service.items(tenant, 'order')).find(({ id }) => id === answer.json.id)
   if (!item) throw new Error(answer.body)
-  // Twice, as a stream may.
+  // Twice, because a stream delivers at least once.
   for (let times = 0; times < 2; times += 1) {
     const change = { sequenceNumber: '1', before: undefined, after: item }
     expect((await relay([change], eventBridge('bus'))).failedFrom).toBeUndefined()
@@ -107,8 +107,8 @@ async function packed(tenant: string, once?: string): Promise<PublishedEvent[]> 
 const details = (taken: readonly Entry[]): PublishedEvent[] => taken.map(({ Detail }) => JSON.parse(Detail))
 const ids = (events: readonly PublishedEvent[]) => new Set(events.map(({ event_id }) => event_id))
 
-describe('an event in two versions', () => {
-  test('is described in both, each with its own data, in a document that is valid', () => {
+describe('an event with two versions', () => {
+  test('is described in both, each with its own data, in a valid document', () => {
     const { components, channels, ...rest } = JSON.parse(
       JSON.stringify(asyncapiDocument(localSettings, { published: both, received: both })),
     )
@@ -122,7 +122,7 @@ describe('an event in two versions', () => {
       expect(Object.keys(payload.properties.data.properties)).toEqual(['id', 'tenant_id', own])
       const [, narrowed] = components.messages[`received.parcel.packed.v${version}`].payload.allOf
       expect(narrowed.properties.version).toEqual({ const: version })
-      // What names no version is of the first.
+      // An event without a version has version 1.
       expect(narrowed.required).toEqual(version === 1 ? undefined : ['version'])
     }
     const schema = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0-without-$id.json')
@@ -132,7 +132,7 @@ describe('an event in two versions', () => {
     expect([valid({ ...rest, components, channels }), valid.errors]).toEqual([true, null])
   })
 
-  test('arrives in both for one change, each once by its id and as its version says', async () => {
+  test('is published in both for one change, each once by its id and in its version’s format', async () => {
     const events = await packed('two-versions')
     const heard = details(entries)
     expect(heard).toEqual([...events, ...events])
@@ -145,7 +145,7 @@ describe('an event in two versions', () => {
     }
   })
 
-  test('that is one event however often it is told is one for each version', async () => {
+  test('that is published repeatedly is still one event for each version', async () => {
     const first = await packed('once', 'parcel-7')
     const again = await packed('once', 'parcel-7')
     expect(ids(first).size).toBe(2)
@@ -155,7 +155,7 @@ describe('an event in two versions', () => {
     ).toBe(6)
   })
 
-  test('is chosen by its version in a rule of the bus', async () => {
+  test('is selected by its version in a rule of the bus', async () => {
     await packed('chosen')
     for (const { version } of both) {
       const rule = {

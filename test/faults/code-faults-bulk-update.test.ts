@@ -46,14 +46,14 @@ const updateAll = (headers: Record<string, string> = {}, changes = items) =>
     body: { items: changes },
   })
 const statusesOf = ({ json }: Answer) => json.items.map(({ status }: { status: number }) => status)
-/** The rows that are carried out, known by what they mark as done. */
+/** The executed rows, by their done entries. */
 const isRow = ({ operation, body }: Call) =>
   operation === 'TransactWriteItems' && JSON.stringify(body).includes('"batch#')
 const versions = async () => (await service.items(tenant, 'code')).map(({ version }) => version)
 const audited = async (action: string) =>
   (await service.items(tenant, 'audit')).filter((record) => record.action === action)
 
-/** Carries out the first rows and is struck at all others. */
+/** Executes the first rows and fails at all others. */
 async function interruptAfter(rows: number, fault: 'throttle' | 'lose-answer' | 'lose-request') {
   let begun = 0
   service.proxy.inject({ when: (call) => isRow(call) && ++begun > rows, times: forever, fault })
@@ -61,11 +61,11 @@ async function interruptAfter(rows: number, fault: 'throttle' | 'lose-answer' | 
   service.proxy.reset()
 }
 
-describe('a bulk update that is interrupted', () => {
+describe('an interrupted bulk update', () => {
   const rows = [0, 1, 16, 29]
   const faults = ['throttle', 'lose-answer', 'lose-request'] as const
   test.each(rows.flatMap((row) => faults.map((fault) => [row, fault] as const)))(
-    'after %d rows (%s) goes on where it stood: each code is changed once, and every row told as changed',
+    'after %d rows (%s) resumes: each code is updated once, and every row is reported as updated',
     async (row, fault) => {
       await interruptAfter(row, fault)
       const answer = await updateAll()
@@ -78,7 +78,7 @@ describe('a bulk update that is interrupted', () => {
     },
   )
 
-  test('tells of a row as changed though its code has been changed again or deleted for good since', async () => {
+  test('reports a row as updated even if its code was updated again or hard-deleted since', async () => {
     await interruptAfter(20, 'throttle')
     const [changed, gone] = (await service.items(tenant, 'code')).filter(({ version }) => version === 2)
     const as = { tenant, role: 'Admin', scope }
@@ -96,12 +96,12 @@ describe('a bulk update that is interrupted', () => {
   })
 })
 
-test('a row of an earlier try that takes effect when the next has begun is told as changed', async () => {
+test('reports a row as updated if the write of an earlier attempt takes effect during the next one', async () => {
   const changes = items.slice(0, 1)
   const late = service.proxy.inject({ when: isRow, fault: { delayMs: 900 } })
   const first = await updateAll({ 'X-Request-Timeout': '400' }, changes)
   expect([first.status, first.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
-  // The next try finds nothing done, and reads the code when it is.
+  // The next attempt finds no row done, but reads the updated code.
   const reading = service.proxy.inject({
     when: ({ operation, body }) =>
       operation === 'GetItem' && JSON.stringify(body).includes(changes[0]?.id ?? ''),

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 
 const newTenant = () => `exporter-${tenants++}`
-/** The same table with another profile, clock or client. */
+/** Starts the service on the same table with another profile, clock or client. */
 const likewise = (options: ServiceOptions) => startService({ tableName: service.tableName, ...options })
 const inPagesOf = (readBudget: number, limits: object = {}) => ({
   ...localSettings,
@@ -50,7 +50,7 @@ async function storeMany(tenant: string, count: number): Promise<Code[]> {
 const idsOf = (csv: Buffer | string | undefined) =>
   parse<{ id: string }>(csv ?? '', { columns: true }).map(({ id }) => id)
 
-/** A client that says of each command what it is, before it is sent. */
+/** A client that reports each command before it is sent. */
 function watchedClient(before: (command: unknown) => unknown): DynamoDBClient {
   const client = testClient()
   const send = client.send.bind(client) as (...sent: unknown[]) => unknown
@@ -63,26 +63,26 @@ function watchedClient(before: (command: unknown) => unknown): DynamoDBClient {
 }
 
 const outlets: [string, object][] = [
-  ['as an answer', {}],
-  ['as a file', { inlineMaxBytes: 500 }],
+  ['in a response', {}],
+  ['in a file', { inlineMaxBytes: 500 }],
 ]
 
 describe.each(outlets)('an export %s', (_, limits) => {
-  /** What came of an export, wherever it lies. */
+  /** Returns the contents of an export, in the response or in its file. */
   async function exported(from: Service, tenant: string) {
     const { body } = await download(from, tenant)
     const [file] = [...from.files.values()]
     return idsOf(body ?? file?.bytes)
   }
 
-  test.each([1, 7, 99, 100, 101])('of 100 codes in pages of %d has each exactly once', async (page) => {
+  test.each([1, 7, 99, 100, 101])('of 100 codes in pages of %d contains each exactly once', async (page) => {
     const tenant = newTenant()
     const stored = await storeMany(tenant, 100)
     const paged = await likewise({ settings: inPagesOf(page, limits) })
     expect(await exported(paged, tenant)).toEqual(stored.map(({ id }) => id))
   })
 
-  test('while codes are made and removed has every code that was there all the time, exactly once', async () => {
+  test('concurrent with creates and deletes contains every code that existed throughout, exactly once', async () => {
     const tenant = newTenant()
     const stored = await storeMany(tenant, 90)
     const leaving = stored.filter((_, index) => index % 3 === 1)
@@ -103,7 +103,7 @@ describe.each(outlets)('an export %s', (_, limits) => {
     expect(doomed).toEqual([])
   })
 
-  test('whose time is spent ends in 504, with neither a file nor an audit record of it', async () => {
+  test('returns 504 when its budget ends, without a file or an audit record', async () => {
     const tenant = newTenant()
     await storeMany(tenant, 60)
     let queries = 0
@@ -119,7 +119,7 @@ describe.each(outlets)('an export %s', (_, limits) => {
     expect(queries).toBe(4)
   })
 
-  test('is not told of while its audit record cannot be written', async () => {
+  test('is not returned while its audit record cannot be written', async () => {
     const tenant = newTenant()
     await storeMany(tenant, 20)
     const client = watchedClient((command) => {
@@ -147,35 +147,38 @@ describe('an export while the table fails', () => {
   afterAll(() => faulty.stop())
 
   test.each([
-    ['as an answer', 15, 200],
-    ['as a file', 30, 303],
-  ])('%s is right or may be retried, and is audited where it is told', async (_, count, status) => {
-    const tenant = newTenant()
-    const ids = (await storeMany(tenant, count)).map(({ id }) => id)
-    faulty.proxy.reset()
-    expect((await download(faulty, tenant)).status).toBe(status)
-    const calls = faulty.proxy.calls.length
-    let told = 1
-    for (const fault of faults) {
-      for (const times of often) {
-        for (let at = 0; at < calls; at += 1) {
-          faulty.files.clear()
-          faulty.proxy.reset()
-          faulty.strike(fault, at, times)
-          const answer = await download(faulty, tenant)
-          if (answer.status >= 500) expectRetryable(answer)
-          else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
-          expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
-          // A record whose answer was lost is there, though the export is not told of.
-          if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) told += 1
+    ['in a response', 15, 200],
+    ['in a file', 30, 303],
+  ])(
+    '%s: it is complete or a retryable failure, and audited if it was returned',
+    async (_, count, status) => {
+      const tenant = newTenant()
+      const ids = (await storeMany(tenant, count)).map(({ id }) => id)
+      faulty.proxy.reset()
+      expect((await download(faulty, tenant)).status).toBe(status)
+      const calls = faulty.proxy.calls.length
+      let told = 1
+      for (const fault of faults) {
+        for (const times of often) {
+          for (let at = 0; at < calls; at += 1) {
+            faulty.files.clear()
+            faulty.proxy.reset()
+            faulty.strike(fault, at, times)
+            const answer = await download(faulty, tenant)
+            if (answer.status >= 500) expectRetryable(answer)
+            else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
+            expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
+            // If the response to the record's write was lost, the record exists without a returned export.
+            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) told += 1
+          }
         }
       }
-    }
-    expect(await service.items(tenant, 'audit')).toHaveLength(told)
-  })
+      expect(await service.items(tenant, 'audit')).toHaveLength(told)
+    },
+  )
 })
 
-test('five thousand codes are exported in a query a page and one more', async () => {
+test('five thousand codes are exported with one query for each page and one more', async () => {
   const tenant = newTenant()
   const stored = await storeMany(tenant, 5000)
   let queries = 0
@@ -187,7 +190,7 @@ test('five thousand codes are exported in a query a page and one more', async ()
   expect(queries).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
 }, 180_000)
 
-test('a file is read a page ahead of its reader, beyond what an answer could hold', async () => {
+test('a file is read one page ahead of its reader, beyond the size of a response', async () => {
   const pages = 40
   let reads = 0
   const table: Pick<Table, 'readRange'> = {

@@ -8,7 +8,7 @@ const fields = { code: 'A', type: 'percent-10', name: 'Before', expiry_at: '2099
 const forever = Number.POSITIVE_INFINITY
 const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
 const transactions = ['conflict', 'conflict-and-refusal', 'in-progress'] as const
-/** What strikes, how often, and what the request then has for its time. */
+/** The fault, its count, and the resulting budget of the request. */
 const faults: [string, Fault, number, string?][] = [
   ...[...anyCall, ...transactions].flatMap((fault): [string, Fault, number][] => [
     [`${fault} once`, fault, 1],
@@ -33,11 +33,11 @@ const call = (tenant: string, key: string, one: Call) =>
   service.call({ as: as(tenant), ...one, headers: { 'Idempotency-Key': key, ...one.headers } })
 const create = (tenant: string) => call(tenant, 'made', { method: 'POST', path: '/codes', body: fields })
 
-/** An operation on the one code of a tenant, and what there is afterwards. */
+/** An operation on the only code of a tenant, and the expected result. */
 interface Operation {
   call(tenant: string): Promise<Call>
   status: number
-  /** The code: its name, state and version; absent when nothing is left of it. */
+  /** The name, state and version of the code; absent if it is deleted. */
   code?: [name: string, state: string, version: number]
   audit: string[]
 }
@@ -103,7 +103,7 @@ async function expectState(tenant: string, { code, audit }: Operation) {
   expect(records.map(({ action, result }) => [action, result])).toEqual(audit.map((one) => [one, 'allow']))
 }
 
-/** The requests to the table that the operation makes when all is well. */
+/** The number of requests to the table without faults. */
 async function callsOf(operation: Operation): Promise<string[]> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
@@ -120,7 +120,7 @@ const seen = ({ status, body, headers }: Answer) => [status, body, headers.ETag]
 
 describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
   test.each(faults)(
-    'under %s on any of its calls is right or may be retried, and its key leads to one effect',
+    'under %s on any of its calls succeeds or fails as retryable, and its key has one effect',
     async (...row) => {
       const [, fault, times, milliseconds] = row
       const calls = await callsOf(operation)
@@ -149,7 +149,7 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
     },
   )
 
-  test('eight times at once with one key under random faults is one effect and one answer', async () => {
+  test('eight concurrent requests with one key under random faults have one effect and one response', async () => {
     const sometimes = fc.option(
       fc.constantFrom<Fault>('throttle', 'lose-answer', 'lose-request', ...transactions),
     )

@@ -1,11 +1,11 @@
-/** An answer as it goes over the wire. */
+/** A response as bytes on the connection. */
 export interface Answer {
   readonly status: number
   readonly headers: NodeJS.Dict<string | string[]>
   readonly body: Buffer
 }
 
-/** The failures that DynamoDB has and DynamoDB Local never makes of its own. */
+/** Failures of DynamoDB that DynamoDB Local never returns itself. */
 export type Failure =
   | 'throttle'
   | 'conflict'
@@ -13,7 +13,7 @@ export type Failure =
   | 'in-progress'
   | 'internal'
   | 'unavailable'
-  /** Of a stream: what is asked for is older than what it keeps. */
+  /** Of a stream: the requested records are older than its retention. */
   | 'trimmed'
 
 interface Failed {
@@ -25,12 +25,12 @@ interface Failed {
 const singleWrites = ['PutItem', 'UpdateItem', 'DeleteItem']
 const streamReads = ['GetShardIterator', 'GetRecords']
 
-/** The failure as DynamoDB itself sends it; throws where DynamoDB could not send it to this operation. */
+/** Returns the failure in DynamoDB's format. Throws if DynamoDB cannot return it for this operation. */
 export function failureAnswer(failure: Failure, operation: string, body: unknown): Answer {
   const { status, type, content } = failed(failure, operation, body)
   return {
     status,
-    // Without x-amz-crc32, which clients check only where it is present.
+    // Without x-amz-crc32, which clients verify only if it is present.
     headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': crypto.randomUUID() },
     body: Buffer.from(JSON.stringify({ __type: `com.amazonaws.dynamodb.v20120810#${type}`, ...content })),
   }
@@ -77,7 +77,7 @@ const reasons = {
   ConditionalCheckFailed: { Message: 'The conditional request failed' },
 }
 
-/** The first item is in conflict; a reason for each, in the order of the request. */
+/** A reason for each item in the order of the request: the first has a conflict. */
 function cancelled(operation: string, body: unknown, ofOthers: keyof typeof reasons): Failed {
   const items = transactItems(body)
   if (!items) throw impossible('conflict', operation)

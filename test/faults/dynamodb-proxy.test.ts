@@ -55,7 +55,7 @@ afterAll(async () => {
 })
 
 describe('without a plan', () => {
-  test('calls pass, and are recorded with what they asked and what they consumed', async () => {
+  test('calls are forwarded, and recorded with their input and consumed capacity', async () => {
     const id = newId()
     await client.send(put(id))
     const read = await client.send(new GetItemCommand({ TableName, Key: key(id), ConsistentRead: true }))
@@ -67,7 +67,7 @@ describe('without a plan', () => {
     expect(capacityOf(proxy.calls)).toEqual({ requests: 2, readUnits: 0, writeUnits: 1, unmeasured: 1 })
   })
 
-  test('a refusal of DynamoDB itself comes through', async () => {
+  test('an error of DynamoDB itself is forwarded', async () => {
     const refusal = client.send(new GetItemCommand({ TableName: 'absent', Key: key('x') }))
     await expect(refusal).rejects.toMatchObject({ name: 'ResourceNotFoundException' })
     expect(proxy.calls[0]).toMatchObject({ status: 400 })
@@ -75,7 +75,7 @@ describe('without a plan', () => {
 })
 
 describe('the connection', () => {
-  test('lose-answer: the caller fails and the write stands', async () => {
+  test('lose-answer: the caller fails and the write takes effect', async () => {
     const id = newId()
     inject('lose-answer')
     await expect(client.send(put(id))).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -83,7 +83,7 @@ describe('the connection', () => {
     expect(proxy.calls[0]).toMatchObject({ fault: 'lose-answer', status: 200 })
   })
 
-  test('lose-request: the caller fails and nothing was written', async () => {
+  test('lose-request: the caller fails and nothing is written', async () => {
     const id = newId()
     inject('lose-request')
     await expect(client.send(put(id))).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -91,7 +91,7 @@ describe('the connection', () => {
     expect(proxy.calls[0]).not.toHaveProperty('status')
   })
 
-  test('delayMs: the write happens late, even when its caller has given up', async () => {
+  test('delayMs: the write takes effect late, even after its caller gave up', async () => {
     const [waited, abandoned] = [newId(), newId()]
     const injection = inject({ delayMs: 150 })
     const from = performance.now()
@@ -106,7 +106,7 @@ describe('the connection', () => {
     expect(await stored(abandoned)).toBe(true)
   })
 
-  test('hold: the write stands while its answer waits to be released', async () => {
+  test('hold: the write takes effect while its response is held until release', async () => {
     const id = newId()
     const held = inject('hold')
     let answered = false
@@ -120,7 +120,7 @@ describe('the connection', () => {
     await answer
   })
 
-  test('hold: a caller that dies meanwhile disturbs no later call', async () => {
+  test('hold: a caller that dies meanwhile does not affect later calls', async () => {
     const held = inject('hold')
     const dying = new AbortController()
     const answer = client.send(put(newId()), { abortSignal: dying.signal })
@@ -140,7 +140,7 @@ describe('the failures of DynamoDB', () => {
     ['unavailable', 'ServiceUnavailable', 503],
   ] as const
 
-  test.each(cases)('%s is %s with status %i, and nothing was written', async (fault, name, status) => {
+  test.each(cases)('%s is %s with status %i, and nothing is written', async (fault, name, status) => {
     const id = newId()
     inject(fault)
     await expect(client.send(transact(id))).rejects.toMatchObject({
@@ -152,7 +152,7 @@ describe('the failures of DynamoDB', () => {
     await client.send(transact(id))
   })
 
-  test('conflict of a transaction gives a reason for each item, the first a TransactionConflict', async () => {
+  test('a transaction conflict has a reason for each item, the first a TransactionConflict', async () => {
     inject('conflict')
     await expect(client.send(transact(newId(), newId(), newId()))).rejects.toMatchObject({
       name: 'TransactionCanceledException',
@@ -161,7 +161,7 @@ describe('the failures of DynamoDB', () => {
     })
   })
 
-  test('conflict of a single write is a TransactionConflictException', async () => {
+  test('a conflict of a single write is a TransactionConflictException', async () => {
     inject('conflict', 2)
     const update = new UpdateItemCommand({ TableName, Key: key(newId()) })
     for (const command of [put(newId()), update])
@@ -170,7 +170,7 @@ describe('the failures of DynamoDB', () => {
       })
   })
 
-  test('a failure that DynamoDB cannot have is a mistake in the plan, and says so', async () => {
+  test('a failure that DynamoDB cannot have is reported as a mistake in the plan', async () => {
     inject('conflict')
     const read = client.send(new GetItemCommand({ TableName, Key: key('x') }))
     await expect(read).rejects.toThrow("DynamoDB never answers GetItem with the failure 'conflict'.")
@@ -178,7 +178,7 @@ describe('the failures of DynamoDB', () => {
 })
 
 describe('a plan', () => {
-  test('strikes as often as it says, only the calls it picks, and none after a reset', async () => {
+  test('affects the selected calls the given number of times, and none after a reset', async () => {
     const injection = proxy.inject({
       when: ({ operation, index }) => operation === 'PutItem' && index > 0,
       times: 2,

@@ -5,23 +5,23 @@ import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import { type Answer, type Failure, failureAnswer } from './dynamodb-failures.ts'
 import { failSome, type StatementErrors } from './statement-errors.ts'
 
-/** What can go wrong with one call. */
+/** The fault of one call. */
 export type Fault =
-  /** The call takes effect and the caller's connection is cut before the answer. */
+  /** The call takes effect, and the caller's connection is reset before the response. */
   | 'lose-answer'
-  /** The connection is cut and the call never takes effect. */
+  /** The connection is reset, and the call never takes effect. */
   | 'lose-request'
-  /** The call takes effect and its answer waits until it is released: the moment to kill a process. */
+  /** The call takes effect, and its response is held until release: the time to kill a process. */
   | 'hold'
-  /** The call waits until it is released, and never takes effect where its caller is gone by then. */
+  /** The call is held until release, and never takes effect if its caller is gone by then. */
   | 'hold-request'
   | Failure
-  /** Some statements of a batch fail, each by a code of its own, and the others take effect: the answer is 200. */
+  /** Some statements of a batch fail, each with its own code. The others take effect, and the status is 200. */
   | { readonly statements: StatementErrors }
-  /** The call takes effect late, also where its caller has given up by then. */
+  /** The call takes effect late, even after its caller gave up. */
   | { readonly delayMs: number }
 
-/** A call that came through the proxy; `index` counts all calls from 0. */
+/** A call through the proxy; `index` counts all calls from 0. */
 export interface Call {
   readonly operation: string
   readonly index: number
@@ -30,27 +30,27 @@ export interface Call {
 
 export interface RecordedCall extends Call {
   readonly fault?: Fault
-  /** The status that DynamoDB gave, whether or not the caller saw it; absent where the call never got there. */
+  /** DynamoDB's status, whether or not the caller received it; absent if the call did not reach DynamoDB. */
   readonly status?: number
-  /** One entry a table, where the call asked for ReturnConsumedCapacity. */
+  /** One entry for each table, if the call requested ReturnConsumedCapacity. */
   readonly consumed: readonly ConsumedCapacity[]
 }
 
 export interface Plan {
   readonly when: (call: Call) => boolean
-  /** How many calls it strikes; once where absent, Infinity for all. */
+  /** The number of affected calls; 1 if absent, Infinity for all. */
   readonly times?: number
   readonly fault: Fault
 }
 
 export interface Injection {
-  /** How many calls it has struck. */
+  /** The number of calls affected so far. */
   readonly hits: number
-  /** Resolves with the first call it struck, once the fault has happened (for 'hold': once DynamoDB answered, for 'hold-request': before it is asked). */
+  /** Resolves with the first affected call once the fault happened (for 'hold': after DynamoDB responded, for 'hold-request': before it is called). */
   readonly struck: Promise<RecordedCall>
-  /** Lets go of what is held, now and from now on. */
+  /** Releases all held and future calls. */
   readonly release: () => void
-  /** Drops the requests that are held: they never take effect, even if the death of their caller shows only later. */
+  /** Drops the held requests: they never take effect, even if the death of their caller is noticed later. */
   readonly drop: () => void
 }
 
@@ -58,7 +58,7 @@ export interface DynamodbProxy {
   readonly endpoint: string
   readonly calls: readonly RecordedCall[]
   readonly inject: (plan: Plan) => Injection
-  /** Forgets all calls and plans; answers that are held go on, and requests that are held are dropped. */
+  /** Clears all calls and plans. Held responses continue, and held requests are dropped. */
   readonly reset: () => void
   readonly stop: () => Promise<void>
 }
@@ -67,15 +67,15 @@ interface Active {
   readonly plan: Plan
   hits: number
   readonly struck: PromiseWithResolvers<RecordedCall>
-  /** To go on, or to be dropped where it had not been passed on. */
+  /** Continues, or is dropped if it was not forwarded yet. */
   readonly released: PromiseWithResolvers<'on' | 'dropped'>
 }
 
 type Recording = { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] }
-/** @param changed what is sent in the place of what came */
+/** @param changed the body to send instead of the received one */
 type Forward = (changed?: Buffer) => Promise<Answer>
 
-/** Starts a proxy on a loopback port in front of the DynamoDB at `target`; without a plan it changes nothing. */
+/** Starts a proxy for the DynamoDB at `target` on a loopback port. Without a plan it forwards everything unchanged. */
 export async function startDynamodbProxy(target: string): Promise<DynamodbProxy> {
   const agent = new Agent({ keepAlive: true })
   const calls: Recording[] = []
@@ -105,13 +105,13 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
   }
 
   const server = createServer((incoming, outgoing) => {
-    // A plan that throws is a mistake in a test: the caller is told, in a shape that no SDK retries.
+    // A plan that throws is a mistake in a test. The caller gets an error that no SDK retries.
     handle(incoming, outgoing).catch((error) => outgoing.writeHead(400).end(mistake(error)))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
 
   const reset = () => {
-    // A request of a process that was killed must not take effect late: that its socket is gone may show only later.
+    // A request of a killed process must not take effect late. Its closed socket may be noticed only later.
     for (const { released } of active) released.resolve('dropped')
     active = []
     calls.length = 0
@@ -186,7 +186,7 @@ async function happen(
   return failureAnswer(fault, call.operation, call.body)
 }
 
-/** Headers that belong to one connection and not to the message. */
+/** Hop-by-hop headers. */
 const ofConnection = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length'])
 
 async function send(url: URL, agent: Agent, incoming: IncomingMessage, bytes: Buffer): Promise<Answer> {

@@ -45,7 +45,7 @@ beforeEach(() => {
 })
 afterEach(() => void jest.restoreAllMocks())
 
-/** Calls the function with so much time left, as Lambda does; its log writes as on AWS. */
+/** Calls the function with this remaining time, like Lambda. It logs as on AWS. */
 async function call(milliseconds: number, left: number, headers: Record<string, string> = {}) {
   const handler = httpFunction(dawdle, {}, () => ({ ...service.runtime, log: powertoolsLog('test') }))
   const deadline = Date.now() + left
@@ -62,7 +62,7 @@ async function call(milliseconds: number, left: number, headers: Record<string, 
 }
 const lines = () => written.map((line) => JSON.parse(line))
 
-test('a function about to be killed answers before, with the correlation of its request, and logs one error', async () => {
+test('a function near its timeout responds early with the correlation id of its request, and logs one error', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const told = { 'X-Correlation-Id': 'asked-so', traceparent, Origin: 'http://localhost:5173' }
   const answer = await call(1500, 800, told)
@@ -89,12 +89,12 @@ test('a function about to be killed answers before, with the correlation of its 
   }
   expect(lines()).toMatchObject([line])
   expect(lines()[0].duration_milliseconds).toBeGreaterThanOrEqual(400)
-  // The process thaws with the next request, and what it was busy with ends: there is nothing more to tell.
+  // The process resumes with the next request and finishes its pending work, which logs nothing more.
   await sleep(1500)
   expect(lines()).toHaveLength(1)
 })
 
-test('an id that the service gives is the same in the early answer, the log and what the request wrote', async () => {
+test('a generated correlation id is the same in the early response, the log and the written items', async () => {
   const answer = await call(1000, 800)
   const id = answer.json.error.correlation_id
   expect(id).toMatch(/^[0-9a-f-]{36}$/)
@@ -103,13 +103,13 @@ test('an id that the service gives is the same in the early answer, the log and 
   expect((await service.items('t', 'order')).map(({ seen }) => seen)).toContain(id)
 })
 
-test('an id that is not well formed is not taken over', async () => {
+test('a malformed correlation id is not used', async () => {
   const answer = await call(1000, 600, { 'X-Correlation-Id': 'a b@example.com' })
   expect(answer.json.error.correlation_id).toMatch(/^[0-9a-f-]{36}$/)
   expect(written.join()).not.toContain('example.com')
 })
 
-test('of two requests at once each gets its own early answer, and one in time is answered as ever', async () => {
+test('of two concurrent requests each gets its own early response, and one in time is unaffected', async () => {
   const [slow, other, quick] = await Promise.all([
     call(1500, 700, { 'X-Correlation-Id': 'slow' }),
     call(1500, 600, { 'X-Correlation-Id': 'other' }),

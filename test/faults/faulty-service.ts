@@ -8,19 +8,19 @@ import { type DynamodbProxy, type Fault, type Injection, startDynamodbProxy } fr
 
 export interface FaultyService extends Service {
   proxy: DynamodbProxy
-  /** Strikes the call that comes this many calls from now (0: the next), and those after it up to `times`. */
+  /** Fails the call after this many calls (0: the next), and `times` calls in total. */
   strike(fault: Fault, afterCalls?: number, times?: number): Injection
-  /** All idempotency records of the table. */
+  /** Returns all idempotency records of the table. */
   records(): Promise<IdempotencyRecord[]>
   stop(): Promise<void>
 }
 
-/** The time of the machine, without chance in the pauses between attempts: 0 is no pause, near 1 the longest. */
+/** The system clock with a fixed jitter: 0 for no delay between attempts, almost 1 for the longest. */
 export function clockWithJitter(jitter: number): Clock {
   return { ...systemClock, jitter: () => jitter }
 }
 
-/** The service with the very client of production, pointed at a proxy in front of DynamoDB Local. */
+/** Starts the service with the production client, connected to a proxy for DynamoDB Local. */
 export async function startFaultyService(options: ServiceOptions = {}): Promise<FaultyService> {
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   Object.assign(process.env, {
@@ -49,7 +49,7 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
   }
 }
 
-/** A failure that a client may retry, in the envelope and with what its status calls for. */
+/** Expects a retryable failure in the envelope, with the headers of its status. */
 export function expectRetryable({ status, headers, json }: Answer): void {
   const code = status === 503 ? 'DEPENDENCY.unavailable' : 'DEPENDENCY.timeout'
   expect({ status, body: json }).toEqual({

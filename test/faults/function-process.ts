@@ -7,20 +7,20 @@ import { pathToFileURL } from 'node:url'
 import { bundle } from '#bin/bundle.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** A bundled function in a process of its own, which serves one event after the other until it is killed. */
+/** A bundled function in a separate process, which handles one event after another until it is killed. */
 export interface FunctionProcess {
-  /** Hands it an event and does not wait for what comes of it. */
+  /** Sends an event without waiting for the result. */
   begin(event: object): void
-  // biome-ignore lint/suspicious/noExplicitAny: a reply has the form that its function gives it
+  // biome-ignore lint/suspicious/noExplicitAny: each function has its own type of reply
   send(event: object): Promise<any>
-  /** Ends it with SIGKILL, and returns once it is gone. */
+  /** Kills the process with SIGKILL and returns once it ended. */
   kill(): Promise<void>
 }
 
 export interface Functions {
-  /** @param laterMilliseconds how far its clock is ahead */
+  /** @param laterMilliseconds the offset of its clock */
   start(name: string, laterMilliseconds?: number): Promise<FunctionProcess>
-  /** Ends all processes that are left. */
+  /** Ends all remaining processes. */
   killAll(): Promise<void>
   stop(): Promise<void>
 }
@@ -28,9 +28,9 @@ export interface Functions {
 const root = join(import.meta.dirname, '../..')
 
 /**
- * Bundles functions as a deployment does.
- * @param folders the name of each to its folder under functions/
- * @param environment what they find there beside the region and credentials of a Lambda
+ * Bundles functions like a deployment.
+ * @param folders name to folder below functions/
+ * @param environment variables in addition to the region and credentials of Lambda
  */
 export async function bundleFunctions(
   folders: Record<string, string>,
@@ -48,7 +48,7 @@ export async function bundleFunctions(
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
-    // What goes wrong here is meant to: only what ends a process is of interest.
+    // Failures are intended here. Only errors that end a process matter.
     POWERTOOLS_LOG_LEVEL: 'SILENT',
     ...environment,
   }
@@ -93,7 +93,7 @@ function processOf(child: ChildProcess): FunctionProcess {
   }
 }
 
-/** A request with a JSON body as the gateway hands it to a function. */
+/** Returns the gateway's event for a request with a JSON body. */
 export function postEvent(path: string, headers: Record<string, string>, body: unknown) {
   const sent = { 'Content-Type': 'application/json', ...headers }
   return {

@@ -4,15 +4,15 @@ import { testClient } from '#test/support/dynamodb-client.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-/** With time for the largest file on a busy machine. */
+/** A budget large enough for the largest file on a busy machine. */
 const patient = {
   ...localSettings,
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 100_000 },
 }
 
 /**
- * A client that counts the calls, and how many transactions are in progress at once. A transaction that a busy machine
- * lets time out is sent again with the same token, and counted once.
+ * A client that counts calls and concurrent transactions. A transaction that times out on a busy machine is retried with
+ * the same token and counted once.
  */
 function countingClient() {
   const client = testClient()
@@ -36,7 +36,7 @@ function countingClient() {
   return { client: Object.assign(client, { send: counting }), counted }
 }
 
-test('a thousand rows are a transaction each, sixteen at once, and are answered alike when sent again', async () => {
+test('a thousand rows are one transaction each, sixteen concurrently, and a repetition replays the response', async () => {
   const { maxRows } = localSettings['codes.import']
   const { client, counted } = countingClient()
   const service = await startService({ client, settings: patient })

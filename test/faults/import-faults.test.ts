@@ -9,9 +9,9 @@ import { expectRetryable, type FaultyService, startFaultyService } from './fault
 const expiry = '2099-01-01T00:00:00.000Z'
 const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
 const transactions = ['conflict', 'conflict-and-refusal', 'in-progress'] as const
-/** To those who are struck for long, the others are like these. */
+/** Representative of the other faults for long outages. */
 const lasting = ['lose-answer', 'lose-request', 'throttle', 'in-progress'] as const
-/** What strikes, how often, and what the request then has for its time. */
+/** The fault, its count, and the resulting budget of the request. */
 const faults: [string, Fault, number, string?][] = [
   ...[...anyCall, ...transactions].map((fault): [string, Fault, number] => [`${fault} once`, fault, 1]),
   ...lasting.map((fault): [string, Fault, number] => [`${fault} forever`, fault, Number.POSITIVE_INFINITY]),
@@ -20,7 +20,7 @@ const faults: [string, Fault, number, string?][] = [
   ['a request that never arrives', 'hold-request', 1, '400'],
 ]
 
-/** The time of the machine and what has passed beyond it; without chance in the pauses between attempts. */
+/** The system clock plus an offset, with a fixed jitter. */
 const clock: Clock & { passed: number } = {
   ...systemClock,
   passed: 0,
@@ -52,7 +52,7 @@ const call = (tenant: string, key: string, one: Call) =>
     headers: { 'Idempotency-Key': key, ...one.headers },
   })
 
-/** An operation on a tenant, what becomes of its rows, and what there is afterwards. */
+/** An operation on a tenant, the expected results of its rows, and the expected items. */
 interface Operation {
   call(tenant: string): Promise<Call>
   rows: (number | [number, string])[]
@@ -118,7 +118,7 @@ async function expectState(tenant: string, { codes, audit }: Operation) {
   expect(allowed.map(({ action }) => action)).toEqual(audit)
 }
 
-/** How many requests to the table the operation makes when all is well. */
+/** The number of requests to the table without faults. */
 async function callsOf(operation: Operation): Promise<number> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
@@ -132,7 +132,7 @@ async function callsOf(operation: Operation): Promise<number> {
 const possible = (fault: Fault, operation: string) =>
   operation === 'TransactWriteItems' || !transactions.some((one) => one === fault)
 
-/** As a client does it: once more when it is told that its request is still under way, after the lease of whoever died. */
+/** Retries like a client. While the request is in progress, it waits for the lease of the dead process. */
 async function retried(tenant: string, prepared: Call): Promise<Answer> {
   const answer = await call(tenant, 'key', prepared)
   if (answer.json.error?.code !== 'CONFLICT.idempotency.in_progress') return answer
@@ -147,7 +147,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
   })
 
   test.each(faults)(
-    'under %s on any of its calls is right or may be retried, and each row is carried out once',
+    'under %s on any of its calls succeeds or fails as retryable, and each row is executed once',
     async (...scenario) => {
       const [, fault, times, milliseconds] = scenario
       for (let at = 0; at < calls; at += 1) {

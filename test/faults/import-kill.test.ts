@@ -35,7 +35,7 @@ afterAll(async () => {
   await proxy.stop()
 })
 
-/** The import as the gateway hands it to the function: a body of a binary media type is in base 64. */
+/** Returns the gateway's event for an import. The body of a binary media type is in base64. */
 async function eventOf(tenant: string) {
   const headers = {
     Authorization: `Bearer ${await tokenFor({ tenant, scope })}`,
@@ -58,7 +58,7 @@ async function eventOf(tenant: string) {
   }
 }
 
-/** The retry of a client after the lease of the dead process has run out. */
+/** The retry of a client after the lease of the dead process expired. */
 async function retryLater(tenant: string) {
   const clock = { ...systemClock, now: () => Date.now() + 31_000 }
   const later = await startService({ tableName: service.tableName, clock })
@@ -80,7 +80,7 @@ const deaths: [string, Fault, number][] = [
   ['before its last row reached the table', 'hold-request', count - 1],
 ]
 
-test.each(deaths)('an import killed %s: the retry makes the rest, and every row once', async (...death) => {
+test.each(deaths)('an import killed %s: the retry imports the rest, and every row once', async (...death) => {
   const [, fault, rows] = death
   const tenant = `killed-${tenants++}`
   const event = await eventOf(tenant)

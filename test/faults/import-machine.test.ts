@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const rows = 700
 const badRows = 7
-/** Another file for each tenant; every e-mail of the second half stands in the first half, too. */
+/** Returns a different file for each tenant. The e-mails of the second half are repetitions of the first half. */
 const fileOf = (tenant: string) =>
   `email,name\n${Array.from({ length: rows }, (_, n) =>
     n % 100 === 3 ? `bad${n},` : `${tenant}${n % (rows / 2)}@example.com,row ${n + 1}`,
@@ -31,7 +31,7 @@ async function expectWhole(tenant: string, id: string) {
     { total: rows, succeeded: rows - badRows, failed: badRows },
   ])
   const customers = await service.customers(tenant)
-  // Of two rows with one e-mail the later one stays, whichever was written last.
+  // Of two rows with one e-mail the later row wins, regardless of the order of writes.
   for (const { email, name } of customers) {
     const n = Number(/(\d+)@/.exec(String(email))?.[1])
     const later = n + rows / 2
@@ -40,7 +40,7 @@ async function expectWhole(tenant: string, id: string) {
   return customers
 }
 
-/** A workflow that is over or never was. */
+/** A workflow that ended or never existed. */
 const gone = (state: 'absent' | 'ended', started: string[] = []): Workflow => ({
   start: async (name) => void started.push(name),
   stateOf: async () => state,
@@ -51,7 +51,7 @@ const later = (milliseconds: number) => ({
 })
 
 describe('an import whose steps fail at random', () => {
-  test('and are called twice comes to the same as if nothing had happened', async () => {
+  test('or run twice has the same result as without faults', async () => {
     let tenants = 0
     await fc.assert(
       fc.asyncProperty(
@@ -84,7 +84,7 @@ describe('an import whose steps fail at random', () => {
     )
   }, 300_000)
 
-  test('for good ends as failed, with the counts of what was done', async () => {
+  test('permanently ends as failed, with the counts of the executed rows', async () => {
     const id = await begin('doomed')
     let chunks = 0
     await service.run('doomed', id, {
@@ -103,7 +103,7 @@ describe('an import whose steps fail at random', () => {
   }, 60_000)
 })
 
-/** Its function dies when it has written some of its rows. */
+/** The function dies after it wrote some of its rows. */
 async function killedWithin(work: () => Promise<unknown>): Promise<void> {
   const { table } = service
   let batches = 0
@@ -117,7 +117,7 @@ async function killedWithin(work: () => Promise<unknown>): Promise<void> {
 }
 
 describe('a cancellation', () => {
-  test('at any moment ends the operation, and its counts are those of what was done', async () => {
+  test('at any time ends the operation, with the counts of the executed rows', async () => {
     let tenants = 0
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 6 }), fc.boolean(), async (moment, before) => {
@@ -147,7 +147,7 @@ describe('a cancellation', () => {
     )
   }, 300_000)
 
-  test('before the workflow began is the end, and the workflow does nothing then', async () => {
+  test('before the workflow starts ends the operation, and the workflow does nothing', async () => {
     const id = await begin('early')
     const answer = await cancel('early', id)
     expect([answer.status, answer.json.state, answer.headers['Retry-After']]).toEqual([
@@ -162,8 +162,8 @@ describe('a cancellation', () => {
   })
 })
 
-describe('an operation whose workflow is gone', () => {
-  test('because its message was lost, is begun', async () => {
+describe('an operation without a workflow', () => {
+  test('because its message was lost is started', async () => {
     const id = await begin('lost')
     const started: string[] = []
     await endAbandoned(gone('absent', started), later(30_000))
@@ -173,7 +173,7 @@ describe('an operation whose workflow is gone', () => {
     expect((await service.read('lost', id)).json.state).toBe('pending')
   })
 
-  test('because it was stopped at any step, ends as failed within two minutes', async () => {
+  test('because it was stopped at any step ends as failed within two minutes', async () => {
     for (const at of [0, 1, 2]) {
       const tenant = `stopped${at}x`
       const id = await begin(tenant)
@@ -193,7 +193,7 @@ describe('an operation whose workflow is gone', () => {
     }
   }, 60_000)
 
-  test('ends as canceled where that was asked for, and at its deadline whatever its workflow does', async () => {
+  test('ends as canceled if that was requested, and always at its deadline', async () => {
     const canceled = await begin('asked')
     const run = service.run('asked', canceled, {
       around: async (step, _input, work) => {
@@ -215,7 +215,7 @@ describe('an operation whose workflow is gone', () => {
   }, 60_000)
 })
 
-test('of two imports the later one’s rows stay, in whatever order they are written', async () => {
+test('of two imports the rows of the later one win, in whatever order they are written', async () => {
   const first = (await service.upload('order', 'email,name\na@example.com,first\n')).json.operation_id
   const second = (await service.upload('order', 'email,name\na@example.com,second\n')).json.operation_id
   await service.run('order', second)

@@ -11,7 +11,7 @@ const scope = 'codes:read codes:write'
 const count = 40
 const forever = Number.POSITIVE_INFINITY
 
-/** The time of the machine and what has passed beyond it; without chance in the pauses between attempts. */
+/** The system clock plus an offset, with a fixed jitter. */
 const clock: Clock & { passed: number } = {
   ...systemClock,
   passed: 0,
@@ -54,7 +54,7 @@ const importAll = (headers: Record<string, string> = {}) =>
   post('/codes:import', body.join('\n'), { 'Content-Type': 'text/csv', ...headers })
 const statusesOf = ({ json }: Answer) => json.items.map(({ status }: { status: number }) => status)
 const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
-/** The rows that are carried out, known by the claims that they put. */
+/** The executed rows, by the uniqueness locks that they write. */
 const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_claim#')
 const codesOf = () => service.items(tenant, 'code')
 
@@ -69,11 +69,11 @@ async function expectAllOnce(answer: Answer) {
   expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([answer.body, 'replayed'])
 }
 
-describe('an import that is interrupted', () => {
+describe('an interrupted import', () => {
   const rows = [0, 1, 15, 16, 17, 39]
   const faults = ['lose-request', 'lose-answer', 'throttle', 'in-progress'] as const
   test.each(rows.flatMap((row) => faults.map((fault) => [row, fault] as const)))(
-    'after %d rows (%s) goes on where it stood, and every row is told as made',
+    'after %d rows (%s) resumes, and reports every row as created',
     async (row, fault) => {
       let begun = 0
       service.proxy.inject({ when: (call) => isRow(call) && ++begun > row, times: forever, fault })
@@ -88,7 +88,7 @@ describe('an import that is interrupted', () => {
     },
   )
 
-  test('again and again comes to its end', async () => {
+  test('completes after repeated interruptions', async () => {
     let interruptions = 0
     for (let limit = 3; ; limit += 4) {
       let begun = 0
@@ -105,7 +105,7 @@ describe('an import that is interrupted', () => {
     }
   })
 
-  test('by its time being spent goes on with the next request', async () => {
+  test('by the end of its budget resumes with the next request', async () => {
     service.proxy.inject({ when: isRow, times: forever, fault: { delayMs: 200 } })
     const answer = await importAll({ 'X-Request-Timeout': '400' })
     expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
@@ -113,7 +113,7 @@ describe('an import that is interrupted', () => {
     await expectAllOnce(await importAll())
   })
 
-  test('does not make again what somebody has deleted for good in between', async () => {
+  test('does not create codes again that were hard-deleted in between', async () => {
     let begun = 0
     service.proxy.inject({ when: (call) => isRow(call) && ++begun > 20, times: forever, fault: 'throttle' })
     expectRetryable(await importAll())
@@ -135,8 +135,8 @@ describe('an import that is interrupted', () => {
   })
 })
 
-describe('two of one import at once', () => {
-  test('are one effect and one answer: the second waits for the first', async () => {
+describe('two concurrent requests for one import', () => {
+  test('have one effect and one response: the second waits for the first', async () => {
     const answers = await Promise.all([importAll(), importAll(), importAll()])
     const done = answers.filter(({ status }) => status === 207)
     const others = answers.filter(({ status }) => status !== 207)
@@ -148,7 +148,7 @@ describe('two of one import at once', () => {
     await expectAllOnce(done[0] as Answer)
   })
 
-  test('are told apart while the first is at work, which the second may ask for again', async () => {
+  test('that take too long fail as retryable for the second while the first is in progress', async () => {
     const held = service.proxy.inject({ when: isRow, fault: 'hold' })
     const first = importAll()
     await held.struck
@@ -159,13 +159,13 @@ describe('two of one import at once', () => {
     await expectAllOnce(await first)
   })
 
-  test('of which the first comes back after its lease ran out make each row once, and tell the same', async () => {
+  test('create each row once and return the same response, although the first resumes after its lease expired', async () => {
     const held = service.proxy.inject({ when: isRow, times: 16, fault: 'hold-request' })
     const first = importAll()
     await held.struck
     clock.passed = 31_000
     const second = importAll()
-    // The rows of both are under way when the first may go on.
+    // The rows of both are in progress when the first continues.
     while (service.proxy.calls.filter(isRow).length < 30) await new Promise(setImmediate)
     held.release()
     const [one, other] = await Promise.all([first, second])
@@ -174,7 +174,7 @@ describe('two of one import at once', () => {
     await expectAllOnce(other)
   })
 
-  test('under random faults are one effect, whichever of them is told of it', async () => {
+  test('have one effect under random faults, whichever of them responds', async () => {
     const sometimes = fc.option(fc.constantFrom<Fault>('conflict', 'throttle', 'lose-answer', 'in-progress'))
     const schedules = fc.array(sometimes, { minLength: 40, maxLength: 150 })
     const check = async (schedule: (Fault | null)[]) => {

@@ -45,7 +45,7 @@ const never = () => {
   throw new Error('a row that was done is decided again')
 }
 
-/** Marks rows as carried out, with ids of so many characters. */
+/** Marks rows as done, with ids of this length. */
 async function mark(rows: Row[], length: number) {
   for (let from = 0; from < rows.length; from += 100) {
     const items = rows.slice(from, from + 100).map(({ n }) => ({
@@ -63,9 +63,9 @@ async function mark(rows: Row[], length: number) {
 
 describe('the rows of a batch', () => {
   test.each([
-    ['more than a query is asked for', 2001, 10],
-    ['more than a query may read', 600, 4000],
-  ])('are found done where they are %s', async (_, count, length) => {
+    ['more than a query requests', 2001, 10],
+    ['more than a query can read', 600, 4000],
+  ])('are recognized as done if they are %s', async (_, count, length) => {
     const rows = rowsOf(count)
     await mark(rows, length)
     const results = await run(rows, never)
@@ -74,7 +74,7 @@ describe('the rows of a batch', () => {
     )
   })
 
-  test('that are not marked as done are carried out, and only they', async () => {
+  test('that are not done are executed, and no others', async () => {
     const rows = rowsOf(60)
     await mark(
       rows.filter(({ n }) => n % 3 === 0),
@@ -90,7 +90,7 @@ describe('the rows of a batch', () => {
     expect(await run(rows, never)).toEqual(results)
   })
 
-  test('of one key follow one another in their order, and those of others do not wait for them', async () => {
+  test('with the same key run in order, and do not block others', async () => {
     const underWay = new Set<string>()
     const order = new Map<string, number[]>()
     let most = 0
@@ -107,7 +107,7 @@ describe('the rows of a batch', () => {
     expect(most).toBe(16)
   })
 
-  test('fail each alone, by a refusal or by a fault, which says nothing of itself', async () => {
+  test('fail individually, by a rejection or by an internal error without details', async () => {
     const results = await run(rowsOf(20), (row) => {
       if (row.n === 3) throw fail('CONFLICT.code.exists')
       if (row.n === 7) throw new TypeError('SECRET')
@@ -129,7 +129,7 @@ describe('the rows of a batch', () => {
     ])
   })
 
-  test('after a failure that may pass are not begun, and the batch goes on with them', async () => {
+  test('after a retryable failure do not start, and the batch resumes with them', async () => {
     const rows = rowsOf(100)
     const begun: number[] = []
     const failing = run(rows, async (row) => {
@@ -149,7 +149,7 @@ describe('the rows of a batch', () => {
     expect(results.map(({ id: of }) => of)).toEqual(rows.map(({ n }) => `id-${n}`))
   })
 
-  test('of an empty batch are none', async () => {
+  test('are none for an empty batch', async () => {
     expect(await run([], never)).toEqual([])
   })
 })

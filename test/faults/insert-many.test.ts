@@ -38,7 +38,7 @@ const stored = async ([first]: readonly Item[]) => {
   const range = { partition: String(first?.pk), low: ' ', high: '~', descending: false, limit: 100 }
   return (await open().readRange(range)).items
 }
-/** The sort keys of each batch that was sent, in order. */
+/** The sort keys of each sent batch, in order. */
 const batches = () =>
   proxy.calls
     .filter(({ operation }) => operation === 'BatchExecuteStatement')
@@ -47,7 +47,7 @@ const batches = () =>
         ({ Parameters }) => Parameters[1]?.S,
       ),
     )
-/** Fails the statements at these places of the next batches, one code after the other. */
+/** Fails the statements at these indexes of the next batches, one code after another. */
 const failing = (places: readonly number[], codes: readonly string[], times = 1) =>
   proxy.inject({
     when: ({ operation }) => operation === 'BatchExecuteStatement',
@@ -58,19 +58,16 @@ const failing = (places: readonly number[], codes: readonly string[], times = 1)
     },
   })
 
-describe('new items of which the table could not take some', () => {
-  test.each(mayPass)(
-    'for %s are there once they are tried again, and only those are tried again',
-    async (code) => {
-      const items = itemsOf(25)
-      failing([0, 7, 24], [code])
-      expect(await open().insertMany(items)).toEqual([])
-      expect(await stored(items)).toEqual(items)
-      expect(batches()).toEqual([items.map(({ sk }) => sk), ['100', '107', '124']])
-    },
-  )
+describe('inserting items of which the table rejects some', () => {
+  test.each(mayPass)('for %s retries only those, until all are stored', async (code) => {
+    const items = itemsOf(25)
+    failing([0, 7, 24], [code])
+    expect(await open().insertMany(items)).toEqual([])
+    expect(await stored(items)).toEqual(items)
+    expect(batches()).toEqual([items.map(({ sk }) => sk), ['100', '107', '124']])
+  })
 
-  test('come through whatever fails of them and how often, none twice and none lost', async () => {
+  test('stores each once, whichever fail and however often', async () => {
     const rounds = fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 24 }), { maxLength: 25 }), {
       maxLength: 4,
     })
@@ -86,7 +83,7 @@ describe('new items of which the table could not take some', () => {
     )
   })
 
-  test('are told from those that were there, which stay as they were', async () => {
+  test('distinguishes existing items, which stay unchanged', async () => {
     const items = itemsOf(10)
     const before = items.slice(2, 5).map((item) => ({ ...item, n: 'before' }))
     await open().insertMany(before)
@@ -97,7 +94,7 @@ describe('new items of which the table could not take some', () => {
     expect(await stored(items)).toEqual(items.map((item, at) => before[at - 2] ?? item))
   })
 
-  test('are not given up before the budget is, which says so', async () => {
+  test('retries until the budget ends, and reports that', async () => {
     const items = itemsOf(3)
     failing([0], ['ProvisionedThroughputExceeded'], Number.POSITIVE_INFINITY)
     await expect(open(1500).insertMany(items)).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
@@ -105,7 +102,7 @@ describe('new items of which the table could not take some', () => {
     expect(await stored(items)).toEqual(items.slice(1, 3))
   })
 
-  test('fail at once where another try cannot help', async () => {
+  test('fails at once if a retry cannot help', async () => {
     const items = itemsOf(4)
     failing([1], ['ValidationError'])
     await expect(open().insertMany(items)).rejects.toThrow('ValidationError')

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const startFunction = () => functions.start('create')
 
-/** POST /v1/orders with a key of this tenant's own: the same event each time but for the token. */
+/** Returns POST /v1/orders with a key for each tenant. Only the token differs between calls. */
 async function eventOf(tenant: string): Promise<Record<string, unknown>> {
   const token = await tokenFor({ tenant, role: 'Editor' })
   const event = orderEvent(token) as { headers: object; multiValueHeaders: object }
@@ -56,30 +56,33 @@ const steps: [string, () => Injection, boolean][] = [
 ]
 
 describe('a function killed in the middle of an order', () => {
-  test.each(steps)('%s: the retry in another process ends in one order and one answer', async (...step) => {
-    const [, hold, takesEffect] = step
-    const tenant = `killed-${tenants++}`
-    const event = await eventOf(tenant)
-    const held = hold()
-    const victim = await startFunction()
-    victim.begin(event)
-    await held.struck
-    await victim.kill()
-    if (takesEffect) held.release()
-    else held.drop()
-    expect(await service.items(tenant, 'order')).toHaveLength(takesEffect ? 1 : 0)
+  test.each(steps)(
+    '%s: the retry in another process results in one order and one response',
+    async (...step) => {
+      const [, hold, takesEffect] = step
+      const tenant = `killed-${tenants++}`
+      const event = await eventOf(tenant)
+      const held = hold()
+      const victim = await startFunction()
+      victim.begin(event)
+      await held.struck
+      await victim.kill()
+      if (takesEffect) held.release()
+      else held.drop()
+      expect(await service.items(tenant, 'order')).toHaveLength(takesEffect ? 1 : 0)
 
-    const heir = await startFunction()
-    const first = await heir.send(event)
-    const second = await heir.send(event)
-    expect(status(first)).toEqual([201, takesEffect ? 'replayed' : 'stored'])
-    expect(status(second)).toEqual([201, 'replayed'])
-    expect(second.body).toBe(first.body)
-    const orders = await service.items(tenant, 'order')
-    expect(orders.map(({ id }) => id)).toEqual([JSON.parse(first.body).id])
-  })
+      const heir = await startFunction()
+      const first = await heir.send(event)
+      const second = await heir.send(event)
+      expect(status(first)).toEqual([201, takesEffect ? 'replayed' : 'stored'])
+      expect(status(second)).toEqual([201, 'replayed'])
+      expect(second.body).toBe(first.body)
+      const orders = await service.items(tenant, 'order')
+      expect(orders.map(({ id }) => id)).toEqual([JSON.parse(first.body).id])
+    },
+  )
 
-  test('whose transaction arrives after the retry places no second order', async () => {
+  test('whose transaction arrives after the retry creates no second order', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
     const late = proxy.inject({ when: () => true, fault: { delayMs: 1500 } })
@@ -89,13 +92,13 @@ describe('a function killed in the middle of an order', () => {
     await victim.kill()
     const first = await heir.send(event)
     expect(status(first)).toEqual([201, 'stored'])
-    // The late transaction is refused by the record that the retry left.
+    // The late transaction fails, because the retry wrote the record.
     expect(await late.struck).toMatchObject({ status: 400 })
     expect(status(await heir.send(event))).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)
   })
 
-  test('after it answered: another process gives the same answer', async () => {
+  test('after its response: another process returns the same response', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
     const victim = await startFunction()
@@ -108,7 +111,7 @@ describe('a function killed in the middle of an order', () => {
     expect(await service.items(tenant, 'order')).toHaveLength(1)
   })
 
-  test('again and again: each process that is killed leaves the next one the same single order', async () => {
+  test('repeatedly: each killed process leaves the same single order to the next', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
     for (let round = 0; round < 6; round += 1) {
@@ -125,7 +128,7 @@ describe('a function killed in the middle of an order', () => {
   })
 })
 
-test('a call that hangs is given up by the bundled function after three seconds, and tried again', async () => {
+test('the bundled function aborts a hanging call after three seconds and retries it', async () => {
   const child = await startFunction()
   proxy.inject({ when: () => true, fault: { delayMs: 6000 } })
   const from = performance.now()

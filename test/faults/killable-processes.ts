@@ -3,16 +3,16 @@ import { type DynamoDBClient, TransactWriteItemsCommand } from '@aws-sdk/client-
 import fc from 'fast-check'
 import { testClient } from '../support/dynamodb-client.ts'
 
-/** What strikes one call of the table. */
+/** The fault of one DynamoDB call. */
 export type Blow =
-  /** It takes effect and the caller never hears of it; or it never arrives. */
+  /** The response or the request is lost. */
   | 'lose-answer'
   | 'lose-request'
-  /** The caller hears nothing, and it takes effect when `land` is called, long after. */
+  /** The caller gets no response, and the call takes effect much later, when `land` is called. */
   | 'late'
   | 'throttle'
   | 'conflict'
-  /** The process that makes it is gone before it takes effect, or after it. */
+  /** The calling process dies before or after the call takes effect. */
   | 'die-before'
   | 'die-after'
 
@@ -26,7 +26,7 @@ const blows: Blow[] = [
   'die-after',
 ]
 
-/** What strikes the calls of one process, in their order; undisturbed afterwards. */
+/** The faults of the calls of one process, in order; no faults afterwards. */
 export const someBlows: fc.Arbitrary<(Blow | null)[]> = fc.array(
   fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 2, arbitrary: fc.constantFrom(...blows) }),
   { maxLength: 6 },
@@ -39,13 +39,13 @@ interface Process {
 
 export interface MortalProcesses {
   client: DynamoDBClient
-  /** Runs work as a process of its own. @returns undefined when it died on the way */
+  /** Runs work as a simulated process. @returns undefined if it died */
   run<T>(blows: readonly (Blow | null)[], work: () => Promise<T>): Promise<T | undefined>
-  /** All calls that were late arrive now. */
+  /** Executes all late calls. */
   land(): Promise<void>
 }
 
-/** A client of DynamoDB Local whose callers die and lose calls as they are told, each by itself. */
+/** A client of DynamoDB Local with simulated processes, each with its own faults. */
 export function mortalProcesses(): MortalProcesses {
   const real = testClient()
   const current = new AsyncLocalStorage<Process>()
@@ -57,7 +57,7 @@ export function mortalProcesses(): MortalProcesses {
     if (!process || !blow) return real.send(command, options)
     if (blow === 'throttle') throw failure('ProvisionedThroughputExceededException')
     if (blow === 'conflict') throw conflict(command)
-    // Nobody waits for it: it is not given up with its caller.
+    // Nobody waits for it, so it continues after its caller gave up.
     const arrive = () => real.send(command).catch(() => undefined)
     if (blow === 'late') late.push(arrive)
     if (blow === 'lose-answer' || blow === 'die-after') await arrive()

@@ -41,7 +41,7 @@ const place = (tenant: string, key: string, headers: Record<string, string> = bu
     body: order,
   })
 
-/** With the faults gone, the key leads to one order, whatever came before; returns the answer it has now. */
+/** Expects one order for the key once the faults end. Returns its response. */
 async function expectOneOrder(tenant: string, key: string, earlier: Answer[], lateMilliseconds = 0) {
   service.proxy.reset()
   const retry = await place(tenant, key)
@@ -56,9 +56,9 @@ async function expectOneOrder(tenant: string, key: string, earlier: Answer[], la
   return retry
 }
 
-describe('placing an order while the table fails', () => {
+describe('POST /v1/orders while the table fails', () => {
   test.each(writing)(
-    '%s %s ends in the order or a retryable failure, and the retry in one order',
+    '%s %s results in the order or a retryable failure, and the retry in one order',
     async (_, often, fault, count) => {
       const tenant = newTenant()
       const before = (await service.records()).length
@@ -72,23 +72,26 @@ describe('placing an order while the table fails', () => {
     },
   )
 
-  test.each(writing)('%s %s while replaying: the first answer or a retryable failure', async (...row) => {
-    const [, , fault, count] = row
-    const tenant = newTenant()
-    const first = await place(tenant, 'key')
-    service.strike(fault, 0, count)
-    const replay = await place(tenant, 'key')
-    await expectOneOrder(tenant, 'key', [first, replay])
-  })
+  test.each(writing)(
+    '%s %s during a replay returns the first response or a retryable failure',
+    async (...row) => {
+      const [, , fault, count] = row
+      const tenant = newTenant()
+      const first = await place(tenant, 'key')
+      service.strike(fault, 0, count)
+      const replay = await place(tenant, 'key')
+      await expectOneOrder(tenant, 'key', [first, replay])
+    },
+  )
 
-  test('a table that stays busy is 503 with Retry-After', async () => {
+  test('returns 503 with Retry-After while the table is throttled', async () => {
     service.strike('throttle', 0, times.forever)
     const answer = await place(newTenant(), 'key', {})
     expectRetryable(answer)
     expect(answer.status).toBe(503)
   })
 
-  test('a late write that lands after the 504 is replayed by the retry', async () => {
+  test('replays a late write that takes effect after the 504', async () => {
     const tenant = newTenant()
     const late = service.strike({ delayMs: 600 })
     const from = performance.now()
@@ -103,7 +106,7 @@ describe('placing an order while the table fails', () => {
     expect(retry.headers['Idempotency-Status']).toBe('replayed')
   })
 
-  test('a late write that lands after the retry has placed the order does nothing', async () => {
+  test('ignores a late write that takes effect after the retry', async () => {
     const tenant = newTenant()
     service.strike({ delayMs: 600 })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
@@ -111,7 +114,7 @@ describe('placing an order while the table fails', () => {
     expect(retry.headers['Idempotency-Status']).toBe('stored')
   })
 
-  test('a connection that hangs is given up after three seconds, and the next attempt places the order', async () => {
+  test('aborts a hanging connection after three seconds, and the next attempt creates the order', async () => {
     const tenant = newTenant()
     service.strike({ delayMs: 6000 })
     const from = performance.now()
@@ -121,7 +124,7 @@ describe('placing an order while the table fails', () => {
     await expectOneOrder(tenant, 'key', [answer])
   })
 
-  test('thirty calls with one key at once under random faults are one order and equal answers', async () => {
+  test('creates one order for thirty concurrent calls with one key under random faults, with equal responses', async () => {
     const sometimes = fc.option(fc.constantFrom<Fault>('conflict', 'throttle', 'lose-answer', 'in-progress'))
     const schedules = fc.array(sometimes, { minLength: 40, maxLength: 120 })
     const check = async (schedule: (Fault | null)[]) => {

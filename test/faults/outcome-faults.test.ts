@@ -44,7 +44,7 @@ const ownPayment = async () => {
   return { ...item, tenant } as unknown as Payment
 }
 
-/** The retry goes on with the same payout at once, without waiting for any lease, and all is well. */
+/** Expects an immediate retry to finish the same payout, without waiting for a lease. */
 async function expectToResume() {
   const from = clock.now()
   const answer = await pay()
@@ -59,7 +59,7 @@ describe('after the payout', () => {
   test.each(['lose-request', 'throttle', 'unavailable'] as const)(
     'an outcome that cannot be stored (%s) is a retryable failure, and the retry stores it',
     async (fault) => {
-      // As long as the transaction is tried, and then the table is well again.
+      // For all attempts of the transaction. Afterwards the table works again.
       provider.afterPay = () => service.strike(fault, 0, 12)
       const answer = await pay()
       expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
@@ -69,7 +69,7 @@ describe('after the payout', () => {
     },
   )
 
-  test('an outcome whose every answer was lost is there all the same, and replayed', async () => {
+  test('an outcome whose every response was lost is stored and replayed', async () => {
     provider.afterPay = () => service.strike('lose-answer', 0, Number.POSITIVE_INFINITY)
     expect((await pay()).json.error.retryable).toBe(true)
     service.proxy.reset()
@@ -78,7 +78,7 @@ describe('after the payout', () => {
     expect(provider.calls).toHaveLength(1)
   })
 
-  test('a budget that the provider used up leaves nothing that the retry must wait for', async () => {
+  test('a provider that used up the budget leaves no lease to wait for', async () => {
     provider.afterPay = () => clock.advance(2000)
     const answer = await pay({ 'X-Request-Timeout': '1500' })
     if (answer.status !== 201) expect(answer.json.error.code).toBe('DEPENDENCY.timeout')
@@ -86,7 +86,7 @@ describe('after the payout', () => {
     await expectToResume()
   })
 
-  test('a provider that failed when the budget was spent leaves nothing that the retry must wait for', async () => {
+  test('a provider that failed at the end of the budget leaves no lease to wait for', async () => {
     provider.conducts = ['lose-answer']
     provider.afterPay = () => clock.advance(2000)
     const answer = await pay({ 'X-Request-Timeout': '1500' })
@@ -95,14 +95,14 @@ describe('after the payout', () => {
     await expectToResume()
   })
 
-  test('a table that fails while the key is let go hides neither the failure nor that it may be retried', async () => {
+  test('a table failure while the lease is released hides neither the error nor its retryability', async () => {
     provider.conducts = ['lose-answer']
     provider.afterPay = () => service.proxy.inject({ when: () => true, fault: 'in-progress' })
     const answer = await pay()
     expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
   })
 
-  test('an outcome that the table refuses stays pending, as the payout was made, and the retry writes it down', async () => {
+  test('an outcome that the table rejects stays pending, because the payout happened, and the retry stores it', async () => {
     provider.conducts = ['down']
     await pay()
     const payment = await ownPayment()
@@ -118,8 +118,8 @@ describe('after the payout', () => {
     await expectToResume()
   })
 
-  test('an outcome that cannot be stored stays pending, and the retry of a mended service writes it down', async () => {
-    // DynamoDB takes no item above 400 KB: a fault that no retry heals.
+  test('an outcome that cannot be stored stays pending, and a retry after the fix stores it', async () => {
+    // DynamoDB rejects items above 400 KB, which no retry fixes.
     const broken = await startWith(payEndpoint(provider, { big: 'x'.repeat(500_000) }))
     const call = {
       method: 'POST',
@@ -145,20 +145,20 @@ async function startWith(endpoint: ReturnType<typeof payEndpoint>) {
 }
 
 describe('before the payout', () => {
-  test('a take-over whose answer was lost knows that it was its own', async () => {
+  test('a takeover whose response was lost is recognized as its own', async () => {
     provider.conducts = ['down']
     await pay()
-    // The calls of the next request: its transaction (refused), then the take-over.
+    // The calls of the next request: its rejected transaction, then the takeover.
     service.strike('lose-answer', 1)
     await expectToResume()
   })
 
-  test('an intent whose answer was lost is not paid twice', async () => {
+  test('a saga whose response was lost is not paid twice', async () => {
     service.strike('lose-answer')
     await expectToResume()
   })
 
-  test('an intent whose every answer was lost is found by the retry, which pays it', async () => {
+  test('a saga whose every response was lost is found by the retry and paid', async () => {
     service.strike('lose-answer', 0, 12)
     expect((await pay()).json.error.code).toBe('DEPENDENCY.unavailable')
     expect(provider.calls).toEqual([])
@@ -167,7 +167,7 @@ describe('before the payout', () => {
     expect([provider.payouts.size, (await service.items(tenant, 'order')).length]).toEqual([1, 1])
   })
 
-  test('a key whose record is in conflict while another of its writes is refused is replayed all the same', async () => {
+  test('a key is replayed although its record conflicts and another of its writes is rejected', async () => {
     const first = await pay()
     service.strike('conflict-and-refusal')
     const replay = await pay()

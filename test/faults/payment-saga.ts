@@ -6,35 +6,35 @@ import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
 
-/** How the provider takes one call. */
+/** The provider's handling of one call. */
 export type Conduct =
   | 'pay'
-  /** It pays, and the caller never hears of it. */
+  /** Pays, and the response is lost. */
   | 'lose-answer'
-  /** It does nothing, and may another time. */
+  /** Fails temporarily without paying. */
   | 'down'
-  /** Neither it nor the caller is heard of again: the caller's process died before the payout, or after it. */
+  /** The caller's process dies before or after the payout. */
   | 'die-before'
   | 'die-after'
-  /** The caller's code breaks before the payout. */
+  /** The caller's code throws before the payout. */
   | 'break'
-  /** It refuses in an orderly way and for good. */
+  /** Rejects permanently. */
   | 'refuse'
-  /** It pays after `hold` lets go. */
+  /** Pays once `hold` resolves. */
   | 'slow'
 
 export interface Provider {
-  /** What the next calls meet, in order; afterwards it pays. */
+  /** The handling of the next calls, in order; later calls pay. */
   conducts: Conduct[]
-  /** The payouts made, by the caller's key: a key that was paid is found and not paid again. */
+  /** The payouts by the caller's key. A key is paid once. */
   payouts: Map<string, number>
   /** The keys of all calls, in order. */
   calls: string[]
-  /** How many of its callers' processes died. */
+  /** The number of callers that died. */
   deaths: number
-  /** What 'slow' waits for. */
+  /** The promise that 'slow' awaits. */
   hold: Promise<void>
-  /** Runs after a payout, before its caller hears of it. */
+  /** Runs after a payout, before its response. */
   afterPay: () => void
   pay(key: string): Promise<string>
 }
@@ -58,7 +58,7 @@ export function inMemoryProvider(): Provider {
       if (conduct === 'die-before') await die()
       if (conduct === 'slow') await provider.hold
       if (conduct === 'down') throw fail('DEPENDENCY.unavailable')
-      // What is paid stays paid: the provider finds it and has nothing to refuse.
+      // A paid key is found, so the provider cannot reject it.
       if (conduct === 'break' && !paid) throw new TypeError('a mistake in the code')
       if (conduct === 'refuse' && !paid) throw refusal()
       if (!paid) provider.payouts.set(key, 1)
@@ -74,8 +74,8 @@ export function inMemoryProvider(): Provider {
 const refusal = (): Failure => fail('PROVIDER.duplicate')
 
 /**
- * An endpoint of the tests that pays outside the table, as refunds do.
- * @param paidWith further attributes of a paid item
+ * A test endpoint that pays outside the table, like refunds.
+ * @param paidWith additional attributes of a paid item
  */
 export function payEndpoint(provider: Provider, paidWith: Record<string, unknown> = {}): Endpoint {
   const Body = v.strictObject({ amount: v.number() })
@@ -124,11 +124,11 @@ export function paymentItem({ id, tenant, amount }: Payment, state: string) {
 }
 
 export interface MovableClock extends Clock {
-  /** Lets time pass at once. */
+  /** Advances the clock. */
   advance(milliseconds: number): void
 }
 
-/** A clock that stands still but for what passes by sleeping and by `advance`; sleepers wait for real I/O only. */
+/** A clock that only sleeping and `advance` move. A sleep takes no real time, except for pending I/O. */
 export function movableClock(now = Date.now()): MovableClock {
   return {
     ...systemClock,

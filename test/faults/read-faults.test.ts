@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => service.proxy.reset())
 afterAll(() => service.stop())
 
-/** What a caller can tell: a cursor is sealed anew each time. */
+/** The response without its cursors, which are sealed with a new nonce each time. */
 function seen({ status, headers, json }: Answer) {
   const { next_cursor: cursor, ...rest } = json
   return { status, etag: headers.ETag, rest, more: Boolean(cursor) }
@@ -29,7 +29,7 @@ const faults = kinds.flatMap(([name, fault]) =>
   Object.entries(times).map(([often, count]) => [name, often, fault, count] as const),
 )
 
-describe('reading while the table fails', () => {
+describe('reads while the table fails', () => {
   const paths = {
     order: (id: string) => `/v1/orders/${id}`,
     'first page': () => '/v1/orders?page_size=2',
@@ -52,7 +52,7 @@ describe('reading while the table fails', () => {
   })
 
   test.each(faults)(
-    '%s %s on any call of a read gives the right answer or a retryable failure',
+    '%s %s on any call of a read returns the right response or a retryable failure',
     async (...row) => {
       const [, , fault, count] = row
       for (const [name, path] of Object.entries(paths)) {

@@ -28,26 +28,26 @@ beforeEach(newTenant)
 afterEach(() => service.mend())
 afterAll(() => service.stop())
 
-/** A refund of which the provider’s every answer was lost. */
+/** A refund with no response from the provider. */
 async function leavePending() {
   service.provider.faults = () => answerLost
   expect((await service.refund(tenant)).json.error.retryable).toBe(true)
   service.mend()
 }
 
-/** What is struck: how it comes to be, and what is asked of the service then. */
+/** The tested case: its preparation, and the requests to the service. */
 const stages: Record<string, { prepare(): Promise<unknown>; run(): Promise<Answer | undefined> }> = {
   'its first call': { prepare: async () => {}, run: () => service.refund(tenant) },
   'the retry of one that was left pending': { prepare: leavePending, run: () => service.refund(tenant) },
   'its replay': { prepare: () => service.refund(tenant), run: () => service.refund(tenant) },
   'the service’s own look': {
     prepare: leavePending,
-    // A look that cannot begin fails as a whole, and the next one comes a minute later.
+    // A sweep that cannot start fails, and the next one follows a minute later.
     run: () => service.sweep(restMilliseconds).then(...[() => undefined, () => undefined]),
   },
 }
 
-/** With all faults gone: it is retried, or the service looks after it first. */
+/** After all faults: the caller retries, or the sweeper runs first. */
 const ends: Record<string, () => Promise<unknown>> = {
   'the retry': async () => service.clock.advance(leaseMilliseconds),
   'the service itself': () => service.sweep(restMilliseconds),
@@ -77,7 +77,7 @@ const possible = (fault: Fault, operation: string) =>
 
 describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
   describe.each(Object.entries(ends))(
-    'ends with %s in one payout, one ledger entry and one answer',
+    'ends with %s in one payout, one ledger entry and one response',
     (__, end) => {
       test.each(struck)('after %s on any call of the table, %s', async (fault, often) => {
         await prepare()
@@ -117,8 +117,8 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
   )
 })
 
-describe('what is refused for good', () => {
-  test.each(struck)('is refused alike after %s on any call of the table, %s', async (fault, often) => {
+describe('a permanent rejection', () => {
+  test.each(struck)('is the same after %s on any call of the table, %s', async (fault, often) => {
     for (const at of [0, 1, 2]) {
       newTenant()
       const body = { charge_id: 'ch_declined_1', amount: 1 }

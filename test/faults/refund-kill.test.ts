@@ -10,7 +10,7 @@ import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
 import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
 
-/** By then the lease of a process that is gone has run out, and the service looks after what it left. */
+/** Longer than the lease of a dead process, after which the sweeper resumes its refund. */
 const leaseMilliseconds = 31_000
 const restMilliseconds = 61_000
 
@@ -59,14 +59,14 @@ async function refundEvent() {
   return postEvent('/v1/refunds', headers, { charge_id: 'ch_killed', amount: 700 })
 }
 
-/** Resolves once a call is held: the n-th transaction of the function, before it takes effect or after. */
+/** Resolves once the n-th transaction of the function is held, before or after it takes effect. */
 function heldTransaction(n: number, fault: 'hold' | 'hold-request') {
   let seen = 0
   const when = ({ operation }: { operation: string }) => operation === 'TransactWriteItems' && ++seen === n
   return proxy.inject({ when, fault }).struck
 }
 
-/** Resolves once the provider has the request, or has paid; it answers nobody. */
+/** Resolves once the provider received the request, or paid. It does not respond. */
 async function heldPayout(when: 'before' | 'after') {
   const { length: calls } = provider.calls
   provider.faults = () => ({ when, how: 'lose' })
@@ -79,7 +79,7 @@ const nothing = { refunds: [], ledger: 0, payouts: 0 }
 const pending = { refunds: ['pending'], ledger: 0, payouts: 0 }
 const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
 
-/** The moment of its death, and what there is then. */
+/** The time of the kill, and the expected state. */
 const moments: [string, () => Promise<unknown>, object][] = [
   ['before its intent is committed', () => heldTransaction(1, 'hold-request'), nothing],
   ['after its intent is committed', () => heldTransaction(1, 'hold'), pending],
@@ -89,7 +89,7 @@ const moments: [string, () => Promise<unknown>, object][] = [
   ['after its outcome is committed', () => heldTransaction(2, 'hold'), done],
 ]
 
-/** A function that begins the refund and is gone at that moment. */
+/** Starts a refund in a function that is killed at that time. */
 async function die(event: object, at: () => Promise<unknown>) {
   const victim = await functions.start('refund')
   const reached = at()
@@ -114,7 +114,7 @@ async function expectOneRefund() {
 }
 
 describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
-  test('is one payout, one ledger entry and one answer once the same request comes again', async () => {
+  test('results in one payout, one ledger entry and one response when the request is retried', async () => {
     const event = await refundEvent()
     await die(event, at)
     expect(inShort(await booksOf(service, provider, tenant))).toEqual(left)
@@ -130,11 +130,11 @@ describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
     await expectOneRefund()
   })
 
-  test('is so, too, when the service alone looks after it', async () => {
+  test('is finished once by the sweeper alone', async () => {
     const event = await refundEvent()
     await die(event, at)
     await (await functions.start('finish', restMilliseconds)).send({})
-    // Where nothing was begun, there is nothing to finish.
+    // Without a started saga there is nothing to finish.
     if (left !== nothing) await expectOneRefund()
 
     const heir = await functions.start('refund')
@@ -146,10 +146,10 @@ describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
   })
 })
 
-test('a refund whose every process is killed, at one moment after the other, is one all the same', async () => {
+test('a refund whose processes are killed one after another is executed once', async () => {
   const event = await refundEvent()
   for (const [round, [, at, left]] of moments.entries()) {
-    // The first transaction of those that come later is refused, and they take it over.
+    // The first transaction of later processes is rejected, and they take the saga over.
     if (left === done || round === 0) continue
     const victim = await functions.start('refund', round * leaseMilliseconds)
     const reached = at()
@@ -166,7 +166,7 @@ test('a refund whose every process is killed, at one moment after the other, is 
   await expectOneRefund()
 })
 
-test('until the lease of a dead process runs out, its key is told to come again', async () => {
+test('until the lease of a dead process expires, a retry fails as retryable', async () => {
   const event = await refundEvent()
   await die(event, () => heldPayout('after'))
   const early = await (await functions.start('refund')).send(event)
@@ -177,7 +177,7 @@ test('until the lease of a dead process runs out, its key is told to come again'
   await expectOneRefund()
 })
 
-test('a sweeper that is killed at any of its steps leaves the refund to the next one', async () => {
+test('a sweeper killed at any of its steps leaves the refund to the next one', async () => {
   const event = await refundEvent()
   await die(event, () => heldPayout('before'))
   const ends: (() => Promise<unknown>)[] = [

@@ -10,22 +10,22 @@ import { profile } from '#test/support/settings.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
 import { type MovableClock, movableClock } from './payment-saga.ts'
 
-/** A lease runs out in this time, and what rests for so long is looked after. */
+/** The duration of a lease, after which the sweeper resumes a saga. */
 export const leaseMilliseconds = 31_000
 export const restMilliseconds = 91_000
 
 export interface RefundService extends FaultyService {
   clock: MovableClock
   provider: PaymentProviderDouble
-  /** POST /v1/refunds of a tenant with a key. */
+  /** Calls POST /v1/refunds in a tenant with a key. */
   refund(tenant: string, key?: string, body?: object): Promise<Answer>
-  /** One look of the sweeper, as many milliseconds later. */
+  /** Runs the sweeper this many milliseconds later. */
   sweep(laterMilliseconds?: number): Promise<Finished>
   /** Ends all faults. */
   mend(): void
 }
 
-/** The intents that the service finishes. */
+/** The sagas that the sweeper can finish. */
 export const swept = [createRefund as unknown as Endpoint]
 
 export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes = {}) {
@@ -36,7 +36,7 @@ export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes 
   })
 }
 
-/** Refunds on a table and with a provider that fail as they are told; their pauses take no time. */
+/** Starts the service with refunds, on a table and with a provider that inject faults. Delays take no time. */
 export async function startRefundService(): Promise<RefundService> {
   const provider = await startPaymentProvider()
   const clock = movableClock()

@@ -23,7 +23,7 @@ afterEach(() => service.mend())
 afterAll(() => service.stop())
 
 const bodyOf = (key: string) => ({ charge_id: `ch_${key}`, amount: 700 })
-/** One refund for each key, half of them paid, of which nobody has heard anything. */
+/** One pending refund for each key, half of them paid. */
 async function leavePending(of: readonly string[] = keys) {
   for (const [at, key] of of.entries()) {
     service.provider.faults = () => (at % 2 === 0 ? answerLost : down)
@@ -47,8 +47,8 @@ async function expectAllDone(of: readonly string[] = keys) {
   }
 }
 
-describe('the service’s own look at what was left pending', () => {
-  test('finds a provider down time after time, and ends all once it is back', async () => {
+describe('the sweeper of pending sagas', () => {
+  test('fails while the provider is down, and finishes all once it works', async () => {
     await leavePending()
     service.provider.faults = () => down
     for (let look = 0; look < 5; look += 1) {
@@ -70,7 +70,7 @@ describe('the service’s own look at what was left pending', () => {
   })
 
   test.each(['throttle', 'lose-answer', 'lose-request'] as const)(
-    'under %s of every second call ends all of them, look by look',
+    'finishes all within a few runs, with %s on every second call',
     async (fault) => {
       await leavePending()
       service.proxy.reset()
@@ -82,7 +82,7 @@ describe('the service’s own look at what was left pending', () => {
     },
   )
 
-  test('under a table that is throttled altogether fails, and the next ends all', async () => {
+  test('fails while the table throttles every call, and finishes all in the next run', async () => {
     await leavePending()
     service.proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'throttle' })
     await expect(service.sweep(restMilliseconds)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
@@ -91,7 +91,7 @@ describe('the service’s own look at what was left pending', () => {
     await expectAllDone()
   })
 
-  test('twice at the same moment, together with the retries of its callers, pays each once', async () => {
+  test('pays each once, with two concurrent sweepers and retries of the callers', async () => {
     await leavePending()
     service.clock.advance(restMilliseconds)
     const retries = keys.map((key) => service.refund(tenant, key, bodyOf(key)))
@@ -100,7 +100,7 @@ describe('the service’s own look at what was left pending', () => {
     await expectAllDone()
   })
 
-  test('leaves alone what is still being worked on', async () => {
+  test('skips sagas that are in progress', async () => {
     const work = Promise.withResolvers<void>()
     service.provider.faults = () => ({ until: work.promise })
     const { length: before } = service.provider.calls
@@ -113,11 +113,11 @@ describe('the service’s own look at what was left pending', () => {
     await expectAllDone(['a'])
   })
 
-  test('gets to those that can be finished, however many stand before them that cannot', async () => {
+  test('reaches sagas that can be finished, behind any number of those that cannot', async () => {
     const stuck = Array.from({ length: 20 }, (_, n) => `stuck-${n}`)
     service.provider.faults = () => down
     for (const key of [...stuck, 'z']) await service.refund(tenant, key, bodyOf(key))
-    // Each of them takes the whole schedule of attempts to fail, so that few fit into a look.
+    // Each uses the complete retry schedule, so few fit into one run.
     service.provider.faults = ({ parameters }) => (parameters.charge === 'ch_z' ? undefined : down)
     const { clock } = service
     const by = { ...clock, jitter: systemClock.jitter }
@@ -134,8 +134,8 @@ describe('the service’s own look at what was left pending', () => {
   })
 })
 
-describe('one look with the many stuck refunds of one tenant', () => {
-  test('finishes the refund of another tenant, though it is younger than all of them', async () => {
+describe('one run with many stuck refunds of one tenant', () => {
+  test('finishes the younger refund of another tenant', async () => {
     const stuck = Array.from({ length: 20 }, (_, n) => `stuck-${n}`)
     const other = `${tenant}-other`
     service.provider.faults = () => down
@@ -150,8 +150,8 @@ describe('one look with the many stuck refunds of one tenant', () => {
   })
 })
 
-describe('a fault of the service itself', () => {
-  test('after the money may have moved stores nothing as failed, and ends well once it is mended', async () => {
+describe('an internal error', () => {
+  test('after a possible payout stores nothing as failed, and the refund succeeds after the fix', async () => {
     await leavePending(['a'])
     const mistake = errorAnswer(400, { type: 'idempotency_error', message: 'Another request.' })
     service.provider.faults = () => ({ when: 'before', how: mistake })

@@ -4,7 +4,7 @@ import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platf
 import { type Change, relay } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 
-/** A state of an item: each commit lies a second after the one before, unless told otherwise. */
+/** A version of an item. Commits are one second apart unless given a time. */
 function stateOf(id: string, version: number, types = ['order.paid'], second = version): Item {
   const outbox: Outbox & { id: string } = {
     id: `commit-${id}-${version}`,
@@ -21,7 +21,7 @@ const insert = (id: string, sequenceNumber: string, types?: string[]): Change =>
   after: stateOf(id, 1, types),
 })
 
-/** A bus that keeps what it took; `fails` says which entries of a call it refuses, or throws. */
+/** A bus that records its events. `fails` selects the entries of a call to reject, or throws. */
 function busOf(fails: (call: number, events: readonly PublishedEvent[]) => boolean[] = () => []) {
   const taken: PublishedEvent[] = []
   const sizes: number[] = []
@@ -38,8 +38,8 @@ function busOf(fails: (call: number, events: readonly PublishedEvent[]) => boole
   }
 }
 
-describe('relaying', () => {
-  test('publishes every event of a commit with what the contract asks of it', async () => {
+describe('the relay', () => {
+  test('publishes every event of a commit with its required attributes', async () => {
     const bus = busOf()
     await relay([insert('a', '1', ['order.created', 'order.placed'])], bus.publish)
     expect(bus.taken).toEqual(
@@ -58,13 +58,13 @@ describe('relaying', () => {
     expect(new Set(bus.ids()).size).toBe(2)
   })
 
-  test('tells the first change of which an event failed, and what lies before it is not told again', async () => {
+  test('reports the first change with a failed event, and does not repeat earlier changes', async () => {
     const changes = ['a', 'b', 'c'].map((id, index) => insert(id, `${index + 1}`, ['x', 'y']))
     const bus = busOf(() => [false, false, false, true, true, false])
     expect(await relay(changes, bus.publish)).toEqual({ published: 4, failedFrom: '2', fault: undefined })
   })
 
-  test('a bus that throws fails from its first change on, and the fault is told', async () => {
+  test('fails from the first change on if the bus throws, and logs the error', async () => {
     const fault = new Error('the bus is away')
     const changes = Array.from({ length: 15 }, (_, index) => insert(`item-${index}`, `${index + 1}`))
     const bus = busOf((call) => {
@@ -75,7 +75,7 @@ describe('relaying', () => {
     expect(bus.sizes).toEqual([10, 5])
   })
 
-  test('more than ten events go ten at a time, in their order', async () => {
+  test('publishes more than ten events in batches of ten, in order', async () => {
     const changes = Array.from({ length: 25 }, (_, index) => insert(`item-${index}`, `${index + 1}`))
     const bus = busOf()
     expect(await relay(changes, bus.publish)).toMatchObject({ published: 25, failedFrom: undefined })
@@ -83,13 +83,13 @@ describe('relaying', () => {
     expect(bus.taken.map(({ data }) => data.id)).toEqual(changes.map(({ after }) => after?.sk))
   })
 
-  test('relaying a change twice publishes the same ids', async () => {
+  test('publishes the same ids if a change is relayed twice', async () => {
     const [first, second] = [busOf(), busOf()]
     for (const bus of [first, second]) await relay([insert('a', '1', ['x', 'y'])], bus.publish)
     expect(second.taken).toEqual(first.taken)
   })
 
-  test('a change without new events publishes nothing', async () => {
+  test('publishes nothing for a change without new events', async () => {
     const before = stateOf('a', 1)
     const bus = busOf()
     const changes: Change[] = [
@@ -105,13 +105,13 @@ describe('relaying', () => {
     expect(bus.sizes).toEqual([])
   })
 
-  test('two events of one kind in one commit, for two resources, are two events', () => {
+  test('publishes two events of one type in one commit, for two resources, as two events', () => {
     const item = stateOf('a', 1, ['code.updated', 'code.updated'])
     const [first, second] = publishedEvents(item)
     expect(first?.event_id).not.toBe(second?.event_id)
   })
 
-  test('two commits of an item in the same millisecond are two events', async () => {
+  test('publishes two commits of an item in the same millisecond as two events', async () => {
     const bus = busOf()
     const before = stateOf('a', 1, ['order.paid'], 7)
     await relay([{ sequenceNumber: '1', before, after: stateOf('a', 2, ['order.paid'], 7) }], bus.publish)
@@ -121,7 +121,7 @@ describe('relaying', () => {
 
 type Verdict = 'throw' | boolean[]
 
-describe('whatever fails on the way to the bus', () => {
+describe('any failures of the bus', () => {
   const commits = fc.array(
     fc.record({ item: fc.integer({ min: 0, max: 4 }), types: fc.integer({ min: 0, max: 3 }) }),
     {
@@ -134,7 +134,7 @@ describe('whatever fails on the way to the bus', () => {
     fc.array(fc.boolean(), { maxLength: 10 }),
   )
 
-  test('what was committed is published, nothing else, and in the order of each item', async () => {
+  test('do not prevent that exactly the committed events are published, in the order of each item', async () => {
     const schedule = fc.record({
       commits,
       verdicts: fc.array(verdict, { maxLength: 12 }),
@@ -166,13 +166,13 @@ describe('whatever fails on the way to the bus', () => {
   })
 })
 
-/** As a subscriber with an inbox sees them: each once, when it first came. */
+/** Deduplicates events by id, like a subscriber with an inbox. */
 function firstSeen(events: readonly PublishedEvent[]): PublishedEvent[] {
   const known = new Set<string>()
   return events.filter(({ event_id }) => !known.has(event_id) && known.add(event_id))
 }
 
-/** The stream's records of commits, one after the other. */
+/** The stream records of consecutive commits. */
 function changesOf(commits: { item: number; types: number }[]): Change[] {
   const states = new Map<number, Item>()
   return commits.map(({ item, types }, index) => {
@@ -184,7 +184,7 @@ function changesOf(commits: { item: number; types: number }[]): Change[] {
   })
 }
 
-/** As the stream does: batches in order, and from the reported record on again until all is well. */
+/** Delivers batches in order, like the stream, and repeats from the reported record until all succeed. */
 async function deliver(
   changes: Change[],
   batch: number,

@@ -52,8 +52,8 @@ async function calledTimes(count: number) {
   }
 }
 
-describe('an effect outside the table', () => {
-  test('is made once, answered, and replayed byte for byte', async () => {
+describe('a saga', () => {
+  test('is executed once, returns its response, and replays the same bytes', async () => {
     const first = await pay()
     const replay = await pay()
     expect(told(first)).toEqual([201, undefined, 'stored', undefined])
@@ -63,9 +63,9 @@ describe('an effect outside the table', () => {
   })
 
   test.each([
-    ['whose answer was lost', 'lose-answer', 504, 'DEPENDENCY.timeout'],
-    ['that is down', 'down', 503, 'DEPENDENCY.unavailable'],
-  ] as const)('a provider %s leaves it pending, and the next try resumes with its id', async (...row) => {
+    ['loses the response', 'lose-answer', 504, 'DEPENDENCY.timeout'],
+    ['is down', 'down', 503, 'DEPENDENCY.unavailable'],
+  ] as const)('stays pending if the provider %s, and a retry resumes it with its id', async (...row) => {
     const [, conduct, status, code] = row
     provider.conducts = [conduct, conduct]
     const failures = [await pay(), await pay()]
@@ -83,7 +83,7 @@ describe('an effect outside the table', () => {
     expect((await pay()).body).toBe(answer.body)
   })
 
-  test('a mistake in the code is stored as failed and replayed, and nothing is tried again', async () => {
+  test('with a programming error is stored as failed and replayed, and never retried', async () => {
     provider.conducts = ['break']
     const first = await pay()
     clock.advance(60_000)
@@ -94,7 +94,7 @@ describe('an effect outside the table', () => {
     expect([provider.calls.length, provider.payouts.size]).toEqual([1, 0])
   })
 
-  test('what is stored as failed is in the log with its code and its cause', async () => {
+  test('that is stored as failed is logged with its code and its cause', async () => {
     provider.conducts = ['break']
     service.lines.length = 0
     await pay()
@@ -103,7 +103,7 @@ describe('an effect outside the table', () => {
     ])
   })
 
-  test('a refusal for good is stored and replayed, and nothing is tried again', async () => {
+  test('with a permanent rejection is stored and replayed, and never retried', async () => {
     provider.conducts = ['refuse']
     const first = await pay()
     const replay = await pay()
@@ -114,8 +114,8 @@ describe('an effect outside the table', () => {
   })
 })
 
-describe('a request that finds its key at work', () => {
-  test('waits, and replays what the first one got', async () => {
+describe('a request whose key is in progress', () => {
+  test('waits, and replays the response of the first', async () => {
     const held = Promise.withResolvers<void>()
     Object.assign(provider, { conducts: ['slow'], hold: held.promise })
     const first = pay()
@@ -128,7 +128,7 @@ describe('a request that finds its key at work', () => {
     expect(provider.calls).toHaveLength(1)
   })
 
-  test('is told so after the time that the deployment lets it wait, and may come again', async () => {
+  test('fails as retryable after the configured wait', async () => {
     const held = Promise.withResolvers<void>()
     Object.assign(provider, { conducts: ['slow'], hold: held.promise })
     const first = pay()
@@ -145,7 +145,7 @@ describe('a request that finds its key at work', () => {
     expect(told(await pay())).toEqual([201, undefined, 'replayed', undefined])
   })
 
-  test('with another payload is a mismatch at once', async () => {
+  test('with another payload is rejected at once', async () => {
     const held = Promise.withResolvers<void>()
     Object.assign(provider, { conducts: ['slow'], hold: held.promise })
     const first = pay()
@@ -164,7 +164,7 @@ describe('a request that finds its key at work', () => {
   })
 
   test.each(['die-before', 'die-after'] as const)(
-    'of a process that is gone (%s) takes over once the lease ran out: one of many, and all answer the same',
+    'of a dead process (%s) is taken over after its lease by one of many, and all return the same response',
     async (conduct) => {
       provider.conducts = [conduct]
       void pay()
@@ -179,7 +179,7 @@ describe('a request that finds its key at work', () => {
     },
   )
 
-  test('a process that comes back after its lease ran out changes nothing and answers what its successor got', async () => {
+  test('a process that continues after its lease expired changes nothing and returns its successor’s response', async () => {
     const held = Promise.withResolvers<void>()
     Object.assign(provider, { conducts: ['slow'], hold: held.promise })
     const first = pay({ 'X-Request-Timeout': '10000' })

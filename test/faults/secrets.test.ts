@@ -7,7 +7,7 @@ import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
-/** Secrets Manager, as far as a read of a secret goes. */
+/** Fakes GetSecretValue of Secrets Manager. */
 let value = 'first'
 let fault: 'denied' | 'silent' | undefined
 let reads = 0
@@ -49,40 +49,40 @@ describe('a secret', () => {
     expect(reads).toBe(1)
   })
 
-  test('ends before the line break with which it was pasted', async () => {
+  test('is read without a trailing line break', async () => {
     value = 'pasted\n'
     expect(await read()).toBe('pasted')
   })
 
-  test('that was changed is trusted no longer than secrets.maxAgeSeconds', async () => {
+  test('that was changed is used for at most secrets.maxAgeSeconds', async () => {
     await read()
     value = 'second'
     now += 300_000
     expect(await read()).toBe('second')
   })
 
-  test('is trusted as long as secrets.maxAgeSeconds of another deployment says', async () => {
+  test('is used for the secrets.maxAgeSeconds of another deployment', async () => {
     await read(otherSettings)
     value = 'second'
     now += 60_000
     expect(await read(otherSettings)).toBe('second')
   })
 
-  test('stays valid for the rest of its age if it cannot be read again', async () => {
+  test('stays valid for its maximum age if it cannot be read again', async () => {
     await read()
     fault = 'denied'
     now += 299_000
     expect(await read()).toBe('first')
   })
 
-  test('is not used beyond its age if it cannot be read again', async () => {
+  test('is not used beyond its maximum age if it cannot be read again', async () => {
     await read()
     fault = 'denied'
     now += 300_000
     await expect(read()).rejects.toThrow()
   })
 
-  test('is read once in a second while that fails', async () => {
+  test('is read at most once a second while reads fail', async () => {
     await read()
     fault = 'denied'
     now += 250_000
@@ -91,13 +91,13 @@ describe('a secret', () => {
   })
 })
 
-describe('while Secrets Manager does not answer', () => {
+describe('while Secrets Manager does not respond', () => {
   test('a request waits no longer than its budget', async () => {
     fault = 'silent'
     await expect(read(localSettings, 50)).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
   })
 
-  test('a request without time leaves no failure to others', async () => {
+  test('a request without a budget causes no failure for others', async () => {
     fault = 'silent'
     await read(localSettings, 50).catch(() => undefined)
     fault = undefined

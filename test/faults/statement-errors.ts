@@ -1,6 +1,6 @@
 import type { Answer } from './dynamodb-failures.ts'
 
-/** By which code the statement at an index of a batch fails; none where it takes effect. */
+/** Returns the error code of the statement at an index of a batch; undefined if it succeeds. */
 export type StatementErrors = (index: number) => string | undefined
 
 interface Batch {
@@ -8,8 +8,8 @@ interface Batch {
 }
 
 /**
- * Answers a batch of PartiQL statements: those that do not fail are carried out, with the errors of the others between
- * their answers, as DynamoDB shapes them.
+ * Responds to a batch of PartiQL statements: executes those that succeed and adds the errors of the others, in the format
+ * of DynamoDB.
  */
 export async function failSome(
   body: unknown,
@@ -18,7 +18,7 @@ export async function failSome(
 ): Promise<Answer> {
   const batch = body as Batch
   const Statements = batch.Statements.filter((_, index) => errors(index) === undefined)
-  // A batch of nothing would be refused.
+  // DynamoDB rejects an empty batch.
   const answer =
     Statements.length > 0 ? await carryOut(bytesOf({ ...batch, Statements })) : answerOf({ Responses: [] })
   const others: unknown[] = JSON.parse(answer.body.toString()).Responses

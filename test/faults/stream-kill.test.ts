@@ -15,13 +15,13 @@ import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
 import { settingsAt } from './refund-service.ts'
 
-/** What meets a call of the bus or of the queue. */
+/** The fault of a call of the bus or of the queue. */
 type Fate =
   | 'take'
-  /** Every second entry is refused; or the call as a whole. */
+  /** Every second entry is rejected, or the entire call. */
   | 'take-some'
   | 'refuse'
-  /** Its caller is killed before it takes effect, or after it. */
+  /** The caller is killed before or after the call takes effect. */
   | 'die-before'
   | 'die-after'
 
@@ -41,14 +41,14 @@ let aws: AwsDouble
 let service: Service
 let stream: TableStream
 let functions: Functions
-/** All that got to the bus, and all that got into the queue, in order and as often as it did. */
+/** All events of the bus and all messages of the queue, in order, duplicates included. */
 const published: PublishedEvent[] = []
 const queued: string[] = []
 let coming: Fate[] = []
 let held = Promise.withResolvers<'held'>()
 let deaths = 0
 
-/** @returns for each entry whether it is taken; nothing is ever answered to a caller that dies */
+/** @returns whether each entry is accepted; a killed caller gets no response */
 async function meet<Entry>(entries: Entry[], take: (entry: Entry) => void): Promise<boolean[]> {
   const fate = coming.shift() ?? 'take'
   if (fate === 'refuse') throw new Error('refused')
@@ -113,7 +113,7 @@ afterAll(async () => {
   await Promise.all([aws.stop(), provider.stop()])
 })
 
-/** As the stream does: batches in order, and again from the first record that failed, or all of them after a death. */
+/** Delivers batches in order, like the stream: again from the first failed record, or all after a kill. */
 async function deliver(name: string, records: DynamoDBRecord[], meeting: Fate[]): Promise<void> {
   coming = [...meeting]
   let worker: FunctionProcess | undefined
@@ -150,7 +150,7 @@ async function receive(event: object): Promise<void> {
   expect((await service.call(call)).status).toBe(202)
 }
 
-/** As the queue does: what is not handled comes again; a message of each task for a batch of its own. */
+/** Delivers messages like the queue: unhandled ones again, one message for each batch. */
 async function handleQueued(ids: string[]): Promise<void> {
   const worker = await functions.start('handle')
   const Records = ids.map((body, at) => ({
@@ -173,14 +173,14 @@ const firstSeen = (events: readonly PublishedEvent[]) => [
   ...new Map(events.toReversed().map((event) => [event.event_id, event])).values(),
 ]
 
-test('whatever dies on the way, the bus gets the events of what was committed, and its replay changes nothing', async () => {
+test('whichever processes die, the bus gets the committed events, and their replay changes nothing', async () => {
   const meetings = fc.sample(fc.array(fates, { minLength: 20, maxLength: 20 }), {
     seed: 20_260_404,
     numRuns: 3,
   })
   const [ofQueue = [], ofBus = [], ofRest = []] = meetings
 
-  // What happens in the service, and what the world is to be told of it.
+  // The calls of the service, and the events to publish.
   const orders: string[] = []
   for (let n = 0; n < 12; n += 1)
     orders.push(await made('/v1/orders', { cart_id: 'c', amount_minor: 1, currency: 'EUR' }))
@@ -217,7 +217,7 @@ test('whatever dies on the way, the bus gets the events of what was committed, a
   }
   expectBalanced(await booksOf(service, provider, tenant))
 
-  // The archive of the bus replays everything, some of it twice, to the service itself.
+  // The archive of the bus replays all events to the service, some of them twice.
   const state = await snapshot()
   const replayed = published.toReversed()
   for (const event of replayed) await receive(event)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What means something to CSV, to a spreadsheet or to the parser. */
+/** Characters with a meaning for CSV, spreadsheets or the parser. */
 const telling = fc.constantFrom(
   ...[
     "'",
@@ -26,7 +26,7 @@ const telling = fc.constantFrom(
   ],
 )
 
-/** Any Unicode text without lone surrogates, often made of what CSV may stumble over. */
+/** Any Unicode text without lone surrogates, often with characters that are special in CSV. */
 export const anyText = fc.oneof(
   fc.string({ unit: telling, maxLength: 8 }),
   fc.string({ unit: 'binary' }),

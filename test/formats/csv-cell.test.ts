@@ -6,7 +6,7 @@ import { anyText } from './any-text.ts'
 const formulaStarts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']
 
 describe('any text', () => {
-  test('is the same after being guarded and bared', () => {
+  test('is unchanged after guarding and unguarding', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(bareCell(guardCell(text))).toBe(text)
@@ -15,7 +15,7 @@ describe('any text', () => {
     )
   })
 
-  test('never begins a formula once it is guarded', () => {
+  test('never begins a formula after guarding', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(formulaStarts).not.toContain(guardCell(text)[0])
@@ -24,7 +24,7 @@ describe('any text', () => {
     )
   })
 
-  test('begins no formula in any part, wherever a spreadsheet splits it, once it is guarded', () => {
+  test('begins no formula after guarding in any part, wherever a spreadsheet splits it', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const starts = guardCell(text)
@@ -36,7 +36,7 @@ describe('any text', () => {
     )
   })
 
-  test('is changed by apostrophes alone', () => {
+  test('is changed only by apostrophes', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const others = text.replaceAll("'", '')
@@ -51,15 +51,12 @@ describe('any text', () => {
 })
 
 describe('a guard', () => {
-  test.each(formulaStarts)(
-    'stands before %j and before its guarded form, and is taken away again',
-    (start) => {
-      for (const text of [start, `${start}1`, `'${start}1`, `'''${start}1`]) {
-        expect(guardCell(text)).toBe(`'${text}`)
-        expect(bareCell(`'${text}`)).toBe(text)
-      }
-    },
-  )
+  test.each(formulaStarts)('is added before %j and before its guarded form, and removed again', (start) => {
+    for (const text of [start, `${start}1`, `'${start}1`, `'''${start}1`]) {
+      expect(guardCell(text)).toBe(`'${text}`)
+      expect(bareCell(`'${text}`)).toBe(text)
+    }
+  })
 
   test.each([
     ['x;=cmd', "x;'=cmd"],
@@ -71,29 +68,29 @@ describe('a guard', () => {
     ['x;"=1', 'x;\'"=1'],
     ['x;\t=1', "x;\t'=1"],
     ['\t=1', "'\t'=1"],
-  ])('makes of %j the cell %j, and takes it away again', (text, cell) => {
+  ])('turns %j into the cell %j, and is removed again', (text, cell) => {
     expect([guardCell(text), bareCell(cell)]).toEqual([cell, text])
   })
 
   test.each([
-    ["';' and '=' without end", ";'=".repeat(200_000)],
+    ["only ';' and '='", ";'=".repeat(200_000)],
     ['apostrophes', "'".repeat(600_000)],
     ['separators', ';'.repeat(600_000)],
-  ])('takes time in proportion to the text: %s', (_, text) => {
+  ])('takes time linear in the length of the text: %s', (_, text) => {
     const startedAt = performance.now()
     bareCell(guardCell(text))
     expect(performance.now() - startedAt).toBeLessThan(2000)
   })
 
   test.each(['', "'", "''", "'hello", "O'Brien", '1-1', ' =1', 'a=1', 'a;b', 'a; =1', 'x,=1', '–1'])(
-    'leaves %j as it is, both ways',
+    'leaves %j unchanged in both directions',
     (text) => {
       expect(guardCell(text)).toBe(text)
       expect(bareCell(text)).toBe(text)
     },
   )
 
-  test('that a spreadsheet took away already is not missed', () => {
+  test('that a spreadsheet already removed is not required', () => {
     expect(bareCell('-5')).toBe('-5')
   })
 })

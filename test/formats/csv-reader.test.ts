@@ -28,23 +28,23 @@ describe('a file', () => {
     ['LF', 'code,amount\nA,1\nB,2\n'],
     ['CR alone', 'code,amount\rA,1\rB,2\r'],
     ['mixed line ends', 'code,amount\nA,1\r\nB,2\r'],
-    ['no line end at its end', 'code,amount\nA,1\nB,2'],
+    ['no final line end', 'code,amount\nA,1\nB,2'],
     ['a byte order mark', '\ufeffcode,amount\nA,1\nB,2\n'],
     ['a byte order mark before a quote', '\ufeff"code",amount\nA,1\nB,2\n'],
     ['columns in another order', 'amount,code\n1,A\n2,B\n'],
-    ['a header in other case and with spaces', ' Code ,\tAMOUNT\nA,1\nB,2\n'],
+    ['a header in another case and with spaces', ' Code ,\tAMOUNT\nA,1\nB,2\n'],
     ['blank lines', '\n\r\ncode,amount\n\nA,1\r\n\r\r\nB,2\n\n'],
-    ['quotes where none are needed', '"code","amount"\n"A","1"\n"B",2\n'],
-  ])('with %s is read', (_, text) => {
+    ['unnecessary quotes', '"code","amount"\n"A","1"\n"B",2\n'],
+  ])('with %s is parsed', (_, text) => {
     expect(cellsOf(text)).toEqual(rows)
   })
 
-  test('holds commas, quotes and line ends in quoted cells', () => {
+  test('may contain commas, quotes and line ends in quoted cells', () => {
     const text = 'code,amount,note\n"A,B","say ""1""","one\r\ntwo\nthree\rfour"\n'
     expect(cellsOf(text)).toEqual([{ code: 'A,B', amount: 'say "1"', note: 'one\r\ntwo\nthree\rfour' }])
   })
 
-  test('keeps spaces in cells and takes guards away', () => {
+  test('keeps spaces in cells and loses its guards', () => {
     expect(cellsOf("code,amount,note\n A ,'-1,'hello\n")).toEqual([
       { code: ' A ', amount: '-1', note: "'hello" },
     ])
@@ -54,7 +54,7 @@ describe('a file', () => {
     expect(readCsv('code,amount\r\n', shape)).toEqual([])
   })
 
-  test('counts a quoted empty cell as a row, a blank line not', () => {
+  test('counts a quoted empty cell as a row, and a blank line not', () => {
     const one = { required: ['code'], ignored: [], maxRows: 3 }
     expect(readCsv('code\n\n""\n\nA\n', one)).toEqual([
       { row: 1, cells: { code: '' } },
@@ -79,11 +79,11 @@ describe('a header', () => {
     ['code;amount\n', { ...nothing, missing: ['code', 'amount'], unknown: ['code;amount'] }],
     ['code,amount,__proto__\n', { ...nothing, unknown: ['__proto__'] }],
     ['code,amount,constructor\n', { ...nothing, unknown: ['constructor'] }],
-  ])('of %j is refused', (text, details) => {
+  ])('of %j is rejected', (text, details) => {
     expect(() => readCsv(text, shape)).toThrow(refusal('VALIDATION.csv.header', details))
   })
 
-  test('is told in part where it is long', () => {
+  test('is quoted in part if it is long', () => {
     const names = Array.from({ length: 30 }, (_, n) => `${n}${'😀'.repeat(100)}`)
     const unknown = names.slice(0, 20).map((name) => Array.from(name).slice(0, 64).join(''))
     expect(() => readCsv(`code,amount,${names}\n`, shape)).toThrow(
@@ -91,7 +91,7 @@ describe('a header', () => {
     )
   })
 
-  test('is refused before anything below it', () => {
+  test('is rejected before anything below it', () => {
     expect(() => readCsv('code\n"A\n', shape)).toThrow(
       refusal('VALIDATION.csv.header', { ...nothing, missing: ['amount'] }),
     )
@@ -100,26 +100,25 @@ describe('a header', () => {
 
 describe('a malformed file', () => {
   test.each([
-    ['a header that does not end', '"code,amount\nA,1\n', 0],
+    ['an unclosed header', '"code,amount\nA,1\n', 0],
     ['a stray quote in the header', 'co"de,amount\nA,1\n', 0],
-    ['a quote that is not closed', 'code,amount\nA,1\n"secret,2\nC,3\n', 2],
-    [
-      'a quote that is not closed after blank lines and lines in cells',
-      'code,amount\n\n"A\n",1\n\n"secret',
-      2,
-    ],
+    ['an unclosed quote', 'code,amount\nA,1\n"secret,2\nC,3\n', 2],
+    ['an unclosed quote after blank lines and lines in cells', 'code,amount\n\n"A\n",1\n\n"secret', 2],
     ['a quote within a cell', 'code,amount\nsec"ret,1\n', 1],
     ['text after a closing quote', 'code,amount\nA,1\nB,2\n"sec"ret,3\n', 3],
     ['a space before a quote', 'code,amount\nA, "secret"\n', 1],
-  ])('with %s names the row', (_, text, row) => {
+  ])('with %s is rejected with the number of the row', (_, text, row) => {
     expect(() => readCsv(text, shape)).toThrow(refusal('VALIDATION.csv.malformed', { row }))
   })
 
-  test.each(['qqq"zzz', 'x,qqq"', '"qqq', '"qqq"zzz'])('says nothing of what is in it: %s', (line) => {
-    const error = thrown(() => readCsv(`code,amount\n${line}\n`, shape))
-    expect(error).toBeInstanceOf(Failure)
-    expect(inspect(error, { depth: null })).not.toMatch(/qqq|zzz/)
-  })
+  test.each(['qqq"zzz', 'x,qqq"', '"qqq', '"qqq"zzz'])(
+    'is rejected without quoting its contents: %s',
+    (line) => {
+      const error = thrown(() => readCsv(`code,amount\n${line}\n`, shape))
+      expect(error).toBeInstanceOf(Failure)
+      expect(inspect(error, { depth: null })).not.toMatch(/qqq|zzz/)
+    },
+  )
 })
 
 describe('too many rows', () => {
@@ -130,7 +129,7 @@ describe('too many rows', () => {
     expect(() => readCsv(`${full}D,4\n`, shape)).toThrow(refusal('VALIDATION.csv.too_many_rows', { max: 3 }))
   })
 
-  test('end the reading: what follows is not parsed', () => {
+  test('end the parsing', () => {
     expect(() => readCsv(`${full}D,4\n"never closed`, shape)).toThrow(
       refusal('VALIDATION.csv.too_many_rows', { max: 3 }),
     )
@@ -138,7 +137,7 @@ describe('too many rows', () => {
 })
 
 describe('a row', () => {
-  test('of too few or too many cells is a row with a problem, and the others are read', () => {
+  test('with too few or too many cells has a problem, and the others are parsed', () => {
     expect(readCsv('code,amount\nA\n\nB,2\nC,3,4,5\n', shape)).toEqual([
       {
         row: 1,
@@ -152,7 +151,7 @@ describe('a row', () => {
     ])
   })
 
-  test('inherits nothing, and holds a column of any name as its own', () => {
+  test('has no prototype, so a column can have any name', () => {
     const names = ['__proto__', 'constructor', 'tostring']
     const [row] = readCsv(`${names}\na,b,c\n`, { required: names, ignored: [], maxRows: 1 })
     expect(Object.entries(row?.cells ?? {})).toEqual([
@@ -170,7 +169,7 @@ describe('any text', () => {
     .tuple(fc.constantFrom('', 'code,amount\n', '\ufeffamount,note,code\r'), fc.array(anyText))
     .map(([header, parts]) => header + parts.join(''))
 
-  test('is read as rows counted from 1, or refused by a failure of the catalogue', () => {
+  test('is parsed as rows counted from 1, or rejected with an error of the catalog', () => {
     let read = 0
     fc.assert(
       fc.property(text, (any) => {

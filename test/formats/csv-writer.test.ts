@@ -32,7 +32,7 @@ describe('a line', () => {
   })
 })
 
-describe('what is written', () => {
+describe('written cells', () => {
   const columnName = anyText.filter((name) => name === name.trim().toLowerCase())
   const table = fc.uniqueArray(columnName, { minLength: 1, maxLength: 6 }).chain((columns) =>
     fc.record({
@@ -43,7 +43,7 @@ describe('what is written', () => {
     }),
   )
 
-  test('is read as the same cells, whatever they hold and in whatever order the columns stand', () => {
+  test('are parsed as the same cells, for any contents and order of the columns', () => {
     fc.assert(
       fc.property(table, ({ columns, required, rows, mark }) => {
         const ignored = columns.filter((column) => !required.includes(column))

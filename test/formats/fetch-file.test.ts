@@ -68,7 +68,7 @@ afterAll(() => {
   server.close()
 })
 
-/** The internet, but for a server on this machine: it is reached in plain HTTP, and its address counts as public. */
+/** The deployed network, except that a server on this machine counts as public and is reached over plain HTTP. */
 function network(names: Record<string, string[] | (() => string[])> = {}): Network {
   return {
     async resolve(name) {
@@ -113,12 +113,12 @@ const tooSlow = (limit: string) => ({ code: 'DEPENDENCY.timeout', details: { rea
 const redirect = (to: string) => `/to?to=${encodeURIComponent(to)}`
 const privateRange = { code: 'VALIDATION.url.private_range' }
 
-describe('a file', () => {
-  test('comes from the address that its name was checked for', async () => {
+describe('downloading a file', () => {
+  test('connects to the address that was checked', async () => {
     expect(await get('/file.csv')).toBe('email\na@example.com\n')
   })
 
-  test('is given up once it is larger than allowed, whether or not it says so before', async () => {
+  test('is aborted if the file is larger than permitted, with or without Content-Length', async () => {
     const details = { fields: { file_url: expect.objectContaining({ reason: 'too_large', max: 50_000 }) } }
     const tooLarge = { code: 'VALIDATION.body.too_large', http: 413, details }
     await expect(get('/large')).rejects.toMatchObject(tooLarge)
@@ -126,63 +126,63 @@ describe('a file', () => {
   })
 
   test.each([
-    ['is cut off', '/cut', 'interrupted'],
-    ['comes compressed', '/packed', 'encoded'],
-    ['is not there', '/gone', 'status_404'],
-    ['has a host that nobody knows', 'https://unknown.example/', 'name'],
-  ])('that %s cannot be had', async (_, path, reason) => {
+    ['is truncated', '/cut', 'interrupted'],
+    ['is compressed', '/packed', 'encoded'],
+    ['does not exist', '/gone', 'status_404'],
+    ['has an unknown host', 'https://unknown.example/', 'name'],
+  ])('fails for a file that %s', async (_, path, reason) => {
     await expect(get(path)).rejects.toMatchObject({
       code: 'DEPENDENCY.bad_gateway',
       details: { reason },
     })
   })
 
-  test('with a head of more than 16 KB cannot be had', async () => {
+  test('fails for a response head of more than 16 KB', async () => {
     await expect(get('/huge-head')).rejects.toMatchObject({ details: { reason: 'connection' } })
   })
 })
 
 describe('a host is too slow', () => {
-  test('when it sends a byte at a time', async () => {
+  test('if it sends one byte at a time', async () => {
     await expect(get('/byte-by-byte', {}, impatient)).rejects.toMatchObject(tooSlow('rate'))
   })
 
-  test('when it sends its head a byte at a time', async () => {
+  test('if it sends its head one byte at a time', async () => {
     await expect(get('/head-byte-by-byte')).rejects.toMatchObject(tooSlow('head'))
   }, 30_000)
 
-  test('when it says nothing until the deadline', async () => {
+  test('if it sends nothing until the deadline', async () => {
     const changes = { deadline: AbortSignal.timeout(200) }
     await expect(get('/silent', {}, changes)).rejects.toMatchObject(tooSlow('deadline'))
   })
 
-  test('when it sends fast, but without an end until the deadline', async () => {
+  test('if it sends quickly but endlessly until the deadline', async () => {
     const changes = { deadline: AbortSignal.timeout(200), maxBytes: Number.MAX_SAFE_INTEGER }
     await expect(get('/large', {}, changes)).rejects.toMatchObject(tooSlow('deadline'))
   })
 
-  test('is said by HostFailure alone', async () => {
+  test('is reported only as HostFailure', async () => {
     await expect(get('/byte-by-byte', {}, impatient)).rejects.toBeInstanceOf(HostFailure)
   })
 
-  test('is not said of one that pauses for less than the grace', async () => {
+  test('is not reported for a pause shorter than the grace period', async () => {
     const limits = { minBytesPerSecond: 1, graceSeconds: 1 }
     expect(await get('/in-pieces', {}, { limits })).toHaveLength(200)
   })
 
-  test('is not said when the service itself is slow to store the bytes', async () => {
+  test('is not reported if the service stores the bytes slowly', async () => {
     const slow = () => new Promise<void>((done) => setTimeout(done, 300))
     expect(await get('/file.csv', {}, impatient, slow)).toContain('email')
   })
 
-  test('is not said when the time of the service is spent', async () => {
+  test('is not reported if the budget of the service ends', async () => {
     const failed = get('/silent', {}, { signal: AbortSignal.timeout(200) })
     await expect(failed).rejects.not.toBeInstanceOf(HostFailure)
   })
 })
 
-describe('a private address is never reached', () => {
-  test('by a name that resolves to one, even beside a public one', async () => {
+describe('a private address is never connected', () => {
+  test('for a name that resolves to one, even next to a public one', async () => {
     for (const addresses of [
       ['10.0.0.1'],
       ['127.0.0.1', '169.254.169.254'],
@@ -204,7 +204,7 @@ describe('a private address is never reached', () => {
     'https://[::ffff:169.254.169.254]/',
     'https://inner.example/',
     'https://localhost/',
-  ])('by a redirect to %s', async (to) => {
+  ])('for a redirect to %s', async (to) => {
     const names = { 'inner.example': ['192.168.0.1'] }
     await expect(get(redirect(to), names)).rejects.toMatchObject(privateRange)
     await expect(get(redirect(`https://files.example${redirect(to)}`), names)).rejects.toMatchObject(
@@ -212,7 +212,7 @@ describe('a private address is never reached', () => {
     )
   })
 
-  test('by a name that stands for another address after it was checked', async () => {
+  test('for a name that resolves to another address after the check', async () => {
     let asked = 0
     const names = { 'rebinding.example': () => [asked++ === 0 ? '127.0.0.1' : '10.0.0.1'] }
     expect(await get('https://rebinding.example/file.csv', names)).toContain('email')
@@ -220,7 +220,7 @@ describe('a private address is never reached', () => {
     expect(reached.at(-1)).toBe(`rebinding.example:${port}/file.csv`)
   })
 
-  test('by the network that is deployed: it takes public addresses alone', async () => {
+  test('by the deployed network, which permits only public addresses', async () => {
     expect(internet.mayReach('127.0.0.1')).toBe(false)
     const request = requestOf(`https://localhost:${port}/`)
     await expect(fetchFile(request, internet).next()).rejects.toMatchObject(privateRange)
@@ -228,13 +228,13 @@ describe('a private address is never reached', () => {
 })
 
 describe('redirects', () => {
-  test('are followed a few times, relative ones too', async () => {
+  test('are followed up to the limit, relative ones too', async () => {
     expect(await get('/count?to=4')).toContain('email')
     await expect(get('/count?to=5')).rejects.toMatchObject({ details: { reason: 'redirects' } })
   })
 
   test.each(['http://files.example/file.csv', 'ftp://files.example/', 'https://user:pw@files.example/'])(
-    'to %s are refused',
+    'to %s are rejected',
     async (to) => {
       await expect(get(redirect(to))).rejects.toMatchObject({ code: 'VALIDATION.field.format' })
     },

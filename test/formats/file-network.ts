@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
 
-/** A file, an error of the host, or a host that sends nothing after the head for some time or for ever. */
+/** A file, an error of the host, or a host that pauses after the head for some time or forever. */
 export type Served = Buffer | 'broken' | 'silent' | { file: Buffer; afterMilliseconds: number }
 
 export interface ServingOptions {
@@ -9,7 +9,7 @@ export interface ServingOptions {
   onRequest?: () => void
 }
 
-/** A network of one file, which may be another one at each request. */
+/** A network with one file, which can differ between requests. */
 export function serving(
   files: readonly Served[],
   { addresses = ['93.184.216.34'], onRequest = () => {} }: ServingOptions = {},

@@ -22,8 +22,8 @@ const begin = async (tenant: string) => {
 }
 const file = Buffer.from('email\na@example.com\nb@\n')
 
-describe('a file by its address', () => {
-  test('is fetched by the workflow and imported, and its address is forgotten then', async () => {
+describe('an import by file_url', () => {
+  test('downloads and imports the file, and deletes its URL', async () => {
     const id = await begin('fetched')
     expect((await service.operation('fetched', id)).source).toMatchObject({ kind: 'url' })
     await service.run('fetched', id, { network: serving([file]) })
@@ -32,7 +32,7 @@ describe('a file by its address', () => {
     expect(JSON.stringify(await service.operation('fetched', id))).not.toContain('hidden')
   })
 
-  test('is tried again when its host fails, and fails the operation when it stays so', async () => {
+  test('retries if the host fails, and fails if the host does not recover', async () => {
     const passing = await begin('failing')
     await service.run('failing', passing, { network: serving(['broken', 'broken', file]) })
     expect((await service.read('failing', passing)).json.state).toBe('succeeded')
@@ -42,7 +42,7 @@ describe('a file by its address', () => {
     expect([state, error.code, error.retryable]).toEqual(['failed', 'DEPENDENCY.bad_gateway', true])
   })
 
-  test('whose name resolves to a private address fails the operation with that code', async () => {
+  test('of a name that resolves to a private address fails with its error code', async () => {
     const id = await begin('inner')
     await service.run('inner', id, { network: serving([file], { addresses: ['10.0.0.1'] }) })
     const { state, error } = (await service.read('inner', id)).json
@@ -54,7 +54,7 @@ describe('a file by its address', () => {
   })
 
   test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv', 'https://localhost/'])(
-    '%s is refused at once, and nothing begins',
+    'of %s is rejected at once',
     async (file_url) => {
       const as = { ...editor, tenant: 'literal' }
       const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
@@ -63,7 +63,7 @@ describe('a file by its address', () => {
     },
   )
 
-  test('that was imported already ends with what the first import came to, a byte order mark or not', async () => {
+  test('of a file that was already imported returns the first result, with or without a byte order mark', async () => {
     const first = (await service.upload('known', file)).json.operation_id
     await service.run('known', first)
     const id = await begin('known')
@@ -79,7 +79,7 @@ describe('a file by its address', () => {
     expect(steps).toEqual(['prepare'])
   })
 
-  test('that is being imported waits for the first import, and takes over from one that fails', async () => {
+  test('of a file whose import is in progress waits for it, and takes over if it fails', async () => {
     const first = (await service.upload('waiting', file)).json.operation_id
     const id = await begin('waiting')
     let waits = 0
@@ -106,7 +106,7 @@ describe('a host that is too slow', () => {
     impatient = await startImports({ settings: { ...localSettings, 'imports.fetch': limits } })
   })
 
-  /** Runs an import from a host that sends nothing after the head. @returns the steps that were invoked */
+  /** Runs an import from a host that stops after the head. @returns the invoked steps */
   async function runSlow(tenant: string, onRequest = () => {}) {
     const as = { ...editor, tenant }
     const body = { file_url: 'https://files.example/slow.csv' }
@@ -131,7 +131,7 @@ describe('a host that is too slow', () => {
     ])
   })
 
-  test('is asked once', async () => {
+  test('gets one request', async () => {
     let requests = 0
     await runSlow('once', () => {
       requests += 1
@@ -143,7 +143,7 @@ describe('a host that is too slow', () => {
     expect((await runSlow('no-retry')).steps).toEqual(['prepare'])
   })
 
-  test('fails the operation even if the time of the step is spent', async () => {
+  test('fails the operation even if the budget of the step ends', async () => {
     const { table } = impatient.steps
     const spent = new Proxy(table, {
       get: () => async () => {

@@ -57,7 +57,7 @@ describe('an address', () => {
       '2001:db8::1',
     ],
     ...['100::1', '3fff::1', 'fe80::1%eth0', '::ffff:0:127.0.0.1', 'nonsense', ''],
-  ])('%s is none of the public internet', (address) => expect(isPublicAddress(address)).toBe(false))
+  ])('%s is not public', (address) => expect(isPublicAddress(address)).toBe(false))
 })
 
 describe('a file_url', () => {
@@ -67,7 +67,7 @@ describe('a file_url', () => {
     ['hexadecimal', 'https://0x7f.0.0.1/'],
     ['one hexadecimal number', 'https://0xa9fea9fe/latest/meta-data'],
     ['short', 'https://127.1/'],
-    ['a dot at its end', 'https://127.0.0.1./'],
+    ['a trailing dot', 'https://127.0.0.1./'],
     ['full-width digits', 'https://①②⑦.0.0.1/'],
     ['percent-encoded', 'https://%31%32%37.0.0.1/'],
     ['zero', 'https://0/'],
@@ -78,7 +78,7 @@ describe('a file_url', () => {
     ['NAT64', 'https://[64:ff9b::a00:1]/'],
     ['6to4', 'https://[2002:a00:1::]/'],
     ['the metadata service in IPv6', 'https://[fd00:ec2::254]/'],
-  ])('that is private, %s, is refused', (_, url) => {
+  ])('with a private address, %s, is rejected', (_, url) => {
     expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
   })
 
@@ -97,12 +97,12 @@ describe('a file_url', () => {
     'https://printer.local/',
     'https://metadata.google.internal/',
     'https://router.home.arpa/',
-  ])('that names a local host, %s, is refused', (url) => {
+  ])('of a local host, %s, is rejected', (url) => {
     expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
   })
 
   test.each(['https://localhost.example.com/', 'https://mylocalhost.com/', 'https://internal.example.org/'])(
-    'that only contains such a word, %s, is taken',
+    'that only contains such a name, %s, is accepted',
     (url) => expect(attempt(url)).toBe(new URL(url).hostname),
   )
 
@@ -115,14 +115,14 @@ describe('a file_url', () => {
     ['https://[fe80::1%25eth0]/', 'https_url'],
     ['https://user:secret@example.com/', 'credentials'],
     ['https://user@example.com/', 'credentials'],
-  ])('%s is refused as malformed', (url, reason) => {
+  ])('%s is rejected as malformed', (url, reason) => {
     expect(attempt(url)).toMatchObject({
       code: 'VALIDATION.field.format',
       details: { fields: { file_url: { reason } } },
     })
   })
 
-  test('in no notation of a private IPv4 address is taken', () => {
+  test('is rejected in every notation of a private IPv4 address', () => {
     const octets = fc.oneof(
       fc.tuple(fc.constantFrom(10, 127), fc.nat(255), fc.nat(255), fc.nat(255)),
       fc.tuple(fc.constant(192), fc.constant(168), fc.nat(255), fc.nat(255)),
@@ -138,7 +138,7 @@ describe('a file_url', () => {
         fc.integer({ min: 1, max: 4 }),
         fc.boolean(),
         (parts, bases, count, dot) => {
-          // The last number of a short form stands for all octets that are left.
+          // The last number of a short form represents all remaining octets.
           const last = parts.slice(count - 1).reduce((sum, octet) => sum * 256 + octet, 0)
           const numbers = [...parts.slice(0, count - 1), last]
           const host = numbers.map((value, index) => numeral(value, bases[index] as number)).join('.')
@@ -153,7 +153,7 @@ describe('a file_url', () => {
     )
   })
 
-  test('of a name is taken, and looked up when it is fetched', () => {
+  test('with a host name is accepted, and resolved during the download', () => {
     expect(attempt('https://files.example.com/customers.csv?signature=x')).toBe('files.example.com')
     expect(attempt('https://8.8.8.8/')).toBe('8.8.8.8')
   })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { readHeader, readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
 import { anyText } from './any-text.ts'
 
-/** The rows of a text, its bytes given in pieces of these sizes, one after the other and again. */
+/** Scans the rows of a text whose bytes arrive in chunks of these sizes, repeated cyclically. */
 function rowsOf(text: string, sizes: readonly number[] = [1_000_000]) {
   const bytes = Buffer.from(text)
   const scanner = rowScanner()
@@ -30,18 +30,18 @@ describe('the ends of rows', () => {
     ['LF', 'a\nb\n', ['a', 'b']],
     ['CRLF', 'a\r\nb\r\n', ['a', 'b']],
     ['CR alone', 'a\rb\r', ['a', 'b']],
-    ['no line end at the end', 'a\nb', ['a', 'b']],
+    ['no final line end', 'a\nb', ['a', 'b']],
     ['blank rows', '\n\r\n\ra', ['', '', '', 'a']],
     ['line ends in quotes', '"a\n\r\nb",c\nd', ['"a\n\r\nb",c', 'd']],
     ['quotes in quotes', '"a""\n""b"\nc', ['"a""\n""b"', 'c']],
-    ['a quote within a cell, which opens nothing', 'a"b\nc"\nd', ['a"b', 'c"', 'd']],
-    ['a quote that is never closed', 'a\n"b\nc\n', ['a', '"b\nc\n']],
+    ['a literal quote within a cell', 'a"b\nc"\nd', ['a"b', 'c"', 'd']],
+    ['an unclosed quote', 'a\n"b\nc\n', ['a', '"b\nc\n']],
     ['nothing', '', []],
   ])('with %s', (_, text, rows) => {
     expect(textsOf(text)).toEqual(rows)
   })
 
-  test('leave nothing of a file out and overlap nowhere, whatever pieces it comes in', () => {
+  test('partition the file, whatever chunks it arrives in', () => {
     fc.assert(
       fc.property(anyFile, anySizes, (text, sizes) => {
         const { bytes, places } = rowsOf(text, sizes)
@@ -52,10 +52,10 @@ describe('the ends of rows', () => {
   })
 })
 
-describe('rows read one by one', () => {
+describe('individually parsed rows', () => {
   const columns = ['a', 'b']
 
-  test('are those of the whole file, wherever the whole file can be read', () => {
+  test('equal those of the entire file, if it can be parsed', () => {
     const cell = fc.oneof(
       anyText.map((text) => `"${text.replaceAll('"', '""')}"`),
       fc.string({ unit: fc.constantFrom('x', 'é', ' ', '😀', '='), maxLength: 4 }),
@@ -73,7 +73,7 @@ describe('rows read one by one', () => {
     )
   })
 
-  test('never fail, and a row that cannot be read disturbs no other', () => {
+  test('never throw, and a malformed row does not affect others', () => {
     fc.assert(
       fc.property(anyFile, (text) => {
         const rows = textsOf(text).filter((row) => row !== '')
@@ -89,7 +89,7 @@ describe('rows read one by one', () => {
     )
   })
 
-  test('take their columns from the header', () => {
+  test('get their columns from the header', () => {
     expect(readHeader(' Email ,"NAME"', { required: ['email'], ignored: ['name'] })).toEqual([
       'email',
       'name',

@@ -8,7 +8,7 @@ const correlation = (headers: Record<string, string>) => correlationOf(headers, 
 
 describe('a correlation id', () => {
   test.each(['checkout:42', '1', 'jane@example.com', '{"a":"b"}', '<b>', 'x'.repeat(128)])(
-    '%j is kept',
+    '%j is used',
     (id) => {
       expect(correlation({ 'x-correlation-id': id }).id).toBe(id)
     },
@@ -29,7 +29,7 @@ describe('a correlation id', () => {
     expect(correlation({ 'x-correlation-id': id }).id).toBe(made)
   })
 
-  test('cannot begin another line of the log', () => {
+  test('cannot inject a log line', () => {
     const written: string[] = []
     const write = jest
       .spyOn(process.stdout, 'write')
@@ -55,12 +55,12 @@ describe('baggage', () => {
     [' shop = one , user=two;secret;kind=x ', 'shop = one,user=two;secret;kind=x'],
     ['shop=', 'shop='],
     ['shop=one=two', 'shop=one=two'],
-  ])('%j is passed on', (baggage, expected) => {
+  ])('%j is forwarded', (baggage, expected) => {
     expect(kept(baggage)).toBe(expected)
   })
 
   test.each(['', ',', 'shop', '=one', 'shöp=one', 'shop="one"', 'shop=a\\b', 'sh op=one', 'shop=a\r\nX: y'])(
-    '%j is not passed on',
+    '%j is not forwarded',
     (baggage) => {
       expect(kept(baggage)).toBeUndefined()
     },
@@ -70,16 +70,16 @@ describe('baggage', () => {
     expect(kept('shop,user=two')).toBe('user=two')
   })
 
-  test('is passed on up to 1024 bytes', () => {
+  test('is forwarded up to 1024 bytes', () => {
     const whole = `a=${'x'.repeat(1022)}`
     expect(kept(whole)).toBe(whole)
   })
 
-  test('is cut between members', () => {
+  test('is truncated between members', () => {
     expect(kept(`a=1,b=${'x'.repeat(1022)},c=2`)).toBe('a=1')
   })
 
-  test('does not need a traceparent', () => {
+  test('does not require a traceparent', () => {
     expect(correlation({ baggage: 'a=b', tracestate: 'c=d' }).trace).toEqual({ baggage: 'a=b' })
   })
 })

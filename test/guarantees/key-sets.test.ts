@@ -35,11 +35,11 @@ afterEach(() => {
 
 interface Sent {
   kid?: string
-  /** X-Request-Timeout. */
+  /** The value of X-Request-Timeout. */
   milliseconds?: number
 }
 
-/** The code of the answer to a token that a key signed, or 'accepted'. */
+/** Returns the error code for a token signed by a key, or 'accepted'. */
 async function outcome(by: IssuerKey, { milliseconds = 10_000, ...header }: Sent = {}): Promise<string> {
   const token = await tokenBy(by, now, 'kid' in header ? header : undefined)
   const budget = startBudget(systemClock, milliseconds)
@@ -60,12 +60,12 @@ describe('a set of two keys', () => {
     expect([await outcome(first), await outcome(second)]).toEqual(['accepted', 'accepted'])
   })
 
-  test('is fetched once for requests that arrive together', async () => {
+  test('is fetched once for concurrent requests', async () => {
     await Promise.all(Array.from({ length: 10 }, () => outcome(first)))
     expect(host.fetched).toBe(1)
   })
 
-  test('refuses a token without kid, even one of its own keys', async () => {
+  test('rejects a token without kid, even of one of its own keys', async () => {
     expect(await outcome(first, withoutKid)).toBe(refused)
   })
 
@@ -74,12 +74,12 @@ describe('a set of two keys', () => {
     expect(await outcome(first)).toBe('accepted')
   })
 
-  test.each(['first', 'x'.repeat(4000), '__proto__', ''])('refuses a forged token of kid %j', async (kid) => {
+  test.each(['first', 'x'.repeat(4000), '__proto__', ''])('rejects a forged token of kid %j', async (kid) => {
     await outcome(first)
     expect(await outcome(forged, { kid })).toBe(refused)
   })
 
-  test('is fetched once again for a flood of unknown keys', async () => {
+  test('is fetched once more for a flood of unknown keys', async () => {
     await outcome(first)
     now += 1 * minutes
     for (let n = 0; n < 20; n += 1) await outcome(forged, { kid: `unknown-${n}` })
@@ -92,7 +92,7 @@ test('a set of one key verifies a token without kid', async () => {
   expect(await outcome(first, withoutKid)).toBe('accepted')
 })
 
-test('a set without keys refuses every token', async () => {
+test('a set without keys rejects every token', async () => {
   host.keys = []
   expect(await outcome(first)).toBe(refused)
 })
@@ -112,7 +112,7 @@ describe('after a rotation', () => {
     expect([await outcome(second), host.fetched]).toEqual(['accepted', 1])
   })
 
-  test('a token of the withdrawn key is refused ten minutes later', async () => {
+  test('a token of the withdrawn key is rejected ten minutes later', async () => {
     now += 10 * minutes
     expect(await outcome(first)).toBe(refused)
   })
@@ -145,7 +145,7 @@ describe.each(Object.entries(faults))('while the issuer %s', (_, fault) => {
     expect(await outcome(first)).toBe('accepted')
   })
 
-  test('a token of an unknown key is not refused, as the key may be new', async () => {
+  test('a token of an unknown key is unavailable instead of rejected, because the key may be new', async () => {
     await outcome(first)
     host.fault = fault
     now += 1 * minutes
@@ -166,7 +166,7 @@ describe.each(Object.entries(faults))('while the issuer %s', (_, fault) => {
     expect(await outcome(first)).toBe(unavailable)
   })
 
-  test('an old set is fetched once in five seconds', async () => {
+  test('an expired set is fetched once in five seconds', async () => {
     await outcome(first)
     host.fault = fault
     now += 30 * minutes
@@ -175,7 +175,7 @@ describe.each(Object.entries(faults))('while the issuer %s', (_, fault) => {
   })
 })
 
-test('an issuer that is back is asked after five seconds', async () => {
+test('a recovered issuer is fetched again after five seconds', async () => {
   host.fault = faults['answers 500']
   await outcome(first)
   host.fault = undefined as never
@@ -183,12 +183,12 @@ test('an issuer that is back is asked after five seconds', async () => {
   expect(await outcome(first)).toBe('accepted')
 })
 
-test('a set whose key cannot be read is the fault of the issuer', async () => {
+test('a set with an unreadable key is a fault of the issuer', async () => {
   host.keys = [{ ...first.jwk, x: 'AA' }]
   expect(await outcome(first)).toBe(unavailable)
 })
 
-describe('while the issuer does not answer', () => {
+describe('while the issuer does not respond', () => {
   test('a request waits no longer than its budget', async () => {
     host.silent = true
     expect(await outcome(first, { milliseconds: 50 })).toBe('DEPENDENCY.timeout')
@@ -201,21 +201,21 @@ describe('while the issuer does not answer', () => {
     expect(performance.now() - startedAt).toBeLessThan(5000)
   })
 
-  test('a request without time leaves no failure to others', async () => {
+  test('a request without a budget causes no failure for others', async () => {
     host.silent = true
     await outcome(forged, { milliseconds: 50 })
     host.silent = false
     expect(await outcome(first)).toBe('accepted')
   })
 
-  test('a request without time does not end the load of others', async () => {
+  test('a request without a budget does not abort the fetch of others', async () => {
     host.silent = true
     const long = outcome(first)
     await outcome(first, { milliseconds: 50 })
     expect(await long).toBe(unavailable)
   })
 
-  test('a request with little time uses the known keys', async () => {
+  test('a request with a small budget uses the known keys', async () => {
     await outcome(first)
     host.silent = true
     now += 30 * minutes

@@ -9,7 +9,7 @@ import { Failure } from '#shared/platform/base/failure.ts'
 import { poolIssuer, tokenVerifier } from '#shared/platform/identity/token.ts'
 import { localSettings, signingKey, tokenFor } from '#test/support/settings.ts'
 
-/** The tokens of the deployment's own user pool, beside those of the settings. */
+/** Tokens of the deployment's user pool, in addition to those of configured issuers. */
 
 const ours = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const theirs = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -69,8 +69,8 @@ async function outcome(token: string) {
 
 const bad = 'AUTH.invalid_credentials'
 
-describe('a token of the pool', () => {
-  test('is known by the keys of the pool, at the engine where AWS is one', async () => {
+describe('a token of the user pool', () => {
+  test("is verified with the keys of the pool, at the local engine's endpoint", async () => {
     expect(await outcome(await sign())).toBe('u1@acme Editor')
     expect(fetched).toEqual(['/us-east-1_pool/.well-known/jwks.json'])
     expect(poolIssuer({ ...environment, AWS_ENDPOINT_URL: undefined })).toEqual([
@@ -84,32 +84,32 @@ describe('a token of the pool', () => {
     expect(poolIssuer({})).toEqual([])
   })
 
-  test('does not keep those of the settings out', async () => {
+  test('is accepted in addition to tokens of configured issuers', async () => {
     expect(await outcome(await tokenFor({}, localSettings, now))).toBe('u1@acme Editor')
   })
 
   test.each<[string, Forged, string]>([
-    ['that has expired', { claims: { exp: Math.floor(now / 1000) - 1 } }, 'AUTH.token.expired'],
-    ['that is not yet valid', { claims: { nbf: Math.floor(now / 1000) + 60 } }, bad],
-    ['that is an ID token', { claims: { token_use: 'id' } }, bad],
-    ['of another client of the pool', { claims: { aud: 'client-2', client_id: 'client-2' } }, bad],
+    ['if it has expired', { claims: { exp: Math.floor(now / 1000) - 1 } }, 'AUTH.token.expired'],
+    ['if it is not yet valid', { claims: { nbf: Math.floor(now / 1000) + 60 } }, bad],
+    ['if it is an ID token', { claims: { token_use: 'id' } }, bad],
+    ['if it is of another client of the pool', { claims: { aud: 'client-2', client_id: 'client-2' } }, bad],
     ['without an audience', { claims: { aud: undefined } }, bad],
-    ['of another pool', { claims: { iss: `${issuer}2` } }, bad],
-    ['of a user without a tenant', { claims: { tenant: undefined } }, bad],
-    ['signed by another key', { key: theirs.privateKey }, bad],
-    ['signed by the issuer of the settings', { key: signingKey, header: { alg: 'ES256', kid: 'test' } }, bad],
+    ['if it is of another pool', { claims: { iss: `${issuer}2` } }, bad],
+    ['for a user without a tenant', { claims: { tenant: undefined } }, bad],
+    ['if another key signed it', { key: theirs.privateKey }, bad],
+    ['if a configured issuer signed it', { key: signingKey, header: { alg: 'ES256', kid: 'test' } }, bad],
     [
-      'of the settings’ issuer, signed by the pool',
+      'if it names a configured issuer, but the pool signed it',
       { claims: { iss: 'https://issuer.localhost', aud: 'commerce-api' } },
       bad,
     ],
     ['with another algorithm of the same key', { header: { alg: 'PS256' } }, bad],
-  ])('%s', async (_, forged, expected) => {
+  ])('is rejected %s', async (_, forged, expected) => {
     expect(await outcome(await sign(forged))).toBe(expected)
   })
 
   test.each(['spki', 'jwk'])(
-    'signed with the public key (%s) as a shared secret is refused',
+    'signed with the public key (%s) as a shared secret is rejected',
     async (form) => {
       const text = form === 'spki' ? await exportSPKI(ours.publicKey as never) : JSON.stringify(keys[0])
       const forged = { key: new TextEncoder().encode(text), header: { alg: 'HS256' } }
@@ -117,7 +117,7 @@ describe('a token of the pool', () => {
     },
   )
 
-  test('that brings its key along is refused, and nothing that it points at is fetched', async () => {
+  test('that contains a key is rejected, and none of its URLs is fetched', async () => {
     const jwk = await exportJWK(theirs.publicKey)
     const places = [{ jwk }, { jku: `${engine}/evil` }, { x5u: `${engine}/evil` }, { x5c: ['MIIB'] }]
     for (const header of places)
@@ -125,12 +125,12 @@ describe('a token of the pool', () => {
         bad,
       )
     expect(fetched).not.toContain('/evil')
-    // One of ours is taken for what it is, whatever it points at besides.
+    // A token with a valid signature is accepted. Its URLs are ignored.
     expect(await outcome(await sign({ header: { jku: `${engine}/evil`, jwk } }))).toBe('u1@acme Editor')
     expect(fetched).not.toContain('/evil')
   })
 
-  test.each(['none', 'None', 'nOnE', ''])('of algorithm %j is refused', async (alg) => {
+  test.each(['none', 'None', 'nOnE', ''])('of algorithm %j is rejected', async (alg) => {
     const header = Buffer.from(JSON.stringify({ alg, kid: 'pool' })).toString('base64url')
     const [, payload, signature] = (await sign()).split('.')
     expect(await outcome(`${header}.${payload}.`)).toBe(bad)

@@ -14,7 +14,7 @@ import { signed } from '#test/support/signed-events.ts'
 
 let service: Service
 beforeAll(async () => {
-  // So many calls as these tests make of one operation would be throttled otherwise.
+  // The number of calls in these tests exceeds the throttles.
   const limits = { 'discount.verify': { limit: 1000, windowSeconds: 60, per: 'principal' } }
   const settings = profile('shared/settings/profiles/local.json', {
     'limits.other': limits,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const tenant = 'acme'
 const admin = { tenant, role: 'Admin', scope: 'codes:read codes:write' }
 
-/** A valid call of a route, to be made invalid in one respect. */
+/** Returns a valid call of a route. */
 async function validCall(route: Route, as: object | undefined = admin, of = tenant): Promise<Call> {
   const { path, headers, body } = await exampleOf(route, service, of)
   const keyed = route.idempotency !== 'none'
@@ -39,16 +39,16 @@ async function validCall(route: Route, as: object | undefined = admin, of = tena
   }
 }
 
-/** The call with the same key and a valid payload that is another one. */
+/** Returns the call with the same key and another valid payload. */
 async function withOtherPayload(route: Route, call: Call): Promise<Call> {
-  // A caller without a token has no tenant to name another than.
+  // A caller without a token has no tenant.
   if (route.auth === 'bearer') return { ...call, path: withQuery(call.path, { tenant: 'elsewhere' }) }
   if (route.operation !== 'otp.verify') return { ...call, body: (await validCall(route)).body }
   const { code } = call.body as { code: string }
   return { ...call, body: { ...(call.body as object), code: otherThan(code) } }
 }
 
-/** The call with another body, with a new signature where it has one. */
+/** Returns the call with another body, signed again if it has a signature. */
 function withBody(route: Route, call: Call, body: unknown): Call {
   if (route.auth !== 'signature') return { ...call, body }
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -73,7 +73,7 @@ const all = routes.map(({ route }) => route)
 const bearer = all.filter(({ auth }) => auth === 'bearer')
 
 describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, route) => {
-  test('answers a valid call as its schema says, with every common header', async () => {
+  test('returns a response that matches its schema, with every common header', async () => {
     const answer = await service.call({ ...(await validCall(route)) })
     expect(answer.status).toBe(route.reply.status(service.settings))
     v.parse(route.reply.schema(service.settings), answer.json ?? answer.body)
@@ -87,7 +87,7 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
     expect(answer.headers['Idempotency-Status']).toBe(route.idempotency === 'none' ? undefined : 'stored')
   })
 
-  test('takes over the caller’s correlation and trace, and no malformed one', async () => {
+  test('continues the caller’s correlation id and trace, and replaces malformed ones', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const call = await validCall(route)
     const given = { 'X-Correlation-Id': 'req-1', traceparent, tracestate: 'a=b', baggage: 'c=d' }
@@ -106,7 +106,7 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
     expect(refused.headers).not.toHaveProperty('baggage')
   })
 
-  test('answers an allowed origin alone, and never with a wildcard', async () => {
+  test('permits an allowed origin only, and never a wildcard', async () => {
     const call = await validCall(route)
     const from = (Origin: string) => service.call({ ...call, headers: { ...call.headers, Origin } })
     expect((await from('http://localhost:5173')).headers['Access-Control-Allow-Origin']).toBe(
@@ -117,7 +117,7 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
     }
   })
 
-  test('refuses a body that is over its size before anything else', async () => {
+  test('rejects an oversized body before any other check', async () => {
     const max = bodyLimitOf(route, service.settings)
     const { as: _as, ...call } = await validCall(route)
     const over = await service.call({ ...call, body: `"${'x'.repeat(max)}"` })
@@ -125,13 +125,13 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
     expect(over.json.error.details.fields.body).toEqual({ reason: 'too_large', max, actual: max + 2 })
   })
 
-  test.each(['0', '-1', 'soon', '1.5', ''])('refuses X-Request-Timeout %j', async (value) => {
+  test.each(['0', '-1', 'soon', '1.5', ''])('rejects X-Request-Timeout %j', async (value) => {
     const call = await validCall(route)
     const answer = await service.call({ ...call, headers: { ...call.headers, 'X-Request-Timeout': value } })
     expectEnvelope(answer, 400, 'VALIDATION.header.invalid')
   })
 
-  test('refuses a caller who takes no JSON', async () => {
+  test('returns 406 if Accept excludes JSON', async () => {
     const call = await validCall(route)
     for (const accept of ['text/html', 'application/json;q=0', 'image/*']) {
       const answer = await service.call({ ...call, headers: { ...call.headers, Accept: accept } })
@@ -144,13 +144,13 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
     expect(answer.status).toBeLessThan(300)
   })
 
-  test('refuses a query parameter that it does not know', async () => {
+  test('rejects an unknown query parameter', async () => {
     const call = await validCall(route)
     const answer = await service.call({ ...call, path: withQuery(call.path, { surprise: '1' }) })
     expectEnvelope(answer, 400, route.listing ? 'VALIDATION.filter.unknown_key' : 'VALIDATION.field.unknown')
   })
 
-  test('answers HEAD like GET without a body', async () => {
+  test('responds to HEAD like GET without a body', async () => {
     if (route.method !== 'GET') return
     const call = await validCall(route)
     const got = await service.call(call)
@@ -161,20 +161,20 @@ describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, r
 })
 
 describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to a caller', (_, route) => {
-  test('without credentials says 401 and how to authenticate', async () => {
+  test('without credentials, returns 401 with WWW-Authenticate', async () => {
     const { as: _as, ...call } = await validCall(route)
     const answer = await service.call(call)
     expectEnvelope(answer, 401, 'AUTH.invalid_credentials')
     expect(answer.headers['WWW-Authenticate']).toMatch(/^Bearer realm=/)
   })
 
-  test('with an expired token says so', async () => {
+  test('with an expired token, returns the error of an expired token', async () => {
     const answer = await service.call(await validCall(route, { ...admin, expiresInSeconds: -10 }))
     expectEnvelope(answer, 401, 'AUTH.token.expired')
   })
 
   test.each(['Viewer', 'Editor', 'Admin', 'Service', 'Owner', undefined] as const)(
-    'of role %s allows what the matrix allows and audits what it denies',
+    'of role %s, permits what the permissions allow and audits denials',
     async (role) => {
       if (!route.access) throw new Error('a bearer route has a row of the matrix')
       const own = `${route.operation}-${role}`.replace('.', '-')
@@ -201,7 +201,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
   )
 
   test.each(['Viewer', 'Editor', 'Admin', 'Service'] as const)(
-    'of role %s from another tenant',
+    'of role %s from another tenant, hides the tenant or requires an Admin',
     async (role) => {
       if (!route.access) throw new Error('a bearer route has a row of the matrix')
       const owner = `owner-${route.operation}-${role}`.replace('.', '-')
@@ -221,7 +221,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
         reach === 'deny' ? 'AUTHZ.role.denied' : 'AUTHZ.scope.tenant',
       )
       expect(JSON.stringify(addressed)).not.toContain(owner)
-      // `after` shows a part of the body, which the caller has sent.
+      // `after` would quote the caller's body.
       const records = (await service.items(actor, 'audit')).map(({ after: _, ...record }) => record)
       expect(JSON.stringify(records)).not.toContain(owner)
       expect(records).toHaveLength(1)
@@ -239,7 +239,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
     },
   )
 
-  test('keeps to X-Request-Timeout and does nothing once it is spent', async () => {
+  test('stops at X-Request-Timeout without an effect', async () => {
     const slow = await startService({
       tableName: service.tableName,
       clock: {
@@ -261,8 +261,8 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
 
 describe.each(
   all.filter((route) => hasBody(route) && !route.bodyTypes).map((route) => [route.operation, route] as const),
-)('%s, of its body,', (_, route) => {
-  test('refuses a field that it does not know', async () => {
+)('%s, with a body,', (_, route) => {
+  test('rejects an unknown field', async () => {
     const call = await validCall(route)
     const valid = typeof call.body === 'string' ? JSON.parse(call.body) : call.body
     const answer = await service.call(withBody(route, call, { ...valid, surprise: 1 }))
@@ -271,7 +271,7 @@ describe.each(
   })
 
   test.each([undefined, 'text/plain', 'application/xml', 'application/jsonp'])(
-    'refuses content type %s',
+    'rejects content type %s',
     async (type) => {
       const call = await validCall(route)
       const answer = await service.call({
@@ -282,7 +282,7 @@ describe.each(
     },
   )
 
-  test.each(['null', '[]', '"text"', '7', '{'])('refuses %s with a 400', async (body) => {
+  test.each(['null', '[]', '"text"', '7', '{'])('rejects %s with a 400', async (body) => {
     const answer = await service.call(withBody(route, await validCall(route), body))
     expect([answer.status, answer.json.error.code.split('.')[0]]).toEqual([400, 'VALIDATION'])
   })
@@ -290,8 +290,8 @@ describe.each(
 
 describe.each(
   all.filter(({ idempotency }) => idempotency !== 'none').map((route) => [route.operation, route] as const),
-)('%s, of its key,', (_, route) => {
-  test('replays byte for byte', async () => {
+)('%s, with an idempotency key,', (_, route) => {
+  test('replays the same bytes', async () => {
     const call = await validCall(route)
     const first = await service.call(call)
     const again = await service.call(call)
@@ -299,11 +299,11 @@ describe.each(
     expect([first, again].map(({ headers }) => headers['Idempotency-Status'])).toEqual(['stored', 'replayed'])
   })
 
-  // The address of an anonymous request is part of its key: these operations take nothing else.
+  // The key of an anonymous request includes its address, the only field of these operations.
   const onlyAddress = ['otp.request', 'login.reset-password'].includes(route.operation)
 
   test(
-    onlyAddress ? 'takes the key of another address for another key' : 'refuses another payload',
+    onlyAddress ? 'treats the key of another address as a different key' : 'rejects another payload',
     async () => {
       const call = await validCall(route)
       await service.call(call)
@@ -318,13 +318,13 @@ describe.each(
     ['one with a space', 'a b', 'VALIDATION.idempotency_key.charset'],
     ['one beyond ASCII', 'schlüssel', 'VALIDATION.idempotency_key.charset'],
     ['an empty one', '', 'VALIDATION.idempotency_key.required'],
-  ])('refuses %s', async (_case, key, code) => {
+  ])('rejects the key %s', async (_case, key, code) => {
     const call = await validCall(route)
     const headers = { ...call.headers, 'Idempotency-Key': key }
     expectEnvelope(await service.call({ ...call, headers }), 400, code)
   })
 
-  test('needs one where the contract names it', async () => {
+  test('requires the key if the contract requires one', async () => {
     const call = await validCall(route)
     const { 'Idempotency-Key': _, ...headers } = call.headers as Record<string, string>
     const answer = await service.call({ ...call, headers })
@@ -335,7 +335,7 @@ describe.each(
   })
 })
 
-test('no line of the log holds what a caller sent, and each is one record with a code', () => {
+test('the log contains nothing that a caller sent, and each record has a code', () => {
   const written: string[] = []
   const write = jest
     .spyOn(process.stdout, 'write')

@@ -12,7 +12,7 @@ let now = Date.parse('2026-03-01T12:00:00Z')
 const clock = {
   ...systemClock,
   now: () => now,
-  // A list is not answered within the millisecond of its horizon.
+  // A list is not returned within the millisecond of its upper bound.
   sleep: async (milliseconds: number) => {
     now += milliseconds
   },
@@ -30,7 +30,7 @@ const ordersBy = (key: string, headers = {}) =>
 const unknown = '401 AUTH.invalid_credentials'
 
 describe('an API key', () => {
-  test('acts as the role Service in its tenant', async () => {
+  test('has the role Service in its tenant', async () => {
     const { key, line } = await newKey('keyed')
     const placed = await service.call({
       method: 'POST',
@@ -51,7 +51,7 @@ describe('an API key', () => {
     )
   })
 
-  test('is recognised by its beginning, and stored so that nobody can read it', async () => {
+  test('has a recognizable prefix, and is stored as a hash', async () => {
     const { key, line } = await newKey('hidden')
     expect(key).toMatch(/^ck_hidden\.[0-9a-f-]{36}\.[\w-]{43}$/)
     const stored = JSON.stringify(await service.items('hidden', 'api_key'))
@@ -70,12 +70,12 @@ describe('an API key', () => {
     expect(lines).toEqual([line])
   })
 
-  test('works for a tenant whose name has dots', async () => {
+  test('works for a tenant whose name contains dots', async () => {
     const { key } = await newKey('acme.example')
     expect((await ordersBy(key)).status).toBe(200)
   })
 
-  test('is needed whole', async () => {
+  test('is rejected if it is incomplete', async () => {
     const { key } = await newKey('whole')
     const other = (await newKey('other-whole')).key
     const secret = key.split('.')[2] ?? ''
@@ -104,7 +104,7 @@ describe('an API key', () => {
     expect((await ordersBy(key)).status).toBe(200)
   })
 
-  test('whose scope is for reading codes refunds nothing', async () => {
+  test('with a scope to read codes cannot create refunds', async () => {
     const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
     const denied = await service.call({
       method: 'POST',
@@ -115,14 +115,14 @@ describe('an API key', () => {
     expect(told(denied)).toBe('403 AUTHZ.scope.token')
   })
 
-  test('is told which scope it lacks', async () => {
+  test('without a scope gets an error that names it', async () => {
     const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
     expect((await ordersBy(key)).headers['WWW-Authenticate']).toBe(
       'ApiKey realm="commerce-api", error="insufficient_scope", scope="orders:read"',
     )
   })
 
-  test('does not count beside a bearer token', async () => {
+  test('is ignored next to a bearer token', async () => {
     const { key } = await newKey('both')
     expect(told(await ordersBy(key, { Authorization: 'Bearer nonsense' }))).toBe(unknown)
   })
@@ -137,7 +137,7 @@ describe('an API key', () => {
     ).rejects.toThrow('not active')
   })
 
-  test('that was changed is valid for as long as was said, the new one from the start', async () => {
+  test('that was rotated stays valid for the announced time, and its successor is valid at once', async () => {
     const tenant = 'changed'
     const { key, line } = await newKey(tenant)
     const next = await rotate(service.table, clock, { tenant, id: line.key_id, overlapSeconds: 60 })
@@ -165,7 +165,7 @@ describe('an API key', () => {
 const bearer = routes.map(({ route }) => route).filter(({ auth }) => auth === 'bearer')
 
 describe.each(bearer.map((route) => [route.operation, route] as const))(
-  '%s by an API key',
+  '%s with an API key',
   (operation, route) => {
     const call = async (owner: string, key: string) => {
       const { path, headers, body } = await exampleOf(route, service, owner)
@@ -178,7 +178,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
       }
     }
 
-    test('is allowed as the matrix allows an Editor, in its own tenant alone', async () => {
+    test('is permitted like for an Editor, in its own tenant only', async () => {
       const [own, foreign] = [`own-${operation}`.replace('.', '-'), `foreign-${operation}`.replace('.', '-')]
       const { key } = await newKey(own)
       const reach = permissions[route.access ?? 'hard_delete'].Editor
@@ -204,7 +204,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
       expect((await service.call(await call(tenant, key))).status).toBe(403)
     })
 
-    test('that is wrong is refused', async () => {
+    test('with a wrong secret is rejected', async () => {
       const { key } = await newKey('forged')
       const forged = await call('forged', key.replace(/\.[\w-]{43}$/, `.${'A'.repeat(43)}`))
       expect(told(await service.call(forged))).toBe(unknown)
@@ -212,7 +212,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
   },
 )
 
-test('every operation that takes a key may read where it lies', () => {
+test('every operation that accepts a key can read the keys', () => {
   for (const { uses } of bearer) expect(uses).toContain('table.read')
 })
 
@@ -222,11 +222,11 @@ describe('the scopes of a new key', () => {
   test('are those of the command line', () =>
     expect(scopesOf('orders:read  codes:read', known)).toEqual(['orders:read', 'codes:read']))
 
-  test.each(['orders:reed', 'orders:read,codes:read', 'orders:read *'])('are not %j', (text) =>
+  test.each(['orders:reed', 'orders:read,codes:read', 'orders:read *'])('cannot be %j', (text) =>
     expect(() => scopesOf(text, known)).toThrow(/^unknown scope: .*The scopes are: codes:read orders:read$/),
   )
 
-  test.each([undefined, '', ' '])('are needed: %j', (text) =>
+  test.each([undefined, '', ' '])('are required: %j', (text) =>
     expect(() => scopesOf(text, known)).toThrow(/^--scope is required/),
   )
 })

@@ -33,7 +33,7 @@ const unknown = '401 AUTH.invalid_credentials'
 const origin = 'http://localhost:5173'
 
 describe('a session', () => {
-  test('is a cookie that scripts cannot read, beside a token that they can', async () => {
+  test('is an HttpOnly cookie, with a CSRF token that scripts can read', async () => {
     const { answer } = await newSession(service)
     const value = `${answer.json.session_id}\\.[\\w-]{43}`
     const attributes = 'Max-Age=3600; Path=/; Secure; SameSite=Lax'
@@ -44,7 +44,7 @@ describe('a session', () => {
     expect(answer.body).toBe(JSON.stringify({ session_id: answer.json.session_id }))
   })
 
-  test('may verify discounts and nothing else', async () => {
+  test('can verify discounts and nothing else', async () => {
     const { headers } = await newSession(service)
     const verified = await verifyDiscount(headers)
     expect([verified.status, verified.json]).toEqual([200, { applied: false, amount: 0 }])
@@ -52,7 +52,7 @@ describe('a session', () => {
       expect(told(await service.call({ path, headers }))).toBe(unknown)
   })
 
-  test('is over after its time, though the table still has it', async () => {
+  test('expires although it is still stored', async () => {
     const { headers } = await newSession(service)
     now += 3_600_000
     expect(told(await verifyDiscount(headers))).toBe('200')
@@ -61,7 +61,7 @@ describe('a session', () => {
     expect([told(over), over.headers['WWW-Authenticate']]).toEqual([unknown, 'Bearer realm="commerce-api"'])
   })
 
-  test('is revoked by an operator, and that is in the audit', async () => {
+  test('can be revoked by an operator, which is audited', async () => {
     const { headers, answer } = await newSession(service)
     const { session_id } = answer.json
     const lines: SessionLine[] = []
@@ -85,27 +85,27 @@ describe('a session', () => {
   test.each<[string, (cookie: string, other: string) => string]>([
     ['with another secret', (cookie) => cookie.replace(/\.[\w-]{43}/, `.${'A'.repeat(43)}`)],
     [
-      'with the secret of another',
+      'with the secret of another session',
       (cookie, other) => cookie.replace(/\.[\w-]{43}/, `.${/\.([\w-]{43})/.exec(other)?.[1]}`),
     ],
-    ['that nobody started', (cookie) => cookie.replace(/=[0-9a-f]{8}/, '=00000000')],
+    ['that does not exist', (cookie) => cookie.replace(/=[0-9a-f]{8}/, '=00000000')],
     ['without a secret', (cookie) => cookie.replace(/\.[\w-]{43}/, '')],
     ['that is empty', () => '__Host-session='],
     ['that is something else', () => '__Host-session=../../secrets.%00'],
-  ])('%s is refused', async (_, changed) => {
+  ])('%s is rejected', async (_, changed) => {
     const [{ headers }, other] = [await newSession(service), await newSession(service)]
     const Cookie = changed(headers.Cookie ?? '', other.headers.Cookie ?? '')
     expect(told(await verifyDiscount({ ...headers, Cookie }))).toBe(unknown)
   })
 
-  test('does not count beside a bearer token, good or bad', async () => {
+  test('is ignored next to a bearer token, valid or not', async () => {
     const { headers } = await newSession(service)
     expect(told(await verifyDiscount({ ...headers, Authorization: 'Bearer nonsense' }))).toBe(unknown)
     const { 'X-CSRF-Token': _, ...without } = headers
     expect(told(await verifyDiscount(without, { tenant: 'acme', role: 'Viewer' }))).toBe('200')
   })
 
-  test('has idempotency keys of its own', async () => {
+  test('has its own idempotency keys', async () => {
     const [one, other] = [await newSession(service), await newSession(service)]
     const key = { 'Idempotency-Key': 'shared' }
     const ask = ({ headers }: typeof one) => verifyDiscount({ ...headers, ...key })
@@ -118,7 +118,7 @@ describe('a session', () => {
   })
 })
 
-describe('a request by cookie', () => {
+describe('a request with the session cookie', () => {
   test.each<
     [
       string,
@@ -126,20 +126,20 @@ describe('a request by cookie', () => {
       string,
     ]
   >([
-    ['with its token', (own) => own, '200'],
-    ['without the token', ({ 'X-CSRF-Token': _, ...rest }) => rest, '403 AUTHZ.csrf.token'],
+    ['with its token is permitted', (own) => own, '200'],
+    ['without the token is rejected', ({ 'X-CSRF-Token': _, ...rest }) => rest, '403 AUTHZ.csrf.token'],
     [
-      'without the cookie of the token',
+      'without the cookie of the token is rejected',
       (own) => ({ ...own, Cookie: own.Cookie?.split(';')[0] ?? '' }),
       '403 AUTHZ.csrf.token',
     ],
     [
-      'with the token of another session',
+      'with the token of another session is rejected',
       (own, other) => ({ ...own, 'X-CSRF-Token': other['X-CSRF-Token'] ?? '' }),
       '403 AUTHZ.csrf.token',
     ],
     [
-      'with header and cookie of another session’s token',
+      'with header and cookie of another session’s token is rejected',
       (own, other) => ({
         'X-CSRF-Token': other['X-CSRF-Token'] ?? '',
         Cookie: `${own.Cookie?.split(';')[0]}; ${other.Cookie?.split('; ')[1]}`,
@@ -147,29 +147,37 @@ describe('a request by cookie', () => {
       '403 AUTHZ.csrf.token',
     ],
     [
-      'with a token that is made up',
+      'with an invented token is rejected',
       (own) => ({ ...own, 'X-CSRF-Token': 'x'.repeat(43) }),
       '403 AUTHZ.csrf.token',
     ],
-    ['from an allowed origin', (own) => ({ ...own, Origin: origin, 'Sec-Fetch-Site': 'same-site' }), '200'],
     [
-      'from the service’s own origin',
+      'from an allowed origin is permitted',
+      (own) => ({ ...own, Origin: origin, 'Sec-Fetch-Site': 'same-site' }),
+      '200',
+    ],
+    [
+      'from the origin of the service is permitted',
       (own) => ({ ...own, Origin: 'https://api.example', 'Sec-Fetch-Site': 'same-origin' }),
       '200',
     ],
     [
-      'from another site',
+      'from another site is rejected',
       (own) => ({ ...own, Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }),
       '403 AUTHZ.csrf.origin',
     ],
     [
-      'from another site that an old browser tells',
+      'from another site named by Referer is rejected',
       (own) => ({ ...own, Origin: 'https://evil.example' }),
       '403 AUTHZ.csrf.origin',
     ],
-    ['from a page without an origin', (own) => ({ ...own, Origin: 'null' }), '403 AUTHZ.csrf.origin'],
     [
-      'from another site without an origin',
+      'from a page without an origin is rejected',
+      (own) => ({ ...own, Origin: 'null' }),
+      '403 AUTHZ.csrf.origin',
+    ],
+    [
+      'from another site without an origin is rejected',
       (own) => ({ ...own, 'Sec-Fetch-Site': 'cross-site' }),
       '403 AUTHZ.csrf.origin',
     ],
@@ -178,7 +186,7 @@ describe('a request by cookie', () => {
     expect(told(await verifyDiscount(changed(own.headers, other.headers)))).toBe(expected)
   })
 
-  test('that is refused is in the audit', async () => {
+  test('that is rejected is audited', async () => {
     const { headers } = await newSession(service)
     const { 'X-CSRF-Token': _, ...without } = headers
     const before = await service.items('public', 'audit')
@@ -189,7 +197,7 @@ describe('a request by cookie', () => {
   })
 })
 
-test('the answer to a verification that was lost is given again with its cookies, for as long as its code was valid', async () => {
+test('a verification whose response was lost is replayed with its cookies, while its code is valid', async () => {
   const email = newEmail()
   const code = await requestedCode(service, email)
   const headers = { 'Idempotency-Key': 'lost' }
@@ -213,7 +221,7 @@ describe('browsers of other origins', () => {
   const from = (path: string, Origin: string, body?: object) =>
     service.call({ method: body ? 'POST' : 'GET', path, headers: { Origin }, ...(body && { body }) })
 
-  test('may send cookies where they are used or set, from an allowed origin alone', async () => {
+  test('can send cookies from allowed origins, only where cookies are used or set', async () => {
     const discount = await from('/discount/verify', origin, { code: 'X' })
     const verification = await from('/otp/verify', origin, { email: newEmail(), code: '1' })
     for (const { headers } of [discount, verification]) {
@@ -228,7 +236,7 @@ describe('browsers of other origins', () => {
       expect(answer.headers).not.toHaveProperty(credentials)
   })
 
-  test('are told so before', async () => {
+  test('learn this from preflight requests', async () => {
     const { preflightHeaders } = await import('#shared/platform/request/respond.ts')
     const told = preflightHeaders(origin, ['POST'], localSettings, true)
     expect([told[credentials], told['Access-Control-Allow-Origin']]).toEqual(['true', origin])

@@ -15,25 +15,25 @@ import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
 export const editor = { role: 'Editor', sub: 'u1' }
 
 export interface ImportService extends Service {
-  /** What the steps work with; a test may change it. */
+  /** The dependencies of the steps; a test can change them. */
   steps: StepContext
   upload(tenant: string, file: string | Uint8Array, headers?: Record<string, string>): Promise<Answer>
-  /** The run that the queue would start. */
+  /** Starts the workflow like the queue. */
   run(tenant: string, operationId: string, options?: RunOptions): Promise<Run>
   read(tenant: string, operationId: string): Promise<Answer>
   operation(tenant: string, operationId: string): Promise<Operation>
-  /** Every customer of a tenant, sorted by e-mail. */
+  /** Returns the customers of a tenant, sorted by e-mail. */
   customers(tenant: string): Promise<Item[]>
 }
 
 export interface RunOptions {
   network?: Network
-  /** Around each call of a step. */
+  /** Wraps each call of a step. */
   around?: (step: ImportStep, input: unknown, work: () => Promise<unknown>) => Promise<unknown>
   waited?: () => Promise<void>
 }
 
-/** The service with the workflow of imports, run by the definition that is deployed. */
+/** Starts the service with the import workflow, run by its deployed definition. */
 export async function startImports(options: ServiceOptions = {}): Promise<ImportService> {
   const service = await startService(options)
   const { settings, runtime, table } = service
@@ -57,7 +57,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     return {
       invoke: (resource, input) => {
         const step = stepOf(resource)
-        // What crosses to a function and back is JSON.
+        // Input and output of a function are JSON.
         const sent = JSON.parse(JSON.stringify(input))
         return around(step, sent, () => work[step](sent as never))
       },

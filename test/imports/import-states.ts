@@ -4,10 +4,10 @@ import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { importDefinition } from '#lib/import-definition.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: states have every shape
+// biome-ignore lint/suspicious/noExplicitAny: states have any shape
 type Json = any
 
-/** The workflow of imports in the Amazon States Language. The resource of a task is the ARN of its step's function. */
+/** The import workflow in the Amazon States Language. The resource of a task is the ARN of its step's function. */
 export function importStates(): Json {
   const stack = new Stack()
   const functions = Object.keys(importSteps).map((step) => {
@@ -18,7 +18,7 @@ export function importStates(): Json {
   return stack.resolve(importDefinition(stack, Object.fromEntries(functions), bucket).toGraphJson())
 }
 
-/** @returns the step that a task of `importStates` invokes */
+/** Returns the step that a task of `importStates` invokes. */
 export function stepOf(resource: string): ImportStep {
   return resource.slice(resource.lastIndexOf(':') + 1) as ImportStep
 }

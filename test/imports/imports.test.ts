@@ -16,8 +16,8 @@ const imported = async (tenant: string, file: string | Uint8Array) => {
 const told = (customers: Record<string, unknown>[]) =>
   customers.map(({ email, name, country }) => [email, name, country])
 
-describe('an upload', () => {
-  test('is accepted with an operation that is pending, and says where it is and when to ask again', async () => {
+describe('POST /imports', () => {
+  test('returns a pending operation with Location and Retry-After', async () => {
     const answer = await service.upload('begun', 'email\na@example.com\n')
     const id = answer.json.operation_id
     expect([answer.status, answer.json]).toEqual([202, { operation_id: id, state: 'pending', progress: 0 }])
@@ -32,7 +32,7 @@ describe('an upload', () => {
     })
   })
 
-  test('becomes customers, rejects and counts that add up', async () => {
+  test('creates customers, and returns rejects and counts that add up', async () => {
     const rows = [
       'Ann@Example.com,Ann,DE',
       'nobody,Bob,FR',
@@ -67,7 +67,7 @@ describe('an upload', () => {
     )
   })
 
-  test('without a bad row is a success, with bad rows alone it has failed, and both are results', async () => {
+  test('succeeds without a bad row, fails with bad rows only, and has a result in both cases', async () => {
     const good = await imported('outcomes', 'email\na@example.com\n')
     expect(good.result).toEqual({
       outcome: 'SUCCESS',
@@ -89,17 +89,17 @@ describe('an upload', () => {
     ['CRLF', 'email,name\r\na@example.com,Ann\r\n'],
     ['LF', 'email,name\na@example.com,Ann\n'],
     ['CR', 'email,name\ra@example.com,Ann\r'],
-    ['no line end at its end', 'email,name\na@example.com,Ann'],
+    ['no final line end', 'email,name\na@example.com,Ann'],
     ['a byte order mark', '\ufeffemail,name\na@example.com,Ann\n'],
     ['blank lines', '\n\nemail,name\n\n\na@example.com,Ann\n\n'],
     ['another order and case', 'Name, EMAIL \nAnn,a@example.com\n'],
-  ])('with %s is read', async (what, file) => {
+  ])('accepts %s', async (what, file) => {
     const tenant = `read-${what.replaceAll(' ', '-')}`
     expect((await imported(tenant, file)).result.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
     expect(told(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
   })
 
-  test('keeps line ends in quoted cells, and takes a time with its zone only', async () => {
+  test('preserves line ends in quoted cells, and requires time zones', async () => {
     const file =
       'email,name,created_at\na@example.com,"one\r\ntwo\nthree",2026-01-02T03:04:05+02:00\nb@example.com,,2026-01-02T03:04:05\n'
     const { result } = await imported('quoted', file)
@@ -116,7 +116,7 @@ describe('an upload', () => {
     ['name\nAnn\n', { missing: ['email'], unknown: [], repeated: ['x'].slice(1) }],
     ['email,email\na,b\n', { missing: [], unknown: [], repeated: ['email'] }],
     ['email,shoe size\na@example.com,42\n', { missing: [], unknown: ['shoe size'], repeated: [] }],
-  ])('with the header of %j fails as a whole and says why', async (file, details) => {
+  ])('with the header of %j fails as a whole with the reason', async (file, details) => {
     const { state, error, result } = await imported(`header-${file.length}`, file)
     expect([state, result, error]).toEqual([
       'failed',
@@ -132,7 +132,7 @@ describe('an upload', () => {
     ])
   })
 
-  test('that is no UTF-8 is refused before anything begins', async () => {
+  test('rejects invalid UTF-8 at once', async () => {
     const answer = await service.upload(
       'latin',
       Buffer.from('email,name\na@example.com,J\xfcrgen\n', 'latin1'),
@@ -140,7 +140,7 @@ describe('an upload', () => {
     expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
   })
 
-  test('of thousands of rows is counted chunk by chunk, and its progress never falls', async () => {
+  test('counts thousands of rows by chunk, and its progress never decreases', async () => {
     const rows = Array.from({ length: 1001 }, (_, n) => (n % 100 === 7 ? `bad ${n}` : `user${n}@example.com`))
     const id = await begin('large', `email\n${rows.join('\n')}\n`)
     const seen: number[] = []
@@ -152,7 +152,7 @@ describe('an upload', () => {
       },
     })
     expect(seen).toEqual(seen.toSorted((a, b) => a - b))
-    // Before the first chunk, after some and after all: neighbours may end together.
+    // Before the first chunk, after some and after all. Concurrent chunks may end together.
     expect(new Set(seen).size).toBeGreaterThanOrEqual(3)
     const { json } = await service.read('large', id)
     expect(json.result.counts).toEqual({ total: 1001, succeeded: 991, failed: 10 })
@@ -160,10 +160,10 @@ describe('an upload', () => {
   }, 240_000)
 })
 
-describe('the same file', () => {
+describe('an import of the same file', () => {
   const file = 'email\nsame@example.com\n'
 
-  test('uploaded again is answered with the first operation, while it runs and after', async () => {
+  test('returns the first operation, during and after the first import', async () => {
     const first = await service.upload('twice', file)
     const again = await service.upload('twice', file)
     expect([again.status, again.json, again.headers['Idempotency-Status']]).toEqual([
@@ -178,7 +178,7 @@ describe('the same file', () => {
     expect(await service.items('twice', 'operation')).toHaveLength(1)
   })
 
-  test('uploaded twenty times at once is one operation', async () => {
+  test('twenty times concurrently is one operation', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.upload('crowd', file)))
     expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
     const replayed = answers.filter(({ headers }) => headers['Idempotency-Status'] === 'replayed')
@@ -187,14 +187,14 @@ describe('the same file', () => {
     expect(await service.items('crowd', 'audit')).toHaveLength(1)
   })
 
-  test('of another tenant is that tenant’s own', async () => {
+  test('in another tenant is a separate import', async () => {
     const mine = await service.upload('mine', file)
     const theirs = await service.upload('theirs', file)
     expect(theirs.json.operation_id).not.toBe(mine.json.operation_id)
     expect(theirs.headers).not.toHaveProperty('Idempotency-Status')
   })
 
-  test('is imported anew after an import that failed or was canceled', async () => {
+  test('is executed again after a failed or canceled import', async () => {
     const bad = 'name\nAnn\n'
     const failed = await begin('anew', bad)
     await service.run('anew', failed)
@@ -209,7 +209,7 @@ describe('the same file', () => {
   })
 })
 
-test('a cancellation with an entity tag that is no longer current is refused, and changes nothing', async () => {
+test('a cancellation with a stale entity tag is rejected and changes nothing', async () => {
   const { json } = await service.upload('conditional', 'email\nnew@example.com\n')
   const path = `/operations/${json.operation_id}`
   const as = { tenant: 'conditional', role: 'Editor' }
@@ -222,7 +222,7 @@ test('a cancellation with an entity tag that is no longer current is refused, an
   expect((await cancel(headers.ETag ?? '')).status).toBe(200)
 })
 
-test('nothing of a person lies in operations, audit records, chunks or the manifest', async () => {
+test('operations, audit records, chunks and the manifest contain no personal data', async () => {
   const file = 'email,name\nsecret@person.example,Secret Person\nbad secret,Secret Person\n'
   const { operation_id: id } = await imported('private', file)
   const kept = [

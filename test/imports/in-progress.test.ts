@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 
 let files = 0
-/** Another file each time. */
+/** Returns a different file each time. */
 const upload = (tenant: string, headers = {}) =>
   service.upload(tenant, `email\nuser${files++}@example.com\n`, headers)
 const begin = async (tenant: string) => (await upload(tenant)).json.operation_id as string
@@ -35,8 +35,8 @@ async function fill(tenant: string): Promise<string[]> {
   return ids
 }
 
-describe('one operation too many', () => {
-  test('is 429 with Retry-After and says how many may be in progress', async () => {
+describe('an import above the limit', () => {
+  test('is rejected with 429, Retry-After and the limit', async () => {
     await fill('full')
     const { status, json, headers } = await upload('full')
     expect({
@@ -52,7 +52,7 @@ describe('one operation too many', () => {
     })
   })
 
-  test('by file_url is 429 with Retry-After, too', async () => {
+  test('by file_url is rejected with 429 and Retry-After', async () => {
     await fill('full-url')
     const { status, headers } = await byUrl('full-url')
     expect([status, headers['Retry-After']]).toEqual([429, '1'])
@@ -68,7 +68,7 @@ describe('one operation too many', () => {
   test.each([
     ['uploads', upload],
     ['addresses', byUrl],
-  ])('never begins, however many %s arrive at once', async (what, post) => {
+  ])('never starts, however many %s arrive concurrently', async (what, post) => {
     const tenant = `crowd-${what}`
     const answers = await Promise.all(Array.from({ length: 12 }, () => post(tenant)))
     expect(answers.map(({ status }) => status).sort()).toEqual([
@@ -77,19 +77,19 @@ describe('one operation too many', () => {
     ])
   })
 
-  test('leaves a count that expires a day after the latest operation began, if it never falls', async () => {
+  test('leaves a counter that expires a day after the latest operation started', async () => {
     const [id = ''] = (await fill('stuck')).slice(-1)
     const count = await service.table.get(keyOf('stuck', 'operation_count', 'imports'))
     expect(count?.expires_at).toBe(Math.floor(timeOf(id) / 1000) + 24 * 3600)
   })
 
-  test('of another tenant is another count', async () => {
+  test('of another tenant has another counter', async () => {
     await fill('one')
     expect((await upload('other')).status).toBe(202)
   })
 })
 
-describe('a replay is answered although the tenant has as many operations as it may', () => {
+describe('a replay is returned although the tenant has reached the limit', () => {
   test('of a request by file_url', async () => {
     const headers = { 'Idempotency-Key': 'by-url' }
     const body = { file_url: 'https://files.example/same.csv' }
@@ -111,26 +111,26 @@ describe('a replay is answered although the tenant has as many operations as it 
   })
 })
 
-describe('an operation frees its place', () => {
+describe('an operation is no longer counted', () => {
   const gone: Workflow = { start: async () => {}, stateOf: async () => 'ended' }
   const later = () => ({
     table: service.table,
     clock: { ...service.steps.clock, now: () => Date.now() + 90_000 },
   })
 
-  test('when it succeeds', async () => {
+  test('after it succeeds', async () => {
     const [id = ''] = await fill('succeeds')
     await service.run('succeeds', id)
     expect(await inProgress('succeeds')).toBe(max - 1)
   })
 
-  test('when it fails', async () => {
+  test('after it fails', async () => {
     const id = (await service.upload('fails', 'name\nAnn\n')).json.operation_id
     await service.run('fails', id)
     expect(await inProgress('fails')).toBe(0)
   })
 
-  test('when its workflow gives up', async () => {
+  test('after its workflow gives up', async () => {
     const id = await begin('gives-up')
     await service.run('gives-up', id, {
       around: (step, _input, work) => (step === 'prepare' ? Promise.reject(new Error('broken')) : work()),
@@ -138,13 +138,13 @@ describe('an operation frees its place', () => {
     expect(await inProgress('gives-up')).toBe(0)
   })
 
-  test('when it is canceled before it runs', async () => {
+  test('after it is canceled before it runs', async () => {
     const id = await begin('canceled')
     await cancel('canceled', id)
     expect(await inProgress('canceled')).toBe(0)
   })
 
-  test('when it is canceled while it runs', async () => {
+  test('after it is canceled while it runs', async () => {
     const id = await begin('stopped')
     await service.run('stopped', id, {
       around: async (step, _input, work) => {
@@ -155,13 +155,13 @@ describe('an operation frees its place', () => {
     expect(await inProgress('stopped')).toBe(0)
   })
 
-  test('when the sweeper ends it', async () => {
+  test('after the sweeper ends it', async () => {
     await begin('swept')
     await endAbandoned(gone, later())
     expect(await inProgress('swept')).toBe(0)
   })
 
-  test('once, although the sweeper, a cancellation and the workflow end it at the same time', async () => {
+  test('once, although the sweeper, a cancellation and the workflow end it concurrently', async () => {
     const [id = ''] = await fill('once')
     await Promise.all([
       cancel('once', id),
@@ -172,13 +172,13 @@ describe('an operation frees its place', () => {
     expect(await inProgress('once')).toBe(max - 1)
   })
 
-  test('for the next one', async () => {
+  test('so that the next one can start', async () => {
     const [id = ''] = await fill('next')
     await cancel('next', id)
     expect((await upload('next')).status).toBe(202)
   })
 
-  test('but not if an earlier version of the service began it, which counted none', async () => {
+  test('except if an earlier version of the service started it without counting it', async () => {
     const [id = ''] = await fill('earlier')
     const { counted: _, ...earlier } = await service.operation('earlier', id)
     await service.table.put({ item: { ...earlier, ...keyOf('earlier', 'operation', id) }, condition: 'none' })

@@ -1,21 +1,21 @@
-/** Runs a state machine in this process, by its definition alone: what the definition does not say does not happen. */
+/** Runs a state machine in this process, strictly by its definition. */
 
-// biome-ignore lint/suspicious/noExplicitAny: states and their data have every shape
+// biome-ignore lint/suspicious/noExplicitAny: states and their data have any shape
 type Any = any
 
 export interface MachineWorld {
-  /** Does the work of a Task, known by its Resource. */
+  /** Executes a Task, identified by its Resource. */
   invoke(resource: string, input: Any): Promise<unknown>
-  /** The text of an object that an ItemReader names. */
+  /** Returns the text of an object that an ItemReader names. */
   read(bucket: string, key: string): Promise<string>
-  /** A Wait is over at once, after this. */
+  /** Called for a Wait, which then ends at once. */
   waited?(): Promise<void>
 }
 
-/** How a run ended; a state that fails without a Catch fails the run. */
+/** The result of a run. A state that fails without a Catch fails the run. */
 export type Run = { status: 'succeeded'; output: Any } | { status: 'failed'; error: string }
 
-/** @throws a `Stopped` that the world throws; everything else is a failure of its state */
+/** @throws `Stopped` if the world throws it; other errors are failures of their states */
 export async function runMachine(definition: Any, input: Any, world: MachineWorld): Promise<Run> {
   try {
     return { status: 'succeeded', output: await runStates(definition, input, {}, world) }
@@ -25,7 +25,7 @@ export async function runMachine(definition: Any, input: Any, world: MachineWorl
   }
 }
 
-/** The machine was stopped from outside: nothing of it runs on. */
+/** The machine was stopped from outside, and nothing of it continues. */
 export class Stopped extends Error {}
 
 async function runStates(machine: Any, input: Any, context: Any, world: MachineWorld): Promise<Any> {

@@ -33,7 +33,7 @@ function linesOf(bytes: Buffer) {
 describe('the chunks of a file', () => {
   const body = fc.array(anyText, { maxLength: 30 }).map((parts) => parts.join('\n'))
 
-  test('are the file behind its header without a gap, and their rows those of a whole read', async () => {
+  test('partition the file after its header, and have the rows of the entire file', async () => {
     await fc.assert(
       fc.asyncProperty(
         body,
@@ -52,7 +52,7 @@ describe('the chunks of a file', () => {
           for (const [index, chunk] of chunks.entries()) {
             expect([chunk.index, chunk.row]).toEqual([index, next])
             const before = chunks[index - 1]
-            // Between chunks lie blank rows only.
+            // Only blank rows are between chunks.
             if (before) expect(bytes.toString('utf8', before.to, chunk.from)).toMatch(/^[\r\n]*$/)
             expect(chunk.rows).toBeLessThanOrEqual(perChunk)
             next += chunk.rows
@@ -66,7 +66,7 @@ describe('the chunks of a file', () => {
     )
   })
 
-  test('hold a row that is too long by itself, to be refused unread', async () => {
+  test('contain an overlong row, which is rejected unparsed', async () => {
     const { chunks } = await split(`email\nshort\n"${'x'.repeat(200)}"\nafter\n`, { rowBytes: 100 })
     expect(chunks.map(({ row, rows, too_long }) => [row, rows, too_long])).toEqual([
       [1, 1, undefined],
@@ -75,7 +75,7 @@ describe('the chunks of a file', () => {
     ])
   })
 
-  test('are found in a million rows within bounded memory', async () => {
+  test('are found in a million rows with bounded memory', async () => {
     const line = Buffer.from('someone@example.com,Some One\n')
     const piece = Buffer.concat(Array.from({ length: 1000 }, () => line))
     async function* file() {
@@ -95,19 +95,19 @@ describe('the chunks of a file', () => {
   }, 60_000)
 })
 
-describe('a file is refused as a whole', () => {
+describe('a file is rejected as a whole', () => {
   test.each<[string, Buffer, string]>([
-    ['that is empty', Buffer.alloc(0), 'VALIDATION.csv.header'],
-    ['of blank lines', Buffer.from('\n\r\n'), 'VALIDATION.csv.header'],
-    ['without the column that is required', Buffer.from('name\nAnn\n'), 'VALIDATION.csv.header'],
-    ['whose header is broken', Buffer.from('"email"x,name\n'), 'VALIDATION.csv.malformed'],
-    ['whose header does not end', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
+    ['if it is empty', Buffer.alloc(0), 'VALIDATION.csv.header'],
+    ['if it has only blank lines', Buffer.from('\n\r\n'), 'VALIDATION.csv.header'],
+    ['without the required column', Buffer.from('name\nAnn\n'), 'VALIDATION.csv.header'],
+    ['with a malformed header', Buffer.from('"email"x,name\n'), 'VALIDATION.csv.malformed'],
+    ['with an unclosed header', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
     [
-      'that is not UTF-8',
+      'if it is not UTF-8',
       Buffer.from('email\nj\xfcrgen@example.com\n', 'latin1'),
       'VALIDATION.body.encoding',
     ],
-    ['that ends within a character', Buffer.from('email\n\xc3', 'latin1'), 'VALIDATION.body.encoding'],
+    ['if it ends within a character', Buffer.from('email\n\xc3', 'latin1'), 'VALIDATION.body.encoding'],
   ])('%s', async (_, file, code) => {
     for (const pieces of [1, 3, 1000]) {
       await expect(split(file, { rowBytes: 1000 }, pieces)).rejects.toMatchObject({ code })

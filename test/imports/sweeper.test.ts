@@ -5,7 +5,7 @@ import { type ImportService, startImports } from './import-service.ts'
 
 const most = 5
 let service: ImportService
-/** The operations that were checked, in the order of the checks. */
+/** The checked operations, in the order of the checks. */
 let checked: string[]
 const abandoned = new Set<string>()
 const workflow: Workflow = {
@@ -27,7 +27,7 @@ async function begin(tenant: string, operations: number): Promise<string[]> {
   return ids
 }
 
-/** Runs the sweeper as it runs so many minutes from now. */
+/** Runs the sweeper this many minutes from now. */
 function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
   let now = Date.now() + minutes * 60_000
   const clock = {
@@ -41,7 +41,7 @@ function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
 }
 
 describe('the sweeper', () => {
-  test('ends an operation although another tenant has more and older ones than a run can check', async () => {
+  test('ends an operation although another tenant has more and older ones than one run can check', async () => {
     await begin('large', 12)
     const [id = ''] = await begin('small', 1)
     abandoned.add(id)
@@ -49,26 +49,26 @@ describe('the sweeper', () => {
     expect((await service.operation('small', id)).state).toBe('failed')
   })
 
-  test('checks no more operations than it may in one run', async () => {
+  test('checks at most its limit of operations in one run', async () => {
     await begin('large', 12)
     await sweep(2)
     expect(checked).toHaveLength(most)
   })
 
-  test('checks all operations of one tenant within few runs', async () => {
+  test('checks all operations of one tenant within a few runs', async () => {
     const ids = await begin('large', 12)
     for (let minute = 2; minute < 5; minute += 1) await sweep(minute)
     expect([...new Set(checked)].sort()).toEqual(ids.sort())
   })
 
-  test('checks all tenants within few runs, if there are more than it can check in one', async () => {
+  test('checks all tenants within a few runs if there are more than one run can check', async () => {
     const ids: string[] = []
     for (let n = 0; n < 12; n += 1) ids.push(...(await begin(`tenant-${n}`, 1)))
     for (let minute = 2; minute < 5; minute += 1) await sweep(minute)
     expect([...new Set(checked)].sort()).toEqual(ids.sort())
   })
 
-  test('stops when its time is spent', async () => {
+  test('stops at the end of its budget', async () => {
     await begin('large', 5)
     await sweep(2, 5000)
     expect(checked.length).toBeLessThan(5)

@@ -24,7 +24,7 @@ function toCloudWatch(statements: Statement[]): Statement[] {
   )
 }
 
-/** Whether the statement admits an alarm of this name. */
+/** Whether the statement permits an alarm of this name. */
 function admits({ Condition }: Statement, name: string): boolean {
   const pattern = String(Condition.ArnLike['aws:SourceArn']['Fn::Join'][1].at(-1))
   const [, glob = ''] = /^:alarm:(.*)$/.exec(pattern) ?? []
@@ -49,7 +49,7 @@ test('each topic lets CloudWatch publish alarms of this account', () => {
   }
 })
 
-test('the policies of all topics and of the key admit every alarm by its name', () => {
+test('the policies of all topics and of the key permit every alarm by its name', () => {
   const ofKey = toCloudWatch(key.Properties.KeyPolicy.Statement)
   for (const statements of [...policies.map(toCloudWatch), ofKey]) {
     expect(statements).toHaveLength(1)
@@ -61,7 +61,7 @@ test('the policies of all topics and of the key admit every alarm by its name', 
   expect(alarms.length).toBeGreaterThan(100)
 })
 
-test('no two alarms have the same name', () => {
+test('alarm names are unique', () => {
   const names = alarms.map(([, { Properties }]) => nameOf(Properties))
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
 })
@@ -72,7 +72,7 @@ describe.each([
 ])('alarms of the severity %s', (severity, topic) => {
   const these = notifying.filter(([, { Properties }]) => nameOf(Properties).includes(`-${severity}-`))
 
-  test('notify its topic, when they begin and when they end', () => {
+  test('notify its topic when they start and when they end', () => {
     expect(these.length).toBeGreaterThan(0)
     for (const [, { Properties }] of these) {
       expect(Properties.AlarmActions.map(referenceOf)).toEqual([

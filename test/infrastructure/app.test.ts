@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 describe('wrong settings are reported in one message, without a stack trace', () => {
-  test('a missing, an unknown and a malformed setting, all at once', async () => {
+  test('a missing, an unknown and a malformed setting together', async () => {
     const { 'orders.gone': _missing, ...rest } = await publishedProfile()
     const settings = await profile({ ...rest, 'orders.color': 'red', 'auth.clockToleranceSeconds': -1 })
     const { code, output } = await runApp({ stage: 'prod', settings })
@@ -34,26 +34,22 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   })
 
   test.each([
-    ['a stage that nobody knows', { stage: 'nowhere' }, /^there is no stage 'nowhere': choose one of .*\n$/],
+    ['an unknown stage', { stage: 'nowhere' }, /^there is no stage 'nowhere': choose one of .*\n$/],
     ['no stage', {}, /^no stage given: choose one of .*\n$/],
     [
-      'a rollout that is unknown',
+      'an unknown rollout',
       { stage: 'prod', rollout: 'fast' },
       /^-c rollout=fast is unknown: it is bypass, or not given\n$/,
     ],
     ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
-    [
-      'a profile that is not there',
-      { stage: 'prod', settings: '/none.json' },
-      /^\/none\.json: there is no .*\n$/,
-    ],
+    ['a missing profile', { stage: 'prod', settings: '/none.json' }, /^\/none\.json: there is no .*\n$/],
   ])('%s', async (_case, context, message) => {
     const { code, output } = await runApp(context)
     expect(code).toBe(1)
     expect(output).toMatch(message)
   })
 
-  test('operations that there are not, in every setting that names some', async () => {
+  test('unknown operations in every setting that names operations', async () => {
     const published = await publishedProfile()
     const settings = await profile({
       ...published,
@@ -129,7 +125,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         'auth.issuers',
       ],
     ],
-  ])('the addresses and the key of this machine, and examples, on the stage %s', async (stage, named) => {
+  ])('local addresses, keys and examples on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')
     const { code, output } = await runApp({ stage, settings })
     expect(code).toBe(1)
@@ -141,7 +137,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   })
 })
 
-test('two syntheses of the same sources and settings are equal, whatever folders they are in', async () => {
+test('two syntheses of the same sources and settings are equal, regardless of their folders', async () => {
   const settings = await profile(await publishedProfile())
   const checkouts = { first: root, second: await anotherCheckout() }
   const runs = await Promise.all(
@@ -179,7 +175,7 @@ async function deployedFiles(assembly: string): Promise<Record<string, string>> 
   return Object.fromEntries(await Promise.all(texts))
 }
 
-/** The sources in another place, on the same packages. */
+/** The sources in another folder, with the same packages. */
 async function anotherCheckout(): Promise<string> {
   const checkout = join(scratch, 'checkout')
   for (const name of ['bin', 'functions', 'lib', 'shared', 'package.json', 'tsconfig.json']) {
@@ -201,7 +197,7 @@ interface Run {
   output: string
 }
 
-/** Runs the app as the CDK command line does. */
+/** Runs the app like the CDK command line. */
 function runApp(
   context: Record<string, string>,
   assembly = join(scratch, 'refused'),

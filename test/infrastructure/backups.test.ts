@@ -3,7 +3,7 @@ import { referenceOf, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template } = await synthesise('prod')
 
-test('on prod the table is copied each night, and a copy is kept for 35 days in a vault that outlives the stack', () => {
+test('on prod the table is copied each night, and a copy is kept for 35 days in a vault that survives the stack', () => {
   const [[, plan] = [], ...others] = resourcesOf(template, 'AWS::Backup::BackupPlan')
   expect(others).toEqual([])
   expect(plan?.Properties.BackupPlan.BackupPlanRule).toMatchObject([

@@ -20,13 +20,13 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 async function written(name: string, template: object): Promise<string> {
-  // The stacks within a stack are named by their paths.
+  // Nested stacks are named by their paths.
   const file = join(scratch, `${name.replaceAll('/', '-')}.json`)
   await writeFile(file, JSON.stringify(template))
   return file
 }
 
-test('the templates of the stages on AWS are what CloudFormation takes', async () => {
+test('the templates of the stages on AWS have no findings', async () => {
   const stages = ['dev', 'prod']
   const templates = stages.map(async (stage) => {
     const { stacks } = await synthesise(stage, { changes })
@@ -36,7 +36,7 @@ test('the templates of the stages on AWS are what CloudFormation takes', async (
   expect(await cfnLint((await Promise.all(templates)).flat())).toEqual([])
 }, 600_000)
 
-test('a template that it does not take is found out', async () => {
+test('an invalid template has findings', async () => {
   const Resources = { Queue: { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 'long' } } }
   const findings = await cfnLint([await written('wrong', { Resources })])
   expect(findings).toEqual([expect.stringMatching(/wrong\.json:.*E3012/)])

@@ -6,12 +6,12 @@ import { pythonPackage } from '#test/support/python-package.ts'
 const run = promisify(execFile)
 const version = '1.58.0'
 
-/** CDK makes a function wait for its role by name, where the reference to it would do: harmless, and not ours. */
+/** CDK adds a redundant dependency of a function on its role, which is harmless. */
 const leftOut = ['W3005']
 
 /**
- * Holds templates against the schemas of CloudFormation.
- * @returns one line for each finding: file, place, rule and text
+ * Validates templates against the schemas of CloudFormation.
+ * @returns one line for each finding: file, location, rule and text
  */
 export async function cfnLint(templates: readonly string[]): Promise<string[]> {
   const venv = await pythonPackage('cfn-lint', version)

@@ -1,6 +1,6 @@
 import type { Finding } from './checkov.ts'
 
-/** A check that is not met, with the reason. It covers every resource unless it names some. */
+/** A failed check with the reason. It covers every resource unless it names some. */
 export interface Exception {
   check: string
   reason: string

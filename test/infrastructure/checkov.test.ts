@@ -6,7 +6,7 @@ import { exceptions, excepts } from './checkov-exceptions.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { synthesise } from './synthesis.ts'
 
-/** A bucket that anyone may read, which none of the stages has. */
+/** A public bucket, which no stage has. */
 const careless = {
   Resources: {
     Bucket: { Type: 'AWS::S3::Bucket', Properties: { AccessControl: 'PublicRead' } },
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const folder = scratchFolder()
   const write = (name: string, template: object) =>
     writeFileSync(join(folder, `${name.replaceAll('/', '-')}.json`), JSON.stringify(template, null, 1))
-  // Staging is prod but for its size.
+  // Staging differs from prod only in its size.
   for (const stage of ['dev', 'prod']) {
     const { stacks } = await synthesise(stage)
     for (const [name, template] of Object.entries(stacks)) write(`${stage}-${name}`, template)
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const isOfStage = ({ template }: Finding) => template !== 'careless'
 
-test('the templates of the stages on AWS have no finding without a reason', () => {
+test('every finding in the templates of the stages on AWS has a reason', () => {
   const unexplained = findings.filter(isOfStage).filter((one) => !exceptions.some((it) => excepts(it, one)))
   expect(unexplained).toEqual([])
 })
@@ -38,7 +38,7 @@ test.each(exceptions)('the exception $check still has findings', (exception) => 
   expect(findings.filter(isOfStage).some((finding) => excepts(exception, finding))).toBe(true)
 })
 
-test('a careless template has findings', () => {
+test('an insecure template has findings', () => {
   const checks = findings.filter(({ template }) => template === 'careless').map(({ check }) => check)
   expect(checks).toContain('CKV_AWS_20')
 })

@@ -16,7 +16,7 @@ describe.each(Object.entries(stages))('on %s', (_stage, template) => {
   const reservedFor = (name: string): number | undefined =>
     resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name)).Properties.ReservedConcurrentExecutions
 
-  test.each(limited)('%s has executions reserved, and gets no more', (name) => {
+  test.each(limited)('%s has reserved concurrency as its limit', (name) => {
     expect(reservedFor(name)).toBeGreaterThanOrEqual(2)
   })
 
@@ -27,7 +27,7 @@ describe.each(Object.entries(stages))('on %s', (_stage, template) => {
     expect(found.map(([id]) => id.replace(/[0-9A-F]{8}$/, '')).sort()).toEqual(limited.map(pascalCase).sort())
   })
 
-  test.each(queued)('$name takes no more messages than it may handle at once', ({ name }) => {
+  test.each(queued)('$name receives no more messages than it can handle concurrently', ({ name }) => {
     const mappings = resourcesOf(template, 'AWS::Lambda::EventSourceMapping')
       .map(([, { Properties }]) => Properties)
       .filter(({ FunctionName }) => referenceOf(FunctionName).startsWith(pascalCase(name)))
@@ -36,7 +36,7 @@ describe.each(Object.entries(stages))('on %s', (_stage, template) => {
     ])
   })
 
-  test('most of the default quota of an account is left to the API', () => {
+  test('most of the default quota of an account remains for the API', () => {
     const reserved = limited.reduce((sum, name) => sum + (reservedFor(name) ?? 0), 0)
     expect(reserved).toBeLessThanOrEqual(300)
   })

@@ -26,9 +26,9 @@ describe('api.domain', () => {
     ['a label that ends with a hyphen', { host: 'api-.example.com' }, /a host name in lower case/],
     ['a label of 64 characters', { host: `${'a'.repeat(64)}.example.com` }, /a host name in lower case/],
     ['an IP address', { host: '192.0.2.1' }, /a host name in lower case/],
-    ['no ARN', { certificateArn: 'certificate/1234' }, /the ARN of a certificate of ACM/],
+    ['text that is not an ARN', { certificateArn: 'certificate/1234' }, /the ARN of a certificate of ACM/],
     [
-      'the ARN of something else',
+      'the ARN of another service',
       { certificateArn: 'arn:aws:iam::1:server-certificate/a' },
       /the ARN of a certificate of ACM/,
     ],
@@ -38,7 +38,7 @@ describe('api.domain', () => {
     await expect(settingsOf({ changes })).rejects.toThrow(message)
   })
 
-  test('is refused on the local stage, which has a fixed address', async () => {
+  test('is rejected on the local stage, which has a fixed address', async () => {
     await expect(synthesise('local', { changes: set })).rejects.toThrow(
       'stage local has a fixed address: set api.domain to null',
     )
@@ -73,7 +73,7 @@ describe('with a domain', () => {
   const tls = { SecurityPolicy: 'SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09', EndpointAccessMode: 'STRICT' }
   const [domainId, resource] = resourcesOf(template, 'AWS::ApiGateway::DomainName')[0] as [string, Resource]
 
-  test('the API accepts TLS 1.2 or newer under both addresses', () => {
+  test('the API accepts TLS 1.2 or newer at both addresses', () => {
     expect(apiOf(template)[1].Properties).toMatchObject(tls)
     expect(resource.Properties).toMatchObject(tls)
   })
@@ -86,7 +86,7 @@ describe('with a domain', () => {
     })
   })
 
-  test('the domain leads to the stage of the API', () => {
+  test('the domain is mapped to the stage of the API', () => {
     const [[, mapping]] = resourcesOf(template, 'AWS::ApiGateway::BasePathMapping') as [[string, Resource]]
     const [[stageId]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
     const { DomainName: mapped, RestApiId: to, Stage: stage, BasePath: path } = mapping.Properties
@@ -121,7 +121,7 @@ describe('with a domain', () => {
   })
 })
 
-test('a closed address of the gateway is all that the setting changes', () => {
+test('closing the address of the gateway changes nothing else', () => {
   const [id, api] = apiOf(within.template)
   expect(apiOf(closed.template)).toEqual([
     id,

@@ -17,7 +17,7 @@ const widgets: any[] = JSON.parse(text).widgets
 const titled = (start: string) => widgets.find(({ properties }) => properties.title?.startsWith(start))
 
 test.each(routes.map(({ route }) => route).filter(({ latency }) => latency))(
-  '$operation is shown against its budgets, with its 5XX',
+  '$operation is shown with its budgets and its 5XX',
   ({ operation, latency }) => {
     const shown = titled(`${operation}: latency`).properties
     const budgets = shown.annotations.horizontal.map(({ value }: { value: number }) => value)
@@ -27,7 +27,7 @@ test.each(routes.map(({ route }) => route).filter(({ latency }) => latency))(
   },
 )
 
-test('errors are searched by code where the functions count them', () => {
+test('errors are searchable by code on the functions that count them', () => {
   const searched = JSON.stringify(titled('Errors by code').properties.metrics)
   expect(searched).toContain('SEARCH(\'{\\"commerce-prod\\",error_code} MetricName=\\"errors\\"')
   for (const [, { Properties }] of resourcesOf(template, 'AWS::Lambda::Function')) {
@@ -36,7 +36,7 @@ test('errors are searched by code where the functions count them', () => {
   }
 })
 
-test('what waits, is late, was given up or throttled is shown', () => {
+test('pending, late, failed and throttled work is shown', () => {
   const metrics = (start: string) => JSON.stringify(titled(start).properties.metrics)
   for (const queue of Object.keys(taskQueues)) expect(metrics('Queues')).toContain(`"label":"${queue}"`)
   const others = ['events.relay', 'tasks.enqueue', 'events.bus']
@@ -50,7 +50,7 @@ test('what waits, is late, was given up or throttled is shown', () => {
 })
 
 test.each(alarmDefinitions)(
-  'the measure of the alarm $id is on the graph that the runbook names',
+  'the metric of the alarm $id is on the graph that the runbook names',
   (definition) => {
     for (const { measure } of definition.thresholds) {
       const { metrics } = titled(measure.graph).properties
@@ -65,7 +65,7 @@ test.each(alarmDefinitions)(
   },
 )
 
-test('a stage without alarms has none', () => {
+test('a stage without alarms has no dashboard', () => {
   for (const its of [local.template, local.watch])
     expect(resourcesOf(its, 'AWS::CloudWatch::Dashboard')).toHaveLength(0)
 })

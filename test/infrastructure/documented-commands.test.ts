@@ -59,13 +59,13 @@ function run(command: string, ...more: string[]): Promise<Run> {
 
 const usageError = /Specify an environment name|Unknown (option|argument|command)|Usage:/
 
-test('the documents name a command of each kind, and no other', () => {
+test('the pages contain a command of each kind, and no other', () => {
   const kinds = ['bootstrap', 'synth', 'diff', 'deploy'].map(ofKind)
   expect(kinds.filter((one) => one.length === 0)).toEqual([])
   expect(kinds.flat().sort()).toEqual([...commands].sort())
 })
 
-test.each(ofKind('bootstrap'))('`%s` gets as far as the account', async (command) => {
+test.each(ofKind('bootstrap'))('`%s` runs until it needs the account', async (command) => {
   const { output } = await run(command)
   expect(output).not.toMatch(usageError)
   expect(output).toContain('111122223333')
@@ -76,7 +76,7 @@ describe('one synthesis', () => {
     expect(await run(command, '--output', assembly)).toEqual({ code: 0, output: expect.any(String) })
   })
 
-  // They take what was synthesized.
+  // They use the synthesized output.
   test.each([...ofKind('diff'), ...ofKind('deploy')])(
     '`%s` fails for the missing account',
     async (command) => {

@@ -69,16 +69,16 @@ describe('the policy of operators', () => {
     return `${service}:${call.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`
   })
 
-  test.each([...new Set(calls)])('allows %s, which a restore calls', (call) => {
+  test.each([...new Set(calls)])('permits %s, which a restore calls', (call) => {
     expect(actions).toContain(call)
   })
 
-  test('allows operators to find the key without a service in between', () => {
+  test('permits operators to read the key without an intermediate service', () => {
     const found = Statement.filter(({ Action }) => Action === 'kms:DescribeKey')
     expect(found.map(({ Condition }) => Object.keys(Condition ?? {}))).toEqual([['ForAnyValue:StringLike']])
   })
 
-  test('lets operators pass the role that restores backups, which the page creates', () => {
+  test('permits operators to pass the role that restores backups, which the page creates', () => {
     const [role = ''] = unique(/--iam-role-arn \S+:(role\/\S+)/g, restores)
     const passed = Statement.filter(({ Action }) => Action === 'iam:PassRole').map(({ Resource }) => Resource)
     expect(passed).toEqual([`arn:aws:iam::111122223333:${role}`])

@@ -6,13 +6,13 @@ import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')
 const local = await synthesise('local')
-/** All but the route to which machines send webhooks. */
+/** All routes except the one for webhooks. */
 const budgeted = routes
   .map(({ route }) => route)
   .filter(({ auth }) => auth !== 'signature')
   .map((route) => ({ ...route, budget: route.operation === 'refunds.create' ? 0.05 : 0.1 }))
 
-test.each(routes)('$route.operation has its tail watched', ({ route }) => {
+test.each(routes)('$route.operation has an alarm on its tail latency', ({ route }) => {
   const id = `${pascalCase(route.operation)}TailAlarm`
   const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', id)
   expect(alarm).toMatchObject({ Threshold: 2.5, ComparisonOperator: 'GreaterThanThreshold' })
@@ -28,7 +28,7 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
   test.each([
     ['Fast', 14.4, 3600, 300],
     ['Slow', 6, 21_600, 1800],
-  ])('%s: called at %f times its pace, over both windows', (name, times, long, short) => {
+  ])('%s: alarms at a burn rate of %f in both windows', (name, times, long, short) => {
     const id = `${pascalCase(operation)}Burns${name}`
     const { Properties: composite } = resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Alarm`)
     expect(composite.AlarmActions).toHaveLength(1)
@@ -65,7 +65,7 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
 describe.each(budgeted.filter(({ latency }) => latency))('the latency budget of $operation', (route) => {
   const { operation } = route
 
-  test('has its p95 watched as well as its p99', () => {
+  test('has alarms on its p95 and its p99', () => {
     const id = pascalCase(operation)
     const often = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}OftenSlowAlarm`).Properties
     expect(often).toMatchObject({ ExtendedStatistic: 'p95', Threshold: route.latency?.p95 })
@@ -79,7 +79,7 @@ interface Stat {
   Metric: { MetricName: string }
 }
 
-test('no window belongs to two alarms, and the local stage, whose engine refuses them, has none', () => {
+test('no two alarms share a window, and the local stage, whose engine rejects them, has none', () => {
   const rules = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').map(([, { Properties }]) =>
     JSON.stringify(Properties.AlarmRule),
   )

@@ -31,19 +31,19 @@ describe('the relay', () => {
     'EventsRelayTableStream',
   )
 
-  test('gets changes as they happen and from the first one on', () => {
+  test('receives all changes, starting with the first', () => {
     expect(mapping).toMatchObject({ BatchSize: 100, StartingPosition: 'TRIM_HORIZON' })
     expect(mapping).not.toHaveProperty('MaximumBatchingWindowInSeconds')
     expect(mapping.EventSourceArn['Fn::GetAtt'][1]).toBe('StreamArn')
   })
 
-  test('is woken only by what carries events', () => {
+  test('is invoked only for changes with events', () => {
     expect(
       mapping.FilterCriteria.Filters.map(({ Pattern }: { Pattern: string }) => JSON.parse(Pattern)),
     ).toEqual([{ dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: [{ exists: true }] } } } } } }])
   })
 
-  test('tries again from the change that failed, alone if need be, and ends in the dead-letter queue', () => {
+  test('retries from the failed change, alone if necessary, and sends it to the dead-letter queue', () => {
     expect(mapping).toMatchObject({
       MaximumRetryAttempts: settings['events.maxAttempts'] - 1,
       BisectBatchOnFunctionError: true,
@@ -52,7 +52,7 @@ describe('the relay', () => {
     expect(referenceOf(mapping.DestinationConfig.OnFailure.Destination)).toBe(queueId)
   })
 
-  test('has a dead-letter queue that is encrypted, takes TLS only and keeps its messages for 14 days', () => {
+  test('has a dead-letter queue that is encrypted, requires TLS and keeps messages for 14 days', () => {
     expect(queue.Properties).toMatchObject({ KmsMasterKeyId: {}, MessageRetentionPeriod: 1_209_600 })
     expect(
       hasResource(template, 'AWS::SQS::QueuePolicy', {
@@ -70,7 +70,7 @@ describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
   const functions = [...subscriptions, preflight].map(({ name, impact }) => ({ name, impact }))
 
-  test.each(functions)('when $name fails, an alarm says: $impact', ({ name, impact }) => {
+  test.each(functions)('if $name fails, an alarm states: $impact', ({ name, impact }) => {
     const id = `${pascalCase(name)}Failing`
     const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`)
     const [page] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').filter(([one]) =>
@@ -88,7 +88,7 @@ describe('alarms', () => {
     )
   })
 
-  test.each(routes)('when $route.operation answers 5xx, an alarm says: $route.impact', ({ route }) => {
+  test.each(routes)('if $route.operation returns 5xx, an alarm states: $route.impact', ({ route }) => {
     const id = pascalCase(route.operation)
     const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
       [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),
@@ -105,7 +105,7 @@ describe('alarms', () => {
   })
 
   test.each(routes.filter(({ route }) => route.latency))(
-    '$route.operation has its latency watched',
+    '$route.operation has an alarm on its latency',
     ({ route }) => {
       const name = `${pascalCase(route.operation)}SlowAlarm`
       const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', name)
@@ -125,7 +125,7 @@ describe('alarms', () => {
   })
 })
 
-test('an event is tried webhooks.maxAttempts times, then kept for 14 days with an alarm', () => {
+test('an event is attempted webhooks.maxAttempts times, then kept for 14 days with an alarm', () => {
   const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Webhooks')
   expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
   const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')
@@ -133,13 +133,13 @@ test('an event is tried webhooks.maxAttempts times, then kept for 14 days with a
   resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })
 
-describe('the reports of SES', () => {
+describe('reports of SES', () => {
   const [[configurationSetId]] = resourcesOf(template, 'AWS::SES::ConfigurationSet') as [[string, Resource]]
   const [rule] = resourcesOf(template, 'AWS::Events::Rule')
     .map(([, { Properties }]) => Properties)
     .filter(({ EventPattern }) => EventPattern.source[0] === 'aws.ses')
 
-  test('of deliveries and bounces go to the default bus', () => {
+  test('on deliveries and bounces go to the default bus', () => {
     const [[, destination]] = resourcesOf(template, 'AWS::SES::ConfigurationSetEventDestination') as [
       [string, Resource],
     ]
@@ -148,7 +148,7 @@ describe('the reports of SES', () => {
     expect(JSON.stringify(bus.EventBusArn)).toContain(':event-bus/default')
   })
 
-  test('of other configuration sets and of the mails of the user pool are ignored', () =>
+  test('of other configuration sets and of mails of the user pool are ignored', () =>
     expect(rule?.EventPattern.detail).toEqual({
       mail: {
         tags: { 'ses:configuration-set': [{ Ref: configurationSetId }], message_id: [{ exists: true }] },
@@ -169,7 +169,7 @@ describe('the reports of SES', () => {
     expect(sender.Environment.Variables.MAIL_CONFIGURATION_SET).toEqual({ Ref: configurationSetId })
   })
 
-  test('are not requested where acceptance counts as delivery', () => {
+  test('are not requested if acceptance counts as delivery', () => {
     const stack = new Stack()
     const queue = new Queue(stack, 'Queue')
     const configurationSet = new ConfigurationSet(stack, 'ConfigurationSet')
@@ -178,7 +178,7 @@ describe('the reports of SES', () => {
   })
 })
 
-test('a mail is tried for as long as its code is valid', () => {
+test('a mail is retried as long as its code is valid', () => {
   const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Mail')
   const { maxReceiveCount } = queue.RedrivePolicy
   const pauses = Array.from({ length: maxReceiveCount - 1 }, (_, n) =>

@@ -8,12 +8,12 @@ const recommended = createRequire(import.meta.url)('aws-cdk-lib/recommended-feat
 const { template } = await synthesise('prod')
 const stack = await stackOfStage('local')
 
-test('every feature flag of CDK is configured, with the value that CDK recommends', () => {
+test('every feature flag of CDK is configured with the value that CDK recommends', () => {
   expect(featureFlags()).toEqual(recommended)
 })
 
 // A resource with another logical id is a new, empty one, and CDK derives these ids.
-test('resources that hold data have the logical ids of the first release', () => {
+test('resources with data have the logical ids of the first release', () => {
   const ids = [
     'AWS::DynamoDB::Table',
     'AWS::S3::Bucket',

@@ -13,7 +13,7 @@ const { template, settings } = await synthesise('prod')
 const [[bucketId, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
 
 describe('the bucket', () => {
-  test('is the only one, outlives the stack and is private to it', () => {
+  test('is the only one, survives the stack and is private to it', () => {
     expect(resourcesOf(template, 'AWS::S3::Bucket')).toHaveLength(1)
     expect(bucket.DeletionPolicy).toBe('RetainExceptOnCreate')
     expect(bucket.Properties.PublicAccessBlockConfiguration).toEqual({
@@ -27,7 +27,7 @@ describe('the bucket', () => {
     })
   })
 
-  test('encrypts and keeps one version, so that what expires is gone', async () => {
+  test('is encrypted and unversioned, so expired files are deleted', async () => {
     const dev = await synthesise('dev')
     const [[, other]] = resourcesOf(dev.template, 'AWS::S3::Bucket') as [[string, Resource]]
     const { BucketEncryption: encryption, VersioningConfiguration: versions } = other.Properties
@@ -37,7 +37,7 @@ describe('the bucket', () => {
     expect([versions, bucket.Properties.VersioningConfiguration]).toEqual([undefined, undefined])
   })
 
-  test('takes TLS only, and its policy allows nobody anything', () => {
+  test('requires TLS, and its policy grants nothing', () => {
     const policies = resourcesOf(template, 'AWS::S3::BucketPolicy')
     expect(policies.map(([, { Properties }]) => Properties)).toEqual([
       {
@@ -61,7 +61,7 @@ describe('the bucket', () => {
     ])
   })
 
-  test('deletes exports, imported files and parts of unfinished files after a day, rejects with their operations', () => {
+  test('deletes exports, imported files and parts of incomplete uploads after a day, and rejects with their operations', () => {
     expect(bucket.Properties.LifecycleConfiguration).toEqual({
       Rules: [
         { Id: 'exports', Status: 'Enabled', Prefix: 'exports/', ExpirationInDays: 1 },
@@ -82,14 +82,14 @@ describe('the bucket', () => {
     expect(resourcesOf(template, 'Custom::S3AutoDeleteObjects')).toEqual([])
   })
 
-  test('goes with the local stage', async () => {
+  test('is deleted with the local stage', async () => {
     const local = await synthesise('local')
     const [[, mine]] = resourcesOf(local.template, 'AWS::S3::Bucket') as [[string, Resource]]
     expect(mine.DeletionPolicy).toBe('Delete')
   })
 })
 
-describe('rights', () => {
+describe('permissions', () => {
   test.each<[Right[], string[]]>([
     [['files.write'], ['s3:PutObject', 's3:AbortMultipartUpload']],
     [['files.link'], ['s3:GetObject']],
@@ -97,7 +97,7 @@ describe('rights', () => {
       ['files.write', 'files.link'],
       ['s3:PutObject', 's3:AbortMultipartUpload', 's3:GetObject'],
     ],
-  ])('%j reach the exports and nothing else, which is explained', (uses, actions) => {
+  ])('%j are limited to the exports, with an explanation', (uses, actions) => {
     const { stack, granted } = granting(uses)
     const own = resourcesOf(granted, 'AWS::S3::Bucket')[0]?.[0]
     const statements = resourcesOf(granted, 'AWS::IAM::Policy').flatMap(
@@ -115,7 +115,7 @@ describe('rights', () => {
   })
 })
 
-/** A stack of the bucket and one function that uses it so. */
+/** A stack of the bucket and one function with this access. */
 function granting(uses: Right[]) {
   const stack = new Stack(new App({ outdir: scratchFolder() }), 'granting')
   const files = filesBucket(stack, stageNamed('prod'), settings)

@@ -5,7 +5,7 @@ const { stacks } = await synthesise('prod')
 const all = Object.values(stacks).flatMap(({ Resources }) => Object.entries(Resources))
 const outliving = all.filter(([, { DeletionPolicy: policy = '' }]) => policy.startsWith('Retain'))
 
-/** The name that the template gives a resource; undefined where CloudFormation makes one that is free. */
+/** The name of a resource in the template; undefined if CloudFormation generates one. */
 function ownName({ Properties: properties = {} }: Resource): string | undefined {
   const found = Object.entries(properties).find(
     ([key, value]) => /Name$/.test(key) && !JSON.stringify(value).startsWith('{"Ref"'),
@@ -16,13 +16,13 @@ function ownName({ Properties: properties = {} }: Resource): string | undefined 
 const isProtected = ({ Properties: { DeletionProtectionEnabled, DeletionProtection } }: Resource) =>
   DeletionProtectionEnabled === true || DeletionProtection === 'ACTIVE'
 
-describe('after a first deployment that fails', () => {
-  test('resources with a fixed name that outlive the stack are deleted, so their names are free', () => {
+describe('after a failed first deployment', () => {
+  test('resources that survive the stack and have a fixed name are deleted, so their names are free', () => {
     const left = outliving.filter(([, one]) => one.DeletionPolicy === 'Retain' && ownName(one) !== undefined)
     expect(left.map(([id, one]) => `${id} has the ${ownName(one)}`)).toEqual([])
   })
 
-  test('only what refuses to be deleted is left', () => {
+  test('only resources with deletion protection remain', () => {
     const left = outliving.filter(
       ([, one]) => one.DeletionPolicy === 'Retain' && one.Type !== 'AWS::Lambda::Version',
     )
@@ -41,7 +41,7 @@ test.each([
   'AWS::KMS::Key',
   'AWS::S3::Bucket',
   'AWS::SecretsManager::Secret',
-])('every %s outlives the stack and its replacement', (type) => {
+])('every %s survives the stack and its replacement', (type) => {
   const found = all.filter(([, { Type }]) => Type === type)
   expect(found.length).toBeGreaterThan(0)
   for (const [, { DeletionPolicy: deletion, UpdateReplacePolicy: replacement }] of found) {

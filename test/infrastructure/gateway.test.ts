@@ -28,7 +28,7 @@ describe('methods', () => {
   const handlerAt = (method: string, path: string) =>
     methods.find((one) => one.path === path && one.method === method)?.handler
 
-  test('are those of the route table, with HEAD next to GET and OPTIONS on each path, and no other', () => {
+  test('are those of the route table, with HEAD for each GET and OPTIONS on each path, and no other', () => {
     const paths = [...new Set(places.map(({ path }) => path))]
     const expected = [
       ...new Set(places.map(({ method, path }) => `${method} ${path}`)),
@@ -38,7 +38,7 @@ describe('methods', () => {
     expect(methods.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(expected.sort())
   })
 
-  test('share a function only where the gateway cannot distinguish routes, and HEAD has the one of GET', () => {
+  test('share a function only if the gateway cannot distinguish routes, and HEAD has the one of GET', () => {
     const distinct = new Set(places.map(({ method, path }) => `${method} ${path}`))
     expect(new Set(places.map(({ method, path }) => handlerAt(method, path))).size).toBe(distinct.size)
     for (const { path } of places.filter(({ method }) => method === 'GET')) {
@@ -46,7 +46,7 @@ describe('methods', () => {
     }
   })
 
-  test('pass bodies unchanged, so functions see invalid UTF-8', () => {
+  test('forward bodies unchanged, so functions receive invalid UTF-8', () => {
     const BinaryMediaTypes = ['application/json', 'text/csv']
     expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes })).toBe(true)
   })
@@ -58,7 +58,7 @@ describe('methods', () => {
     expect(Object.keys(variables).sort()).toEqual([...new Set(places.map(({ path }) => path))].sort())
   })
 
-  test('say to preflight requests where cookies are used, and nowhere else', () => {
+  test('declare in preflight responses where cookies are used, and only there', () => {
     const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
     const variables = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
     expect(variables.sort()).toEqual(['/discount/verify', '/otp/verify'])
@@ -68,7 +68,7 @@ describe('methods', () => {
 describe('the stage', () => {
   const [[, { Properties: stage }]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [[string, Resource]]
 
-  test('is throttled as the settings say, traced, and never logs bodies', () => {
+  test('has the configured throttles, is traced, and never logs bodies', () => {
     expect(stage.TracingEnabled).toBe(true)
     expect(stage.MethodSettings[0]).toEqual({
       HttpMethod: '*',
@@ -81,7 +81,7 @@ describe('the stage', () => {
     })
   })
 
-  test('has metrics of exactly those methods that alarms read', () => {
+  test('has metrics of exactly the methods that alarms read', () => {
     const measured = stage.MethodSettings.filter((one: MethodSetting) => one.MetricsEnabled).map(
       ({ HttpMethod, ResourcePath }: MethodSetting) =>
         `${HttpMethod} ${ResourcePath.slice(1).replaceAll('~1', '/')}`,
@@ -89,7 +89,7 @@ describe('the stage', () => {
     expect(measured.sort()).toEqual([...methodsReadByAlarms()].sort())
   })
 
-  test('logs one JSON line a request, with nothing of the caller', () => {
+  test('logs one JSON line for each request, without data of the caller', () => {
     const line = JSON.parse(stage.AccessLogSetting.Format)
     expect(line).toMatchObject({ requestId: '$context.requestId', status: '$context.status' })
     expect(
@@ -98,7 +98,7 @@ describe('the stage', () => {
   })
 })
 
-test('the API is regional, and only the local stage pins its id', async () => {
+test('the API is regional, and only the local stage has a fixed id', async () => {
   const [[, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
   expect(api.Properties.EndpointConfiguration).toEqual({ Types: ['REGIONAL'] })
   expect(JSON.stringify(api)).not.toContain('ms-custom-id')
@@ -110,7 +110,7 @@ test('the API is regional, and only the local stage pins its id', async () => {
 test.each([
   ['dev', dev.template],
   ['prod', template],
-])('the API of %s accepts no TLS below 1.2', (_, its) => {
+])('the API of %s rejects TLS below 1.2', (_, its) => {
   const policies = resourcesOf(its, 'AWS::ApiGateway::RestApi').map(([, { Properties }]) => [
     Properties.SecurityPolicy,
     Properties.EndpointAccessMode,
@@ -118,7 +118,7 @@ test.each([
   expect(policies).toEqual([['SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09', 'STRICT']])
 })
 
-describe('what the gateway answers itself', () => {
+describe('responses of the gateway itself', () => {
   const answers: Record<string, ErrorCode> = {
     DEFAULT_4XX: 'VALIDATION.request.invalid',
     DEFAULT_5XX: 'INTERNAL.unexpected',
@@ -149,7 +149,7 @@ describe('what the gateway answers itself', () => {
     ]),
   )
 
-  test('is every kind of answer that it knows', () => {
+  test('include every type of gateway response', () => {
     expect(Object.keys(given).sort()).toEqual(Object.keys(answers).sort())
   })
 
@@ -168,7 +168,7 @@ describe('what the gateway answers itself', () => {
     })
   })
 
-  test.each(Object.keys(answers))('%s carries the headers of every answer', (type) => {
+  test.each(Object.keys(answers))('%s has the headers of every response', (type) => {
     const constants = { ...securityHeaders, 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
     for (const [name, value] of Object.entries(constants)) {
       expect(given[type].ResponseParameters[`gatewayresponse.header.${name}`]).toBe(`'${value}'`)
@@ -178,7 +178,7 @@ describe('what the gateway answers itself', () => {
     )
   })
 
-  test.each(['THROTTLED', 'QUOTA_EXCEEDED'])('%s says when to come back', (type) => {
+  test.each(['THROTTLED', 'QUOTA_EXCEEDED'])('%s has a Retry-After', (type) => {
     const retryAfter = given[type].ResponseParameters['gatewayresponse.header.Retry-After']
     expect(retryAfter).toBe(`'${limits.retryAfterSeconds}'`)
   })
@@ -204,7 +204,7 @@ function methodsReadByAlarms(): Set<string> {
   return new Set(dimensions.flatMap(({ Method, Resource: path }) => (Method ? [`${Method} ${path}`] : [])))
 }
 
-/** The path of a resource, put together from its parents. */
+/** Returns the path of a resource, joined from its parents. */
 function pathOf(id: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {
   const resource = template.Resources[referenceOf(id)]
   if (resource?.Type !== 'AWS::ApiGateway::Resource') return ''

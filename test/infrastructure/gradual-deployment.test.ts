@@ -14,7 +14,7 @@ const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof 
 const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
 
 describe('a function behind the gateway', () => {
-  test('has an alias that follows its newest version, and no other function has one', () => {
+  test('has an alias for its newest version, and no other function has one', () => {
     expect(aliases).toHaveLength(behindGateway.length)
     for (const name of behindGateway) {
       const { Properties: alias } = resourceNamed(template, 'AWS::Lambda::Alias', `${pascalCase(name)}Live`)
@@ -32,7 +32,7 @@ describe('a function behind the gateway', () => {
   })
 })
 
-/** The deployment group that moves the alias of a function. */
+/** Returns the deployment group of a function's alias. */
 function groupOf(name: string): Resource {
   const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
   const update = alias?.[1].UpdatePolicy as { CodeDeployLambdaAliasUpdate: Record<string, string> }
@@ -47,7 +47,7 @@ function groupOf(name: string): Resource {
 }
 
 describe('a deployment', () => {
-  test.each(behindGateway)('of %s goes back when its new version fails', (name) => {
+  test.each(behindGateway)('of %s rolls back if its new version fails', (name) => {
     const { Properties: group } = groupOf(name)
     expect(group.AutoRollbackConfiguration).toEqual({
       Enabled: true,
@@ -65,7 +65,7 @@ describe('a deployment', () => {
     expect(alarm.Metrics.map(({ Id }: { Id: string }) => Id).slice(1)).toEqual(['errors', 'failures'])
   })
 
-  test.each(behindGateway)('of %s is not blocked by the alarm of the version before', (name) => {
+  test.each(behindGateway)('of %s is not blocked by the alarm of the previous version', (name) => {
     const { Properties: group } = groupOf(name)
     expect(group.AlarmConfiguration.Alarms).toHaveLength(1)
     const { Properties: alarm } = resources[referenceOf(group.AlarmConfiguration.Alarms[0].Name)] as Resource
@@ -76,14 +76,14 @@ describe('a deployment', () => {
   test.each([
     ['prod', 'CodeDeployDefault.LambdaCanary10Percent5Minutes'],
     ['dev', 'CodeDeployDefault.LambdaAllAtOnce'],
-  ])('to %s moves requests by %s', async (stage, config) => {
+  ])('to %s shifts traffic by %s', async (stage, config) => {
     const { template: its } = await synthesise(stage)
     const groups = resourcesOf(its, 'AWS::CodeDeploy::DeploymentGroup')
     expect(groups).toHaveLength(behindGateway.length)
     for (const [, { Properties }] of groups) expect(Properties.DeploymentConfigName).toBe(config)
   })
 
-  test('to the local stage replaces functions in their place', async () => {
+  test('to the local stage replaces functions in place', async () => {
     const local = await synthesise('local')
     for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
       expect(resourcesOf(local.template, type)).toHaveLength(0)
@@ -94,7 +94,7 @@ describe('a deployment that bypasses CodeDeploy', () => {
   const aliasesOf = (its: typeof template) =>
     resourcesOf(its, 'AWS::Lambda::Alias').map(([, { UpdatePolicy }]) => UpdatePolicy)
 
-  test('lets CloudFormation move every alias', () => {
+  test('lets CloudFormation update every alias', () => {
     expect(aliasesOf(template)).not.toContain(undefined)
     expect(new Set(aliasesOf(bypassing))).toEqual(new Set([undefined]))
   })
@@ -106,7 +106,7 @@ describe('a deployment that bypasses CodeDeploy', () => {
   })
 })
 
-test('versions are kept when a newer one replaces them, and removed when their deployment fails', () => {
+test('versions are kept when a newer one replaces them, and removed if their deployment fails', () => {
   const policies = resourcesOf(template, 'AWS::Lambda::Version').map(([, version]) => [
     version.DeletionPolicy,
     version.UpdateReplacePolicy,
@@ -121,16 +121,16 @@ describe('a version', () => {
   const newAfter = async (options: Parameters<typeof synthesise>[1]) =>
     versionsOf((await synthesise('prod', options)).template).filter((id) => !known.has(id))
 
-  test('stays while nothing changes', async () => {
+  test('stays if nothing changes', async () => {
     expect(await newAfter({})).toEqual([])
   })
 
-  test('is a new one of the function whose code changed, and of no other', async () => {
+  test('is new for the function whose code changed, and for no other', async () => {
     const changed = await newAfter({ codeShas: { 'orders.create': 'another' } })
     expect(changed).toEqual([expect.stringMatching(/^OrdersCreateCurrentVersion/)])
   })
 
-  test('is a new one of every function whose configuration changed', async () => {
+  test('is new for every function whose configuration changed', async () => {
     const timeout = { ...prod.settings['requests.timeoutHeader'], maxMilliseconds: 5000 }
     const changed = await newAfter({ changes: { 'requests.timeoutHeader': timeout } })
     expect(changed).toHaveLength(behindGateway.length)

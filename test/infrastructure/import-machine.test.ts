@@ -10,11 +10,11 @@ const [[machineId, machine]] = resourcesOf(template, 'AWS::StepFunctions::StateM
   [string, Resource],
 ]
 const { States: states, TimeoutSeconds } = importStates()
-// biome-ignore lint/suspicious/noExplicitAny: states of every shape
+// biome-ignore lint/suspicious/noExplicitAny: states have any shape
 const all: Record<string, any> = { ...states, Chunk: states.Rows.ItemProcessor.States.Chunk }
 
-describe('the workflow of imports', () => {
-  test('is traced, logs nothing of its data, is ended after two hours, and its log ends', () => {
+describe('the import workflow', () => {
+  test('is traced, logs no data, times out after two hours, and has a log that expires', () => {
     expect(machine.Properties).toMatchObject({
       StateMachineName: 'commerce-prod-imports',
       TracingConfiguration: { Enabled: true },
@@ -25,7 +25,7 @@ describe('the workflow of imports', () => {
     expect(log.Properties.RetentionInDays).toBe(180)
   })
 
-  test('is deployed as it is defined, with its functions and its bucket', () => {
+  test('is deployed as defined, with its functions and its bucket', () => {
     const text = machine.Properties.DefinitionString['Fn::Join'][1]
       .map((part: string | { Ref?: string }) => (typeof part === 'string' ? part : JSON.stringify(part)))
       .join('')
@@ -54,7 +54,7 @@ describe('the workflow of imports', () => {
     expect(all.Rows).toMatchObject({ Retry: [{ MaxAttempts: 2 }], Catch: [{ Next: 'Fail' }] })
   })
 
-  test('runs the chunks of the manifest in parallel, and keeps none of their results', () => {
+  test('runs the chunks of the manifest in parallel, and discards their results', () => {
     expect(all.Rows).toMatchObject({
       MaxConcurrency: 20,
       ItemReader: { ReaderConfig: { InputType: 'JSON' } },
@@ -63,11 +63,11 @@ describe('the workflow of imports', () => {
     })
     expect(JSON.stringify(all.Rows.ItemReader.Resource)).toContain(':states:::s3:getObject"')
     expect(all.Chunk.OutputPath).toBeNull()
-    // A chunk runs as an express workflow, which AWS ends after five minutes, its retries included.
+    // A chunk runs as an express workflow, which AWS ends after five minutes, retries included.
     expect(importSteps.rows.seconds).toBeLessThan(150)
   })
 
-  test('may invoke its steps, read manifests and run its own map, and nothing else of the service', () => {
+  test('can invoke its steps, read manifests and run its own map, and nothing else of the service', () => {
     const { PolicyDocument: policy } = resourceNamed(
       template,
       'AWS::IAM::Policy',
@@ -98,7 +98,7 @@ describe('the workflow of imports', () => {
     ])
   })
 
-  test('raises an alarm when it fails, and so does each step', () => {
+  test('raises an alarm if it fails, and so does each step', () => {
     const alarm = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'ImportMachineFailingAlarm')
     const metrics = JSON.stringify(alarm.Properties.Metrics)
     for (const metric of ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted']) {

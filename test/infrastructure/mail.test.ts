@@ -15,7 +15,7 @@ const [[identityId, identity]] = resourcesOf(template, 'AWS::SES::EmailIdentity'
 const [[setId, set]] = resourcesOf(template, 'AWS::SES::ConfigurationSet') as [[string, Resource]]
 const [[, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[string, Resource]]
 
-/** A stack of mail and users alone. */
+/** A stack of only mail and users. */
 function templateOf(settings: Settings): Synthesised {
   const stack = new Stack(new App({ outdir: scratchFolder() }), 'mailing')
   userPool(stack, { stage: stageNamed('dev'), settings, mail: mailing(stack, settings) })
@@ -23,7 +23,7 @@ function templateOf(settings: Settings): Synthesised {
 }
 
 describe('mail.domain', () => {
-  test('is the identity, which SES signs for', () => {
+  test('is the identity for which SES signs', () => {
     expect(identity.Properties).toMatchObject({
       EmailIdentity: 'mail.acme.cloud',
       DkimAttributes: { SigningEnabled: true },
@@ -37,7 +37,7 @@ describe('mail.domain', () => {
     })
   })
 
-  test('needs DNS records, which the outputs name', () => {
+  test('requires DNS records, which the outputs name', () => {
     expect(Object.keys(template.Outputs ?? {}).filter((name) => name.startsWith('Mail'))).toEqual(
       expect.arrayContaining([
         'MailDkimRecord1',
@@ -49,14 +49,14 @@ describe('mail.domain', () => {
     )
   })
 
-  test('is null on the local run, which names the address alone', () => {
+  test('is null on the local stage, which verifies only the address', () => {
     const mailbox = resourcesOf(templateOf(localSettings), 'AWS::SES::EmailIdentity').map(
       ([, { Properties }]) => Properties,
     )
     expect(mailbox).toEqual([{ EmailIdentity: localSettings['otp.mail'].from }])
   })
 
-  test('that does not hold the sender or the MAIL FROM domain is refused', () => {
+  test('is rejected if it does not contain the sender or the MAIL FROM domain', () => {
     const domain = { identity: 'acme.cloud', mailFrom: 'bounce.acme.dev', verified: true }
     expect(strayMailDomains({ ...otherSettings, 'mail.domain': domain })).toEqual([
       'otp.mail sends from example.org, which is not in acme.cloud',
@@ -64,13 +64,13 @@ describe('mail.domain', () => {
     ])
   })
 
-  test('that holds both is accepted', () => {
+  test('is accepted if it contains both', () => {
     expect(strayMailDomains(otherSettings)).toEqual([])
   })
 })
 
 describe('the configuration set', () => {
-  test('stops mails to addresses that bounced or complained', () => {
+  test('suppresses addresses that bounced or complained', () => {
     expect(set.Properties.SuppressionOptions).toEqual({ SuppressedReasons: ['BOUNCE', 'COMPLAINT'] })
   })
 
@@ -78,13 +78,13 @@ describe('the configuration set', () => {
     expect(set.Properties.ReputationOptions).toEqual({ ReputationMetricsEnabled: true })
   })
 
-  test('is that of every mail from the domain', () => {
+  test('applies to every mail from the domain', () => {
     expect(identity.Properties.ConfigurationSetAttributes).toEqual({ ConfigurationSetName: { Ref: setId } })
   })
 })
 
 describe('the user pool', () => {
-  test('sends through SES once the domain is verified', () => {
+  test('sends with SES once the domain is verified', () => {
     const { EmailConfiguration: email } = pool.Properties
     expect(email).toMatchObject({
       EmailSendingAccount: 'DEVELOPER',

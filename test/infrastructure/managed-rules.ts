@@ -1,4 +1,4 @@
-/** A request as the web ACL sees it. */
+/** A request as inspected by the web ACL. */
 export interface InspectedRequest {
   method: string
   path: string

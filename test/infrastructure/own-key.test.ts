@@ -31,8 +31,8 @@ const named: [type: string, key: (properties: Resource['Properties']) => unknown
   ['AWS::Backup::BackupVault', ({ EncryptionKeyArn }) => EncryptionKeyArn],
 ]
 
-describe('what prod stores', () => {
-  test('is encrypted with one key, which is rotated and outlives the stack', () => {
+describe('stored data on prod', () => {
+  test('is encrypted with one key, which is rotated and survives the stack', () => {
     expect(resourcesOf(template, 'AWS::KMS::Key')).toHaveLength(1)
     expect(key.Properties.EnableKeyRotation).toBe(true)
     expect(key.DeletionPolicy).toBe('RetainExceptOnCreate')
@@ -41,7 +41,7 @@ describe('what prod stores', () => {
     ).toBe(true)
   })
 
-  test.each(named)('is under it: every %s', (type, keyOf) => {
+  test.each(named)('includes every %s', (type, keyOf) => {
     const found = resourcesOf(template, type)
     expect(found.length).toBeGreaterThan(0)
     expect(
@@ -49,14 +49,14 @@ describe('what prod stores', () => {
     ).toEqual([])
   })
 
-  test('is under it: what alarms say', () => {
+  test('includes the contents of alarms', () => {
     const [[, topic]] = resourcesOf(watch, 'AWS::SNS::Topic') as [[string, Resource]]
     const nested = resourcesOf(template, 'AWS::CloudFormation::Stack')
     const within = nested.find(([id]) => id.startsWith('Watch'))?.[1]
     expect(within?.Properties.Parameters[referenceOf(topic.Properties.KmsMasterKeyId)]).toEqual(arn)
   })
 
-  test('requests few data keys: the bucket has a bucket key, and queues reuse theirs for an hour', () => {
+  test('requires few data keys: the bucket has a bucket key, and queues reuse theirs for an hour', () => {
     const [[, bucket]] = resourcesOf(template, 'AWS::S3::Bucket') as [[string, Resource]]
     const [rule] = bucket.Properties.BucketEncryption.ServerSideEncryptionConfiguration
     expect(rule.BucketKeyEnabled).toBe(true)
@@ -100,31 +100,28 @@ const policies = resourcesOf(template, 'AWS::IAM::Policy').map(([id, { Propertie
 })
 const functions = policies.filter(({ id }) => !id.startsWith('ImportMachineRole'))
 
-describe('of the key a role may use', () => {
-  test.each(functions)(
-    '$id what it reads and writes needs, through those services',
-    ({ statements, asking }) => {
-      const actions = statements.flatMap(({ Action }) => Action)
-      const serviceOf = (action: string) => `${action.split(':')[0]}.`
-      const asked = (kinds: string[], what: (service: string) => string[]) =>
-        kinds
-          .filter((action) => actions.includes(action))
-          .map(serviceOf)
-          .flatMap((service) => what(service).map((right) => `kms:${right} ${service}`))
-      const needed = asked([...reads, ...writes], (service) =>
-        service === 'dynamodb.' ? ['Decrypt', 'DescribeKey'] : ['Decrypt'],
-      )
-      const made = asked(writes, (service) =>
-        service === 'dynamodb.' ? [...ofTables, 'GenerateDataKey'] : ['GenerateDataKey'],
-      )
-      const granted = asking.flatMap(({ Action, Condition }) =>
-        [Action].flat().map((action) => `${action} ${viaOf(Condition)}`),
-      )
-      expect([...new Set(granted)].sort()).toEqual([...new Set([...needed, ...made])].sort())
-    },
-  )
+describe('a role can use the key', () => {
+  test.each(functions)('$id only for the services that it reads and writes', ({ statements, asking }) => {
+    const actions = statements.flatMap(({ Action }) => Action)
+    const serviceOf = (action: string) => `${action.split(':')[0]}.`
+    const asked = (kinds: string[], what: (service: string) => string[]) =>
+      kinds
+        .filter((action) => actions.includes(action))
+        .map(serviceOf)
+        .flatMap((service) => what(service).map((right) => `kms:${right} ${service}`))
+    const needed = asked([...reads, ...writes], (service) =>
+      service === 'dynamodb.' ? ['Decrypt', 'DescribeKey'] : ['Decrypt'],
+    )
+    const made = asked(writes, (service) =>
+      service === 'dynamodb.' ? [...ofTables, 'GenerateDataKey'] : ['GenerateDataKey'],
+    )
+    const granted = asking.flatMap(({ Action, Condition }) =>
+      [Action].flat().map((action) => `${action} ${viaOf(Condition)}`),
+    )
+    expect([...new Set(granted)].sort()).toEqual([...new Set([...needed, ...made])].sort())
+  })
 
-  test('this key and no other, and nothing of it that is not named', () => {
+  test('only if it is this key, and only for named actions', () => {
     const all = policies.flatMap(({ asking }) => asking)
     expect(all.length).toBeGreaterThan(functions.length)
     for (const { Action, Resource: on, Condition } of all) {
@@ -136,7 +133,7 @@ describe('of the key a role may use', () => {
     expect(JSON.stringify(roles)).not.toContain('kms:')
   })
 
-  test('the workflow’s what its own state and the manifests need', () => {
+  test('of the workflow for its state and the manifests', () => {
     const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
     const conditions = JSON.stringify(machine?.asking.map(({ Condition }) => Condition))
     expect(conditions).toContain('kms:EncryptionContext:aws:states:stateMachineArn')
@@ -144,7 +141,7 @@ describe('of the key a role may use', () => {
   })
 
   test.each(['commerce-prod-imports', 'commerce-prod-imports/Rows'])(
-    'the workflow’s what runs of %s need',
+    'of the workflow for runs of %s',
     (run) => {
       const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
       const found = machine?.asking.filter(({ Condition }) =>
@@ -154,7 +151,7 @@ describe('of the key a role may use', () => {
     },
   )
 
-  test('the workflow’s what the start of its map needs', () => {
+  test('of the workflow to start its map', () => {
     const [machine] = policies.filter(({ id }) => id.startsWith('ImportMachineRole'))
     const found = machine?.asking.filter(({ Condition }) => viaOf(Condition) === 'states.')
     expect(found?.map(({ Action }) => Action)).toEqual([['kms:Decrypt', 'kms:GenerateDataKey']])
@@ -171,7 +168,7 @@ describe('the policy of the key', () => {
   const statements: Statement[] = key.Properties.KeyPolicy.Statement
   const services = statements.filter(({ Principal }) => Principal?.Service)
 
-  test('names the services that store in nobody’s name', () => {
+  test('names the services that encrypt on their own behalf', () => {
     const principals = services.map(({ Principal }) => JSON.stringify(Principal?.Service))
     for (const service of [
       '"logs."',
@@ -188,7 +185,7 @@ describe('the policy of the key', () => {
     ['PublishAlarms', 'aws:SourceArn', ':alarm:commerce-prod-*'],
     ['ArchiveEvents', 'kms:EncryptionContext:aws:events:event-bus:arn', ':event-bus/commerce-prod'],
     ['SendEventsToQueues', 'kms:EncryptionContext:aws:sqs:arn', ':commerce-prod-*'],
-  ])('%s is for this stage alone', (sid, condition, name) => {
+  ])('%s is limited to this stage', (sid, condition, name) => {
     const statement = services.find(({ Sid }) => Sid === sid)
     const values = Object.values(statement?.Condition ?? {}).map((one) => one[condition])
     expect(JSON.stringify(values)).toContain(name)
@@ -205,7 +202,7 @@ describe('the policy of the key', () => {
     expect([statement?.Action ?? []].flat().sort()).toEqual(actions.map((action) => `kms:${action}`))
   })
 
-  test('refers to nothing that refers to the key', () => {
+  test('references nothing that references the key', () => {
     const references = [...JSON.stringify(key.Properties).matchAll(/"(?:Ref|Fn::GetAtt)":\[?"([^"]+)"/g)]
     const others = references.map(([, id]) => id as string).filter((id) => !id.startsWith('AWS::'))
     expect(others).toEqual([])
@@ -215,7 +212,7 @@ describe('the policy of the key', () => {
 describe('the bus', () => {
   const [[, bus]] = resourcesOf(template, 'AWS::Events::EventBus') as [[string, Resource]]
 
-  test('keeps events that it cannot encrypt or decrypt in a queue under the key, with an alarm', () => {
+  test('keeps events that it cannot encrypt or decrypt in an encrypted queue, with an alarm', () => {
     const queueId = referenceOf(bus.Properties.DeadLetterConfig.Arn)
     expect(template.Resources[queueId]?.Properties.KmsMasterKeyId).toEqual(arn)
     const { Properties: alarm } = resourceNamed(
@@ -226,7 +223,7 @@ describe('the bus', () => {
     expect(alarm.Dimensions[0].Value.Ref).toMatch(/^referencetocommerceprodEventBusDeadLetters/)
   })
 
-  test('and no other sends to the queues: every right of EventBridge names this account or its source', () => {
+  test('is the only sender to the queues: every grant to EventBridge names this account or its source', () => {
     const rights = resourcesOf(template, 'AWS::SQS::QueuePolicy').flatMap(
       ([, { Properties }]) => Properties.PolicyDocument.Statement as (Statement & { Effect: string })[],
     )
@@ -248,7 +245,7 @@ describe('an update that introduces the key', () => {
         return [id, statements.filter(({ Action }) => /kms:/.test(JSON.stringify(Action)))]
       })
 
-  test('grants it to every function first', () => {
+  test('first grants it to every function', () => {
     expect(grantsOf(prepared)).toEqual(grantsOf(template))
   })
 
@@ -262,7 +259,7 @@ describe('an update that introduces the key', () => {
   )
 })
 
-test.each(Object.entries(without))('stage %s has no customer managed key', (_stage, its) => {
+test.each(Object.entries(without))('the stage %s has no customer managed key', (_stage, its) => {
   for (const one of [its.template, its.watch]) {
     expect(resourcesOf(one, 'AWS::KMS::Key')).toEqual([])
     expect(JSON.stringify(one)).not.toMatch(/"kms:|KmsMasterKeyId|"KmsKeyId"|KMSMasterKey/)

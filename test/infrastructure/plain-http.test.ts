@@ -15,7 +15,7 @@ const plain: [string, unknown][] = [
 ]
 
 test.each(plain.flatMap((one) => ['dev', 'prod'].map((stage) => [...one, stage] as const)))(
-  'plain http in %s, %j, is refused on the stage %s',
+  'plain http in %s, %j, is rejected on the stage %s',
   (key, value, stage) => {
     expect(localValues({ ...published, [key]: value }, stageNamed(stage))).toEqual([
       expect.stringMatching(new RegExp(`^  ${key}: .* is not encrypted; stage ${stage} needs https\\.$`)),

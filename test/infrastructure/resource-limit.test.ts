@@ -28,7 +28,7 @@ const sizesOf = ({ Resources, Parameters = {}, Outputs = {} }: Template) => ({
   outputs: Object.keys(Outputs).length,
 })
 
-test.each(stages)('stage %s fits into the limits of each stack', (_stage, { stacks }) => {
+test.each(stages)('the stage %s stays within the limits of each stack', (_stage, { stacks }) => {
   const exceeding = Object.entries(stacks).flatMap(([name, template]) =>
     Object.entries(sizesOf(template)).flatMap(([kind, size]) => {
       const limit = limits[kind as keyof typeof limits]
@@ -41,7 +41,7 @@ test.each(stages)('stage %s fits into the limits of each stack', (_stage, { stac
 describe('an additional route', () => {
   const added = Object.entries(grown.stacks.ExtraArea?.Resources ?? {})
 
-  test('has its function, log, rights, alias, deployment group and methods in the nested stack of its area', () => {
+  test('has its function, log, permissions, alias, deployment group and methods in the nested stack of its area', () => {
     const types = new Set(added.map(([, { Type }]) => Type))
     expect([...types].sort()).toEqual([
       'AWS::ApiGateway::Method',
@@ -69,7 +69,7 @@ describe('an additional route', () => {
     expect(more.length).toBe(2 * moreRoutes + 3)
   })
 
-  test('is moved gradually by a group that has the name in its alias', () => {
+  test('is deployed gradually by a group with the name in its alias', () => {
     const groups = added.flatMap(([, { Properties }]) => Properties.DeploymentGroupName ?? [])
     const aliases = added.filter(([, { Type }]) => Type === 'AWS::Lambda::Alias')
     const named = aliases.map(([, { UpdatePolicy }]) => UpdatePolicy)
@@ -86,7 +86,7 @@ describe('an additional route', () => {
     )
   })
 
-  test('can be invoked by the gateway before it is reached', () => {
+  test('can be invoked by the gateway before it is reachable', () => {
     const [[, deployment] = []] = resourcesOf(
       grown.stacks['commerce-prod'] as Template,
       'AWS::ApiGateway::Deployment',
@@ -96,17 +96,17 @@ describe('an additional route', () => {
 })
 
 describe('deployed resources keep their stack and their logical id', () => {
-  // Logical ids of the main stack before it was split. Move none: a resource that moves is made again.
+  // Logical ids of the main stack before it was split. Move none: a moved resource is created again.
   const ids = Object.keys(prod.stacks['commerce-prod']?.Resources ?? {}).join(' ')
 
   test.each([
     ['functions', /\bOrdersCreate[0-9A-F]{8}\b/],
     ['logs', /\bOrdersCreateLog[0-9A-F]{8}\b/],
     ['roles', /\bOrdersCreateRole[0-9A-F]{8}\b/],
-    ['inline policies, which are known by their name', /\bOrdersCreateRoleDefaultPolicy[0-9A-F]{8}\b/],
-    ['aliases, of which a function has one of a name', /\bOrdersCreateLive[0-9A-F]{8}\b/],
-    ['methods, of which a path has one of a name', /\bApiv1ordersPOST[0-9A-F]{8}\b/],
-    ['paths, of which the gateway has one of a name', /\bApiv1orders[0-9A-F]{8}\b/],
+    ['inline policies, which are identified by name', /\bOrdersCreateRoleDefaultPolicy[0-9A-F]{8}\b/],
+    ['aliases, whose names are unique in a function', /\bOrdersCreateLive[0-9A-F]{8}\b/],
+    ['methods, whose names are unique in a path', /\bApiv1ordersPOST[0-9A-F]{8}\b/],
+    ['paths, whose names are unique in the gateway', /\bApiv1orders[0-9A-F]{8}\b/],
   ])('%s', (_what, id) => {
     expect(ids).toMatch(id)
   })

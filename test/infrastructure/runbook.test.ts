@@ -28,7 +28,7 @@ const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
 const notifying = all.filter(([, { Properties }]) => Properties.AlarmActions)
 const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
 
-/** The log groups that a runbook asks, as patterns of their names. */
+/** The log groups that a runbook queries, as patterns of their names. */
 function askedIn(text: string): RegExp[] {
   return [...text.matchAll(/^Log group `(\S+)`/gm)].map(([, name = '']) => {
     const pattern = name.replace('STACK', 'commerce-prod').replaceAll('…', '.*')
@@ -36,7 +36,7 @@ function askedIn(text: string): RegExp[] {
   })
 }
 
-/** The names that CloudFormation makes for the log groups: a nested stack has a name like any resource. */
+/** The names that CloudFormation generates for the log groups. A nested stack has a name like any resource. */
 function groupsOf({ stacks }: Synthesis): string[] {
   return Object.entries(stacks).flatMap(([path, its]) => {
     const stack = path === 'commerce-prod' ? path : `commerce-prod-${path}NestedStack0A1B2C3D-1X2Y3Z`
@@ -45,12 +45,12 @@ function groupsOf({ stacks }: Synthesis): string[] {
 }
 
 describe('the runbook', () => {
-  test('has a section for each alarm that notifies people, and no other', () => {
+  test('has a section for each alarm that notifies, and no other', () => {
     expect([...sections.keys()].sort()).toEqual(notifying.map(alarmNameOf).sort())
     expect(sections.size).toBe(page.match(/^## /gm)?.length)
   })
 
-  test('names each silent alarm in the section of the one that it is a part of', () => {
+  test('names each silent alarm in the section of its parent', () => {
     for (const alarm of silent) {
       const [owner = ''] = notifying.flatMap((one) =>
         JSON.stringify(one[1].Properties.AlarmRule)?.includes(`"${alarm[0]}"`) ? [alarmNameOf(one)] : [],
@@ -60,7 +60,7 @@ describe('the runbook', () => {
     expect(silent.length).toBeGreaterThan(0)
   })
 
-  test('says the impact, how to look and what to do, as the alarm itself does', () => {
+  test('states impact, diagnosis and remedy like the alarm itself', () => {
     for (const alarm of notifying) {
       const text = sections.get(alarmNameOf(alarm)) ?? ''
       const [, impact = '?'] = /\*\*Impact:\*\* (.*)\n/.exec(text) ?? []
@@ -70,7 +70,7 @@ describe('the runbook', () => {
     }
   })
 
-  test('asks log groups that the stack has', () => {
+  test('queries existing log groups', () => {
     const found = askedIn(page).map((asked) => groupsOf(prod).filter((name) => asked.test(name)).length)
     expect(new Set(found)).toEqual(new Set([1]))
     expect(found.length).toBeGreaterThan(notifying.length)
@@ -85,7 +85,7 @@ describe('the runbook', () => {
     ])
   })
 
-  test('names commands that there are, with their options', async () => {
+  test('names existing commands with their options', async () => {
     const { scripts } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
     const named = new Set([...page.matchAll(/npm run -s ([\w-]+)/g)].map(([, name]) => name as string))
     expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])
@@ -93,7 +93,7 @@ describe('the runbook', () => {
     for (const [, queue] of page.matchAll(/--queue (\w+)/g)) expect(Object.keys(taskQueues)).toContain(queue)
   })
 
-  test('names the redrive of each function that the stream feeds, with the stack outputs that it needs', () => {
+  test('names the redrive of each function of the stream, with the stack outputs that it requires', () => {
     const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
     expect(streamed.length).toBeGreaterThan(0)
     for (const { name } of streamed) {

@@ -12,7 +12,7 @@ const pageOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::CompositeA
 
 const scheduled = subscriptions.filter(({ source }) => source === 'every.minute')
 
-test.each(scheduled)('$name that is not invoked, or always fails, pages', ({ name }) => {
+test.each(scheduled)('$name that is not invoked, or always fails, raises a page', ({ name }) => {
   const alarm = alarmOf(`${pascalCase(name)}NotRunning`)
   expect(alarm).toMatchObject({
     ComparisonOperator: 'LessThanThreshold',
@@ -28,17 +28,17 @@ const queued = subscriptions.flatMap(({ name, source }) =>
   typeof source === 'object' && 'queue' in source ? [{ name, queue: source.queue }] : [],
 )
 
-describe.each(queued)('messages that wait for $name', ({ name, queue }) => {
+describe.each(queued)('waiting messages for $name', ({ name, queue }) => {
   const alarm = alarmOf(`${pascalCase(name)}Late`)
 
-  test('page by the age of the oldest', () => {
+  test('raise a page by the age of the oldest', () => {
     expect(alarm).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Statistic: 'Maximum' })
     const [{ Value: value }] = alarm.Dimensions
     expect(value.Ref).toMatch(new RegExp(`^referencetocommerceprod${pascalCase(queue)}[0-9A-F]{8}QueueName$`))
     expect(pageOf(`${pascalCase(name)}Late`).AlarmActions).toHaveLength(1)
   })
 
-  test('do not page while one is tried again', () => {
+  test('do not raise a page while one is retried', () => {
     const attempts = taskQueues[queue].attempts(settings)
     const pauses = Array.from({ length: attempts - 1 }, (_, n) =>
       retryDelaySeconds(n + 2, { jitter: () => 1 }),
@@ -47,7 +47,7 @@ describe.each(queued)('messages that wait for $name', ({ name, queue }) => {
   })
 })
 
-test('throttles of the table, its index and the functions of the account raise tickets', () => {
+test('throttling of the table, its index and the functions of the account raises tickets', () => {
   const metrics = JSON.stringify(alarmOf('TableThrottled').Metrics)
   for (const name of ['ReadThrottleEvents', 'WriteThrottleEvents'])
     expect(metrics.match(new RegExp(name, 'g'))).toHaveLength(2)
@@ -56,7 +56,7 @@ test('throttles of the table, its index and the functions of the account raise t
 })
 
 describe('a backup that fails or does not start raises a ticket', () => {
-  test('as none completed for 30 hours', () => {
+  test('if none completed for 30 hours', () => {
     expect(alarmOf('BackupMissing')).toMatchObject({
       Namespace: 'AWS/Backup',
       MetricName: 'NumberOfBackupJobsCompleted',

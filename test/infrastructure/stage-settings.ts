@@ -5,9 +5,9 @@ import { publishedProfile } from './published-profile.ts'
 export interface SynthesisOptions {
   /** Settings instead of those of the published profile. */
   changes?: Record<string, unknown>
-  /** Of functions whose code is another. */
+  /** The functions with changed code. */
   codeShas?: Record<string, string>
-  /** As on the first of the two deployments that introduce the key. */
+  /** The first of the two deployments that introduce the key. */
   preparesKey?: boolean
   /** Routes to add to the table. */
   moreRoutes?: number

@@ -7,7 +7,7 @@ import { stageNamed } from '#lib/stage.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
-/** A stage's stack, with functions of one line, since their code does not show in a template. */
+/** A stage's stack with stub functions, because templates do not contain code. */
 export async function stackOfStage(stage: string, options: SynthesisOptions = {}): Promise<CommerceStack> {
   const scratch = scratchFolder()
   return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out'), context: featureFlags() }), {
@@ -19,7 +19,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
   })
 }
 
-/** The feature flags of cdk.json, which the CDK command line gives to the app. */
+/** The feature flags of cdk.json, which the CDK command line passes to the app. */
 export function featureFlags(): Record<string, unknown> {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8')).context
 }

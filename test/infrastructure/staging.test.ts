@@ -16,7 +16,7 @@ function comparable({ Resources: resources, Outputs: outputs = {} }: Template): 
     .sort()
 }
 
-test('staging is prod under another name and of another size', () => {
+test('staging equals prod except for its name and size', () => {
   expect(comparable(staging.template)).toEqual(comparable(prod.template))
 })
 

@@ -54,14 +54,14 @@ export function resourcesOf({ Resources }: Template, type: string): [string, Res
   return Object.entries(Resources).filter(([, { Type }]) => Type === type)
 }
 
-/** The one resource of a type whose logical id starts like this. */
+/** Returns the only resource of a type whose logical id starts with this. */
 export function resourceNamed(template: Template, type: string, start: string): Resource {
   const found = resourcesOf(template, type).filter(([id]) => id.replace(/[0-9A-F]{8}$/, '') === start)
   if (found.length !== 1) throw new Error(`${found.length} resources of type ${type} are called ${start}`)
   return (found[0] as [string, Resource])[1]
 }
 
-/** Whether there is a resource of the type with these properties among others, at any depth; lists are to be equal in length. */
+/** Whether a resource of the type has these properties, at any depth. Lists must be equal in length. */
 export function hasResource(template: Template, type: string, properties: object): boolean {
   return resourcesOf(template, type).some(([, { Properties }]) => isPart(properties, Properties))
 }

@@ -22,14 +22,14 @@ const [[poolId, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[st
 const [[clientId, client]] = resourcesOf(template, 'AWS::Cognito::UserPoolClient') as [[string, Resource]]
 
 describe('the user pool', () => {
-  test('outlives the stack on stages that keep data, and goes with the others', async () => {
+  test('survives the stack on stages that keep data, and is deleted with the others', async () => {
     expect([pool.DeletionPolicy, pool.Properties.DeletionProtection]).toEqual(['Retain', 'ACTIVE'])
     const local = await synthesise('local')
     const [[, mine]] = resourcesOf(local.template, 'AWS::Cognito::UserPool') as [[string, Resource]]
     expect([mine.DeletionPolicy, mine.Properties.DeletionProtection]).toEqual(['Delete', 'INACTIVE'])
   })
 
-  test('takes users whom the operators make, by e-mail in any letters, with long and mixed passwords', () => {
+  test('has users created by operators, with case-insensitive e-mails and strong passwords', () => {
     expect(pool.Properties).toMatchObject({
       AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
       UsernameAttributes: ['email'],
@@ -49,14 +49,14 @@ describe('the user pool', () => {
     })
   })
 
-  test('keeps tenant and role, of which a tenant stays', () => {
+  test('has the attributes tenant and role, and tenant is immutable', () => {
     expect(pool.Properties.Schema).toEqual([
       expect.objectContaining({ Name: 'tenant', Mutable: false }),
       expect.objectContaining({ Name: 'role', Mutable: true }),
     ])
   })
 
-  test('asks the function that adds the claims, for access tokens too, and may invoke it', () => {
+  test('invokes the function that adds the claims, for access tokens too', () => {
     const asked = pool.Properties.LambdaConfig.PreTokenGenerationConfig
     expect(asked.LambdaVersion).toBe('V2_0')
     expect(pool.Properties.UserPoolTier).toBe('ESSENTIALS')
@@ -74,7 +74,7 @@ describe('the user pool', () => {
   })
 })
 
-test('only the login function may log users in with a password', () => {
+test('permits only the login function to log users in with a password', () => {
   const policies = resourcesOf(template, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
     JSON.stringify(Properties).includes('cognito-idp:'),
   )
@@ -82,7 +82,7 @@ test('only the login function may log users in with a password', () => {
 })
 
 describe('its app client', () => {
-  test('has no flow by which callers could log in past the service, and does not reveal which users exist', () => {
+  test('has no flow for direct logins, and does not reveal which users exist', () => {
     const { flow } = settings['login.provider']
     expect(client.Properties).toMatchObject({
       ExplicitAuthFlows: [`ALLOW_${flow}`, 'ALLOW_REFRESH_TOKEN_AUTH'],
@@ -98,7 +98,7 @@ describe('its app client', () => {
     expect(client.Properties.ReadAttributes).toEqual(['email', 'email_verified'])
   })
 
-  test('issues tokens for as long as login.tokenLifetimes says', () => {
+  test('issues tokens for the durations in login.tokenLifetimes', () => {
     const lifetimesOf = (properties: Resource['Properties']) => ({
       access: [properties.AccessTokenValidity, properties.TokenValidityUnits.AccessToken],
       refresh: [properties.RefreshTokenValidity, properties.TokenValidityUnits.RefreshToken],
@@ -124,7 +124,7 @@ describe('its app client', () => {
   })
 })
 
-test.each(routes)('$route.operation knows the tokens of the pool if it takes tokens', (entry) => {
+test.each(routes)('$route.operation knows the pool if it accepts tokens', (entry) => {
   const { name } = functionOf(entry)
   const { Properties: built } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
   const { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: audience } = built.Environment.Variables

@@ -17,7 +17,7 @@ const rules = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl').Properties
 const common = rules.find(({ Name }) => Name === 'CommonRules')?.Statement.ManagedRuleGroupStatement
 const counted = new Set(common.RuleActionOverrides.map(({ Name }: { Name: string }) => Name))
 
-/** The rules of AWS that would block a request, those that only count left out. */
+/** Returns the AWS rules that would block a request, without those that only count. */
 function blockedBy(request: Partial<InspectedRequest>): string[] {
   const complete = { method: 'GET', path: '/v1/orders', query: '', headers: {}, body: '', ...request }
   return commonRules.flatMap(({ name, matches }) => (matches(complete) && !counted.has(name) ? [name] : []))
@@ -39,7 +39,7 @@ test.each(routes)('the example of $route.operation passes', async ({ route }) =>
 })
 
 describe('a list query passes', () => {
-  test('with as many ids as a filter accepts, and a cursor', async () => {
+  test('with the maximum number of ids in a filter, and a cursor', async () => {
     const ids = Array.from({ length: 50 }, () => crypto.randomUUID()).join(',')
     const parameters = { 'id.in': ids, cursor: 'x'.repeat(1024), page_size: '100' }
     const query = String(new URLSearchParams(parameters))
@@ -48,7 +48,7 @@ describe('a list query passes', () => {
   })
 
   test.each(['../etc/passwd', 'http://10.0.0.1/a', 'error.log', '<script>', '169.254.169.254'])(
-    'that searches for %s',
+    'with a search for %s',
     async (q) => {
       const query = String(new URLSearchParams({ q }))
       const { status } = await service.call({ path: `/v1/orders?${query}`, as: { role: 'Viewer' } })
@@ -58,7 +58,7 @@ describe('a list query passes', () => {
   )
 })
 
-test('what no documented request holds is still blocked', () => {
+test('requests unlike any documented one are still blocked', () => {
   expect(blockedBy({ path: '/v1/../etc/passwd' })).toEqual(['GenericLFI_URIPATH'])
 })
 
@@ -67,7 +67,7 @@ describe('limits.webAcl', () => {
     expect(ratesBelowThrottles(settings, routes)).toEqual([])
   })
 
-  test('below a throttle of the service is refused', () => {
+  test('below a throttle of the service is rejected', () => {
     const logins = { requests: 50, windowSeconds: 300 } as const
     const settings = { ...localSettings, 'limits.webAcl': { ...localSettings['limits.webAcl'], logins } }
     expect(ratesBelowThrottles(settings, routes)).toEqual([

@@ -24,7 +24,7 @@ describe('the web ACL', () => {
     expect(acl.Properties).toMatchObject({ Scope: 'REGIONAL', DefaultAction: { Allow: {} } })
   })
 
-  test('has the managed rules, whose refusals the gateway answers in the envelope', () => {
+  test('has the managed rules, for whose rejections the gateway returns the envelope', () => {
     const managed = rules.flatMap(({ Statement: { ManagedRuleGroupStatement: group }, OverrideAction }) =>
       group ? [[group.VendorName, group.Name, OverrideAction]] : [],
     )
@@ -41,7 +41,7 @@ describe('the web ACL', () => {
     ).toBe(true)
   })
 
-  test('leaves to the functions what they check themselves: sizes and contents of bodies', () => {
+  test('does not check sizes and contents of bodies, which the functions check', () => {
     const { RuleActionOverrides: overrides } =
       ruleNamed('CommonRules')?.Statement.ManagedRuleGroupStatement ?? {}
     expect(overrides).toContainEqual({ Name: 'SizeRestrictions_BODY', ActionToUse: { Count: {} } })
@@ -65,7 +65,7 @@ describe('the web ACL', () => {
     })
   })
 
-  test.each(['Logins', 'PasswordResets', 'OneTimeCodes'])('%s count POST alone, no preflight', (name) => {
+  test.each(['Logins', 'PasswordResets', 'OneTimeCodes'])('%s count only POST, no preflight', (name) => {
     const { ScopeDownStatement: at } = ruleNamed(name)?.Statement.RateBasedStatement ?? {}
     expect(at.AndStatement.Statements).toContainEqual({
       ByteMatchStatement: {
@@ -77,7 +77,7 @@ describe('the web ACL', () => {
     })
   })
 
-  test('too many logins are asked for a CAPTCHA', () => {
+  test('too many logins require a CAPTCHA', () => {
     expect(ruleNamed('Logins')?.Action).toEqual({ Captcha: {} })
   })
 
@@ -110,7 +110,7 @@ describe('the web ACL', () => {
       expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
     })
 
-    test('with no more headers than WAF takes, and no Content-Type', () => {
+    test('within the number of headers that WAF permits, and without Content-Type', () => {
       expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
       expect(Object.keys(headers)).not.toContain('Content-Type')
     })
@@ -121,8 +121,8 @@ describe('the web ACL', () => {
   })
 })
 
-describe('what it records of requests', () => {
-  test('is no sample, and holds no credential, query or body', () => {
+describe('the recorded data of requests', () => {
+  test('has no samples, and no credential, query or body', () => {
     for (const { VisibilityConfig: visibility } of [...rules, acl.Properties]) {
       expect(visibility.SampledRequestsEnabled).toBe(false)
     }
@@ -141,7 +141,7 @@ describe('what it records of requests', () => {
     )
   })
 
-  test('is a log of refusals alone, in which addresses are masked', () => {
+  test('is a log of rejections only, with masked addresses', () => {
     const logging = resourceNamed(template, 'AWS::WAFv2::LoggingConfiguration', 'WebAclLogging')
     const { DefaultBehavior, Filters } = logging.Properties.LoggingFilter
     expect([DefaultBehavior, Filters.map(({ Behavior }: { Behavior: string }) => Behavior)]).toEqual([
@@ -177,7 +177,7 @@ describe('the web ACL of the user pool', () => {
     ])
   })
 
-  test('logs what it blocks to a group that the key of the stage admits', () => {
+  test('logs blocked requests to a group that the key of the stage permits', () => {
     const { Properties: log } = resourceNamed(template, 'AWS::Logs::LogGroup', 'UsersWebAclLog')
     expect(log.LogGroupName).toBe('aws-waf-logs-commerce-prod-users')
     const [[, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
@@ -185,7 +185,7 @@ describe('the web ACL of the user pool', () => {
   })
 })
 
-test('the local stage, whose engine refuses it, has none', () => {
+test('the local stage, whose engine rejects it, has none', () => {
   for (const type of ['WebACL', 'WebACLAssociation', 'LoggingConfiguration']) {
     expect(resourcesOf(local.template, `AWS::WAFv2::${type}`)).toHaveLength(0)
   }

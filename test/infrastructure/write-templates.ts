@@ -9,7 +9,7 @@ import type { Template as Json } from './synthesis.ts'
 const [stage = '', options = '{}', file = ''] = process.argv.slice(2)
 const asked: SynthesisOptions = JSON.parse(options)
 
-// Before the infrastructure is loaded, which derives its alarms from the route table.
+// Before the infrastructure is loaded, because it derives its alarms from the route table.
 for (let n = 1; n <= (asked.moreRoutes ?? 0); n++) addRoute(n)
 const { stackOfStage } = await import('./stage-stack.ts')
 
@@ -22,12 +22,12 @@ const templates = {
   watch: flattened(ofAlarms),
   stacks,
 }
-// Moved into place, so that nobody reads half of it.
+// Renamed at the end, so no reader sees a partial file.
 const aside = `${file}-${process.pid}`
 writeFileSync(aside, JSON.stringify(templates))
 renameSync(aside, file)
 
-/** Adds a route that costs as many resources as any: read by GET on its own path, with budgets. */
+/** Adds a route with the most resources: a GET on its own path, with budgets. */
 function addRoute(n: number): void {
   const model = routes.find(({ route }) => route.operation === 'orders.read')
   if (!model) throw new Error('there is no route to copy')
@@ -46,7 +46,7 @@ function nameOf(one: Stack): string {
   return one === stack ? stack.stackName : one.node.path.slice(stack.node.path.length + 1)
 }
 
-/** A stack and the nested stacks after it as one: every reference names its resource. */
+/** Merges a stack and its nested stacks: every reference names its resource. */
 function flattened(parts: readonly Stack[]): Json {
   const all = parts.map((one) => stacks[nameOf(one)] as Json)
   const parameters: Record<string, unknown> = {}

@@ -9,7 +9,7 @@ beforeAll(async () => {
   service = await startService()
 })
 
-describe('a walk within budgets, over several partitions, past what was set aside', () => {
+describe('a session with read budgets over several partitions, beyond a filtered range', () => {
   const walk = fc.record({
     makings: fc.array(
       fc.record({
@@ -29,7 +29,7 @@ describe('a walk within budgets, over several partitions, past what was set asid
     byteBudget: fc.constantFrom(1_000_000, 700),
   })
 
-  test('shows all after its offset, each next from where it ended, and the same pages on its way back', async () => {
+  test('shows everything after its offset, each page adjacent to the previous one, and the same pages backward', async () => {
     const property = fc.asyncProperty(walk, async (drawn) => {
       const { makings, sort, type, shards, offset, pageSize, readBudget, byteBudget } = drawn
       const store = new CodeStore(service.table, newTenant(), shards)
@@ -59,11 +59,11 @@ describe('a walk within budgets, over several partitions, past what was set asid
         const back = await read(pages, page.prev)
         const neighbour = walked[index - 1]?.ids ?? []
         if (neighbour.length > 0) expect(back.ids).toEqual(neighbour)
-        // An offset is not passed over again, so what it cost of the budget may show more.
+        // A later page does not read the offset again, so its budget can show more items.
         const again = await read(pages, back.next)
         expect(again.ids.slice(0, page.ids.length)).toEqual(page.ids)
       }
-      // The way back from what is shown first or last shows all that lies before, what the offset passed over too.
+      // Going back from a page shows all items before it, those skipped by the offset too.
       const shown = walked.filter((page) => page.ids.length > 0)
       for (const page of [...shown.slice(0, 1), ...shown.slice(-1)]) {
         const back = await rest(pages, page, 'prev')
@@ -75,25 +75,22 @@ describe('a walk within budgets, over several partitions, past what was set asid
   }, 180_000)
 })
 
-describe('a page that was come to by going back', () => {
-  test.each(sorts)(
-    'is the same after the one that follows it, however many were asked for, by %s',
-    async (sort) => {
-      const { store, codes } = await fill(service.table, 9, (n) => `C-${n}`)
-      const ids = sorted(codes, sort).map(({ id }) => id)
-      const pages = (size: number) => pagesOf(store, { sort, page_size: String(size) })
-      const third = (await rest(pages(3), await read(pages(3)), 'next'))[1]
-      const back = await read(pages(2), third?.prev)
-      expect(back.ids).toEqual(ids.slice(4, 6))
-      const onward = await read(pages(3), back.next)
-      expect(onward.ids).toEqual(third?.ids)
-      expect((await read(pages(4), onward.prev)).ids).toEqual(back.ids)
-    },
-  )
+describe('a page reached backward', () => {
+  test.each(sorts)('equals the one before the following page, for any page size, by %s', async (sort) => {
+    const { store, codes } = await fill(service.table, 9, (n) => `C-${n}`)
+    const ids = sorted(codes, sort).map(({ id }) => id)
+    const pages = (size: number) => pagesOf(store, { sort, page_size: String(size) })
+    const third = (await rest(pages(3), await read(pages(3)), 'next'))[1]
+    const back = await read(pages(2), third?.prev)
+    expect(back.ids).toEqual(ids.slice(4, 6))
+    const onward = await read(pages(3), back.next)
+    expect(onward.ids).toEqual(third?.ids)
+    expect((await read(pages(4), onward.prev)).ids).toEqual(back.ids)
+  })
 })
 
-describe('a walk of the codes with one text', () => {
-  test.each(sorts)('begins where it began, though its first code is gone since, by %s', async (sort) => {
+describe('a session over the codes with one text', () => {
+  test.each(sorts)('starts at its first key even if that code was deleted since, by %s', async (sort) => {
     const store = new CodeStore(service.table, newTenant())
     const codes: StoredCode[] = []
     for (let n = 0; n < 3; n += 1) {
@@ -112,8 +109,8 @@ describe('a walk of the codes with one text', () => {
   })
 })
 
-describe('a walk that a clock ahead of ours has been at', () => {
-  test.each(sorts)('shows its item in its place, to the last page and back, by %s', async (sort) => {
+describe('a session with an item created by a clock that is ahead', () => {
+  test.each(sorts)('shows that item in its order, to the last page and back, by %s', async (sort) => {
     const { store, codes } = await fill(service.table, 5, (n) => `C-${(n * 2) % 5}`)
     const ids = sorted(codes, sort).map(({ id }) => id)
     const pages = pagesOf(store, { sort, page_size: '2' }, { now: start - 5000 })
@@ -126,8 +123,8 @@ describe('a walk that a clock ahead of ours has been at', () => {
   })
 })
 
-describe('an offset that ends beyond the read budget', () => {
-  test.each(sorts)('goes on where it stopped, by %s', async (sort) => {
+describe('an offset that exceeds the read budget', () => {
+  test.each(sorts)('continues where it stopped, by %s', async (sort) => {
     const { store, codes } = await fill(service.table, 12, (n) => `C-${(n * 7) % 12}`)
     const ids = sorted(codes, sort).map(({ id }) => id)
     const pages = pagesOf(store, { sort, limit: '2', offset: '7' }, { readBudget: 3 })
@@ -145,7 +142,7 @@ describe('an offset that ends beyond the read budget', () => {
     )
   })
 
-  test('beyond the end of the list shows nothing, and no way on', async () => {
+  test('beyond the end of the list shows an empty page without a next one', async () => {
     const { store } = await fill(service.table, 3, (n) => `C-${n}`)
     const page = await read(pagesOf(store, { limit: '2', offset: '5' }))
     expect([page.ids, page.next]).toEqual([[], undefined])

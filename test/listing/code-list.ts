@@ -7,7 +7,7 @@ import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
-/** A list that uses all that a listing offers: a list of codes, by the test's own rules. */
+/** A list of codes with all options of a listing. */
 export const codeListing: Listing = {
   entity: 'code',
   fields: {
@@ -65,7 +65,7 @@ export interface StoredCode {
   version: number
 }
 
-/** The codes of one tenant, written as the service writes them: each with its claim, in one transaction. */
+/** The codes of one tenant, each stored with its uniqueness lock in one transaction, like the service does. */
 export class CodeStore {
   readonly tenant: string
   readonly table: Table
@@ -77,7 +77,7 @@ export class CodeStore {
     this.#shards = shards
   }
 
-  /** @param milliseconds since 1970: the time in its id. @returns undefined when the text is taken */
+  /** @param milliseconds since 1970: the time in its id. @returns undefined if the text is taken */
   async add(
     milliseconds: number,
     code: string,
@@ -94,14 +94,14 @@ export class CodeStore {
     return refusal ? undefined : stored
   }
 
-  /** @param aside whether its text becomes free for another */
+  /** @param aside whether its text becomes free for another code */
   async softDelete(code: StoredCode, aside: boolean): Promise<void> {
     const key = await this.#claimKey(code)
     await this.#change(code, { state: 'soft_deleted', soft_deleted: true })
     if (aside) await this.#moveClaim(code, key, `${code.code}#${code.id}`)
   }
 
-  /** @returns whether its text was free or still its own */
+  /** @returns whether its text was free or its own */
   async restore(code: StoredCode): Promise<boolean> {
     const key = await this.#claimKey(code)
     if (!(await this.#moveClaim(code, key, code.code))) return false

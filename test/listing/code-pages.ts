@@ -5,7 +5,7 @@ import type { Table } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { CodeStore, codeListing, type StoredCode } from './code-list.ts'
 
-/** When the first code of a store is made, in milliseconds since 1970. */
+/** The creation time of the first code of a store, in milliseconds since 1970. */
 export const start = Date.parse('2026-03-01T00:00:00.000Z')
 export const sorts = ['code.asc', 'code.desc', 'id.asc', 'id.desc']
 
@@ -19,7 +19,7 @@ export interface Shown {
   prev: Position | undefined
 }
 
-/** The pages of a store's codes, read without a request around them, so that every budget can be set. */
+/** The pages of a store's codes, read without a request, so every budget can be set. */
 export function pagesOf(
   store: CodeStore,
   query: Record<string, string>,
@@ -44,7 +44,7 @@ export async function read(pages: Pages, position?: Position): Promise<Shown> {
   return { ids: items.map(({ sk }) => sk), next, prev }
 }
 
-/** The pages beyond this one, in the direction given. */
+/** Returns the pages after this one in a direction. */
 export async function rest(pages: Pages, from: Shown, direction: 'next' | 'prev'): Promise<Shown[]> {
   const seen: Shown[] = []
   for (let position = from[direction]; position; position = seen.at(-1)?.[direction]) {
@@ -53,7 +53,7 @@ export async function rest(pages: Pages, from: Shown, direction: 'next' | 'prev'
   return seen
 }
 
-/** Codes of a new tenant, one a millisecond. */
+/** Creates codes of a new tenant, one for each millisecond. */
 export async function fill(
   table: Table,
   count: number,

@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { type Service, startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
-import { standingClock } from './manual-clock.ts'
+import { manualClock } from './manual-clock.ts'
 import { WalkModel } from './pagination-model.ts'
 
-const clock = standingClock(start)
+const clock = manualClock(start)
 let service: Service
 beforeAll(async () => {
   service = await startService({ clock, extra: [codeList] })
@@ -22,12 +22,12 @@ async function page(tenant: string, query: Record<string, string>) {
   return { ids: data.map(({ id }: StoredCode) => id) as string[], next: next_cursor, prev: prev_cursor }
 }
 
-/** Few texts, of which some begin others: what lies beside each other is taken, freed and taken again. */
+/** Few texts, some of them prefixes of others, so adjacent keys are taken, freed and taken again. */
 const text = fc.constantFrom('A', 'A-', 'A0', 'A-1', 'AA', 'B', 'B-')
 
 type Query = [query: Record<string, string>, passes: (code: StoredCode) => boolean]
 
-/** Filters, and the same written down anew as the oracle. */
+/** Filters, with an independent implementation as the oracle. */
 const queries: Query[] = [
   [{}, (code) => !code.soft_deleted],
   [{ include_deleted: 'true' }, () => true],
@@ -72,11 +72,11 @@ const made = fc.record({
   fate: fc.constantFrom('live', 'live', 'aside', 'aside', 'kept'),
 })
 
-/** What becomes of codes while a walk is under way. */
+/** The changes of codes during a session. */
 async function change(store: CodeStore, codes: StoredCode[], gone: Set<StoredCode>, step: Step) {
   const code = codes[step.which % Math.max(codes.length, 1)]
   if (step.move === 'add') {
-    // After the first page, in the next millisecond at the earliest.
+    // After the first page, at least one millisecond later.
     clock.at += step.late ? 5 : 0
     const added = await store.add(clock.at, step.code)
     if (added) codes.push(added)
@@ -90,7 +90,7 @@ async function change(store: CodeStore, codes: StoredCode[], gone: Set<StoredCod
   }
 }
 
-describe.each(['code', 'id'])('any walk by %s', (sortedBy) => {
+describe.each(['code', 'id'])('any session by %s', (sortedBy) => {
   const property = fc.asyncProperty(
     fc.array(made, { maxLength: 20 }),
     fc.constantFrom(...queries),
@@ -130,7 +130,7 @@ describe.each(['code', 'id'])('any walk by %s', (sortedBy) => {
     },
   )
 
-  test('shows what was there when it began, in order, whichever way it turns and whatever happens', async () => {
+  test('shows the items that existed at its start, in order, in any direction and despite any changes', async () => {
     await fc.assert(property, { numRuns: 100 })
   }, 180_000)
 })

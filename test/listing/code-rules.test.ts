@@ -30,7 +30,7 @@ const refusal = async (query: string, role = 'Viewer') => {
 
 const codesOf = ({ json }: { json: { data: StoredCode[] } }) => json.data.map(({ code }) => code)
 
-describe('a list by another field', () => {
+describe('a list sorted by another field', () => {
   const ascending = ['AUTUMN', 'SPRING', 'SUMMER', 'SUMMER-1', 'SUMMER-10', 'WINTER']
 
   test.each([
@@ -39,7 +39,7 @@ describe('a list by another field', () => {
     ['code.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['code.desc,id.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['id.asc', 'created_at.asc,id.asc', undefined],
-  ])('sort=%s is applied and told', async (sort, told, expected) => {
+  ])('with sort=%s is sorted, and returns that sort', async (sort, told, expected) => {
     const answer = await list(`?sort=${sort}`)
     expect(answer.json.sort).toBe(told)
     if (expected) expect(codesOf(answer)).toEqual(expected)
@@ -57,13 +57,13 @@ describe('a list by another field', () => {
     ['id.asc,code.asc', 'not_allowed'],
     ['code.asc,created_at.asc', 'not_allowed'],
     ['code.asc,code.asc', 'not_allowed'],
-  ])('sort=%s is refused: %s', async (sort, reason) => {
+  ])('with sort=%s is rejected: %s', async (sort, reason) => {
     const [status, code, fields] = await refusal(`?sort=${sort}`)
     expect([status, code, fields.sort.reason]).toEqual([400, 'VALIDATION.sort.field', reason])
     if (reason !== 'mixed_directions') expect(fields.sort.allowed).toEqual(['created_at', 'id', 'code'])
   })
 
-  test('orders have none', async () => {
+  test('of orders does not exist', async () => {
     const orders = await service.call({ path: '/v1/orders?sort=cart_id.asc', as: { role: 'Viewer' } })
     expect(orders.json.error.details.fields.sort).toEqual({
       reason: 'can_change',
@@ -71,7 +71,7 @@ describe('a list by another field', () => {
     })
   })
 
-  test('a cursor does not open under another sort', async () => {
+  test('rejects a cursor of another sort', async () => {
     for (const [sort, other] of [
       ['code.asc', 'code.desc'],
       ['code.asc', 'id.asc'],
@@ -83,7 +83,7 @@ describe('a list by another field', () => {
     }
   })
 
-  test('answers 304 until something is added, and counts what it lists', async () => {
+  test('returns 304 until a code is added, and counts its items', async () => {
     const store = new CodeStore(service.table, 'tagged')
     await store.add(start, 'B')
     const first = await list('?sort=code.asc&page_size=1', 'Viewer', 'tagged')
@@ -105,7 +105,7 @@ describe('a list by another field', () => {
   })
 
   test.each(['asc', 'desc'])(
-    'shows each code once while every one of them is deleted, %s',
+    'shows each code once while all are deleted concurrently, %s',
     async (direction) => {
       const store = new CodeStore(service.table, `deleted-${direction}`)
       const added = []
@@ -159,7 +159,7 @@ describe('filters of a list', () => {
     ['?code.in=SUMMER,%20', 'VALIDATION.filter.value_invalid', 'code.in', 'format'],
     ['?code=SUMMER%2310', 'VALIDATION.filter.value_invalid', 'code', 'format'],
     ['?state=lost', 'VALIDATION.filter.value_invalid', 'state', 'not_allowed'],
-  ])('%s is refused with %s', async (query, code, field, reason) => {
+  ])('%s is rejected with %s', async (query, code, field, reason) => {
     const [status, told, fields] = await refusal(query, 'Admin')
     expect([status, told, fields[field].reason]).toEqual([400, code, reason])
   })
@@ -169,7 +169,7 @@ describe('filters of a list', () => {
     ['?state=soft_deleted', 'state'],
     ['?state=SOFT_DELETED', 'state'],
     ['?state.in=active,soft_deleted', 'state.in'],
-  ])('%s is for those who may see deleted items', async (query, field) => {
+  ])('%s is permitted to roles that see deleted items', async (query, field) => {
     const denied = [403, 'AUTHZ.filter.denied', { [field]: { reason: 'role' } }]
     for (const role of ['Viewer', 'Editor']) expect(await refusal(query, role)).toEqual(denied)
     expect((await list(query, 'Admin')).status).toBe(200)
@@ -177,7 +177,7 @@ describe('filters of a list', () => {
 })
 
 describe('the API description', () => {
-  test('of a list names its sorts and what its filters take', () => {
+  test('of a list names its sorts and the values of its filters', () => {
     const parameters = parametersOf(codeList.route, localSettings)
     const schemaOf = (name: string) => parameters.find((one) => one.name === name)?.schema
     expect(schemaOf('sort')).toMatchObject({
@@ -193,7 +193,7 @@ describe('the API description', () => {
     expect(schemaOf('soft_deleted.in')).toBeUndefined()
   })
 
-  test('of orders has the sorts it had', () => {
+  test('of orders has the same sorts as before', () => {
     const orders = routes.find(({ route }) => route.operation === 'orders.list')
     if (!orders) throw new Error('no list of orders')
     const [sort] = parametersOf(orders.route, localSettings).filter(({ name }) => name === 'sort')

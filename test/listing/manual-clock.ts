@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 
-/** A clock that stands still unless told to move: many inserts fall into one millisecond, and beside a horizon. */
-export function standingClock(start: number): Clock & { at: number } {
+/** A clock that moves only on request, so many inserts share a millisecond, next to the upper bound of a session. */
+export function manualClock(start: number): Clock & { at: number } {
   return {
     ...systemClock,
     at: start,

@@ -10,7 +10,7 @@ const createdAt = (operator: Filter['operator'], ...values: number[]): Filter =>
   return { field: 'created_at', operator, values }
 }
 
-describe('the ids that filters leave', () => {
+describe('the range of ids for filters', () => {
   test.each<[string, Filter[], { low: string; high: string }]>([
     ['no filter', [], { low: smallestId, high: largestId }],
     ['gte', [createdAt('gte', at)], { low: firstIdAt(at), high: largestId }],
@@ -28,17 +28,17 @@ describe('the ids that filters leave', () => {
     expect(idRange(filters)).toEqual(range)
   })
 
-  test('an id is the only one', () => {
+  test('of one id contains only that id', () => {
     const id = uuidV7(at, new Uint8Array(10))
     expect(idRange([{ field: 'id', operator: 'eq', values: [id] }])).toEqual({ low: id, high: id })
   })
 
-  test('a text that is no id leaves none', () => {
+  test('of malformed ids is empty', () => {
     const { low, high } = idRange([{ field: 'id', operator: 'eq', values: ['x'] }])
     expect(low > high).toBe(true)
   })
 
-  test('the bound of a snapshot lowers the upper end', () => {
+  test('ends at the upper bound of the snapshot', () => {
     const bound = lastIdAt(at)
     expect(boundedAbove({ low: smallestId, high: largestId }, bound).high).toBe(bound)
   })

@@ -75,8 +75,8 @@ async function walk(pages: Omit<PageRequest, 'position'>) {
   return { seen, back }
 }
 
-describe('a tenant over several partitions', () => {
-  test.each(['desc', 'asc'])('is walked as one, %s', async (direction) => {
+describe('a tenant with several partitions', () => {
+  test.each(['desc', 'asc'])('is listed as one, %s', async (direction) => {
     const tenant = `sharded-${direction}`
     const ids = await fill(tenant, 200, 3, () => 'active')
     const { seen } = await walk(
@@ -89,8 +89,8 @@ describe('a tenant over several partitions', () => {
   })
 })
 
-describe('a filter that passes few of many', () => {
-  test('reads no more than the budget a request, skips nothing, and goes back to the same pages', async () => {
+describe('a filter with few matches', () => {
+  test('reads at most the budget for each request, skips nothing, and returns the same pages backward', async () => {
     const ids = await fill('sparse', 700, 1, (n) => (n % 90 === 5 ? 'paid' : 'active'))
     const paid = ids.filter((_, n) => n % 90 === 5).toReversed()
     const pages = request(
@@ -122,20 +122,20 @@ describe('a filter that passes few of many', () => {
 })
 
 describe('a page', () => {
-  test('ends early rather than pass its bytes, and the next goes on from there', async () => {
+  test('ends before it exceeds its bytes, and the next one continues', async () => {
     const ids = await fill('bytes', 10, 1, () => 'active')
     const { seen } = await walk({ ...request('bytes', 1, []), byteBudget: 1000 })
     expect(seen.map((page) => page.length)).toEqual([3, 3, 3, 1])
     expect(seen.flat()).toEqual(ids.toReversed())
   })
 
-  test('holds one item even if that alone passes its bytes', async () => {
+  test('contains one item even if that exceeds its bytes', async () => {
     await fill('fat', 2, 1, () => 'active')
     const { seen } = await walk({ ...request('fat', 1, []), byteBudget: 10 })
     expect(seen.map((page) => page.length)).toEqual([1, 1])
   })
 
-  test('shows an item whose clock was ahead of ours, both ways', async () => {
+  test('contains an item created by a clock that is ahead, in both directions', async () => {
     const [id = ''] = await fill('ahead', 1, 1, () => 'active')
     for (const direction of ['desc', 'asc']) {
       const early = { ...request('ahead', 1, [['sort', `id.${direction}`]]), now: start - 5000 }
@@ -144,7 +144,7 @@ describe('a page', () => {
     }
   })
 
-  test('of created_at reads only that range', async () => {
+  test('filtered by created_at reads only that range', async () => {
     await fill('ranged', 60, 1, () => 'active')
     const at = new Date(start + 10).toISOString()
     const pages = request('ranged', 1, [

@@ -1,23 +1,23 @@
 /**
- * What a walk must show, told from nothing but what was stored when it began and what became of it: a page is a
- * stretch of that, and what its filters leave of the stretch is shown.
+ * A model of a pagination session, based only on the items stored at its start and their changes: a page is a range of
+ * these items, without those that the filters exclude.
  */
 export class WalkModel<Member> {
   readonly #all: readonly Member[]
   readonly #passes: (member: Member) => boolean
-  /** Where the page that is held begins and ends. */
+  /** The start and end of the current page. */
   #start = 0
   #end = 0
-  /** Where the page before begins, if that was seen. */
+  /** The start of the previous page, if it was read. */
   #bound: number | undefined
 
-  /** @param all what was there before the first page, in the order of the walk; @param passes as it is by now */
+  /** @param all the items before the first page, in the order of the session; @param passes the filters on their current state */
   constructor(all: readonly Member[], passes: (member: Member) => boolean) {
     this.#all = all
     this.#passes = passes
   }
 
-  /** The page after, and whether there is a next one: what the rest of the walk has to show. */
+  /** Returns the following page, and whether there is a next one. */
   next(pageSize: number): { shown: Member[]; more: boolean } {
     const left = this.#between(this.#end, this.#all.length)
     this.#bound = this.#start
@@ -27,7 +27,7 @@ export class WalkModel<Member> {
     return { shown: left.slice(0, pageSize), more: beyond !== undefined }
   }
 
-  /** The page before, or as much of its end as was asked for. */
+  /** Returns the previous page, or the requested number of its last items. */
   prev(pageSize: number): Member[] {
     const low = this.#bound ?? 0
     const left = this.#between(low, this.#start)

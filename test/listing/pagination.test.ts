@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { type Service, startService } from '../support/service.ts'
-import { standingClock } from './manual-clock.ts'
+import { manualClock } from './manual-clock.ts'
 
 interface Listed {
   id: string
@@ -15,7 +15,7 @@ interface Listed {
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 const statuses = ['active', 'paid', 'cancelled']
 
-const clock = standingClock(start)
+const clock = manualClock(start)
 let service: Service
 beforeAll(async () => {
   service = await startService({ clock })
@@ -51,7 +51,7 @@ async function page(tenant: string, query: Record<string, string>) {
   return answer.json as { data: Listed[]; next_cursor: string | null; prev_cursor: string | null }
 }
 
-test('two thousand orders, many in one millisecond, are walked in full both ways while more are placed', async () => {
+test('two thousand orders, many in one millisecond, are listed completely in both directions while more are created', async () => {
   const tenant = newTenant()
   clock.at = start + 1000
   const before: string[] = []
@@ -82,7 +82,7 @@ test('two thousand orders, many in one millisecond, are walked in full both ways
       clock.at += 1
       before.push(await insert(tenant, clock.at))
     } while (cursor)
-    // What was placed during the walk before is part of this one; what was placed during this one is not.
+    // Orders created during the previous session are part of this one; those created during this one are not.
     expect(seen).toEqual(expected)
     for (let index = pages.length - 2; index >= 0; index -= 1) {
       last = await page(tenant, {
@@ -102,7 +102,7 @@ interface Step {
   late: boolean
 }
 
-describe('any walk', () => {
+describe('any session', () => {
   const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.record({
       move: fc.constantFrom('next' as const, 'next' as const, 'prev' as const, 'insert' as const),
@@ -131,7 +131,7 @@ describe('any walk', () => {
     steps,
   })
 
-  test('shows exactly what was there when it began, in order, whichever way it turns', async () => {
+  test('shows exactly the items that existed at its start, in order, in any direction', async () => {
     await fc.assert(
       fc.asyncProperty(walk, async ({ times, filter, direction, steps: moves }) => {
         const tenant = newTenant()
@@ -154,7 +154,7 @@ describe('any walk', () => {
         expect(ids(current)).toEqual(expected.slice(0, 3))
         for (const { move, pageSize, late } of moves) {
           if (move === 'insert') {
-            // After the first page, at its very millisecond at the earliest.
+            // After the first page, in the same millisecond at the earliest.
             clock.at += late ? 5 : 0
             await insert(tenant, clock.at, 'paid')
             continue
@@ -168,7 +168,7 @@ describe('any walk', () => {
             position += ids(current).length
             expect(ids(following)).toEqual(expected.slice(position, position + pageSize))
           } else {
-            // Going back shows the page before, or as much of its end as was asked for.
+            // Going back shows the previous page, or the requested number of its last items.
             const end = position
             position -= ids(following).length
             expect(ids(following).length).toBeGreaterThan(0)
@@ -186,7 +186,7 @@ function ids({ data }: { data: Listed[] }): string[] {
   return data.map(({ id }) => id)
 }
 
-/** The filters written down anew, as the oracle of the property. */
+/** An independent implementation of the filters, as the oracle. */
 function passes(
   { offset, status }: { offset: number; status: string },
   filter: Record<string, string>,

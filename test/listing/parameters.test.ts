@@ -23,7 +23,7 @@ const refusal = async (query: Record<string, string>, who = admin('acme')) => {
   return [status, json.error?.code, json.error?.details.fields]
 }
 
-describe('a page size beside an offset', () => {
+describe('the page size of an offset page', () => {
   test('named page_size is honored', async () => {
     expect(await idsOf({ offset: '1', page_size: '2' })).toEqual(live.slice(1, 3))
   })
@@ -32,20 +32,20 @@ describe('a page size beside an offset', () => {
     expect(await idsOf({ offset: '1', limit: '2' })).toEqual(live.slice(1, 3))
   })
 
-  test('without either name is the default', async () => {
+  test('has a default', async () => {
     expect((await calls.list(viewer('acme'), { offset: '1' })).json.page_size).toBe(25)
   })
 })
 
-describe('parameters of which one would be ignored are refused:', () => {
+describe('contradictory parameters are rejected', () => {
   const invalid = 'VALIDATION.filter.value_invalid'
 
-  test('limit beside page_size', async () => {
+  test('limit and page_size', async () => {
     const fields = { limit: { reason: 'not_with_page_size' } }
     expect(await refusal({ limit: '2', page_size: '3' })).toEqual([400, invalid, fields])
   })
 
-  test('offset beside cursor', async () => {
+  test('offset and cursor', async () => {
     const cursor = (await calls.list(viewer('acme'), { page_size: '1' })).json.next_cursor
     const fields = { offset: { reason: 'not_with_cursor' } }
     expect(await refusal({ offset: '2', cursor })).toEqual([400, invalid, fields])
@@ -54,28 +54,28 @@ describe('parameters of which one would be ignored are refused:', () => {
   test.each([
     ['false', 'true'],
     ['true', 'false'],
-  ])('include_deleted=%s beside deleted=%s', async (include_deleted, only) => {
+  ])('include_deleted=%s and deleted=%s', async (include_deleted, only) => {
     const fields = { deleted: { reason: 'not_with_include_deleted' } }
     expect(await refusal({ include_deleted, deleted: only })).toEqual([400, invalid, fields])
   })
 
-  test.each(['include_deleted', 'deleted'])('a filter for deleted items beside %s=false', async (name) => {
+  test.each(['include_deleted', 'deleted'])('a filter for deleted items and %s=false', async (name) => {
     const fields = { state: { reason: `not_with_${name}` } }
     expect(await refusal({ state: 'soft_deleted', [name]: 'false' })).toEqual([400, invalid, fields])
   })
 })
 
-describe('parameters that agree are taken:', () => {
-  test('a cursor beside limit', async () => {
+describe('consistent parameters are accepted', () => {
+  test('a cursor and limit', async () => {
     const cursor = (await calls.list(viewer('acme'), { page_size: '1' })).json.next_cursor
     expect(await idsOf({ cursor, limit: '2' })).toEqual(live.slice(1, 3))
   })
 
-  test('include_deleted=true beside deleted=true', async () => {
+  test('include_deleted=true and deleted=true', async () => {
     expect(await idsOf({ include_deleted: 'true', deleted: 'true' }, admin('acme'))).toEqual([deleted])
   })
 
-  test('include_deleted=false beside deleted=false', async () => {
+  test('include_deleted=false and deleted=false', async () => {
     expect(await idsOf({ include_deleted: 'false', deleted: 'false' })).toEqual(live)
   })
 })
@@ -85,7 +85,7 @@ test('a role that may not see deleted items is denied before a contradiction is 
   expect([status, code]).toEqual([403, 'AUTHZ.filter.denied'])
 })
 
-test('a long unknown parameter is named by its first 64 code points, whole ones', async () => {
+test('a long unknown parameter is quoted by its first 64 code points', async () => {
   const { body } = await calls.list(viewer('acme'), { [`a${'😀'.repeat(100)}`]: '1' })
   expect(Object.keys(JSON.parse(body ?? '').error.details.fields)).toEqual([`a${'😀'.repeat(63)}`])
 })

@@ -9,7 +9,7 @@ beforeAll(async () => {
   service = await startService()
 })
 
-/** The table, and the requests that were made of it. */
+/** The table and its requests. */
 function counted(table: Table): Table & { asked: string[]; keys: number[] } {
   const asked: string[] = []
   const keys: number[] = []
@@ -34,8 +34,8 @@ function counted(table: Table): Table & { asked: string[]; keys: number[] } {
   }
 }
 
-describe('what a page asks of the table', () => {
-  test('by code: one Query and one getMany, the newest once a walk, and who has the text where it goes on', async () => {
+describe('the requests of a page to the table', () => {
+  test('by code: one Query and one getMany; a session adds the newest code once, and later pages the owner of the text', async () => {
     const { store } = await fill(service.table, 30, (n) => `C-${n}`)
     for (const direction of ['asc', 'desc']) {
       const table = counted(service.table)
@@ -52,7 +52,7 @@ describe('what a page asks of the table', () => {
     }
   })
 
-  test('by code, filtered: a hundred a round and never more, up to the budget', async () => {
+  test('by code with filters: at most a hundred items each time, up to the budget', async () => {
     const { store, codes } = await fill(
       service.table,
       230,
@@ -72,7 +72,7 @@ describe('what a page asks of the table', () => {
     expect(Math.max(...table.keys)).toBe(100)
   })
 
-  test('by code: no item that a filter on its time or a horizon keeps out', async () => {
+  test('by code: no item outside of a time filter or above the upper bound', async () => {
     const { store, codes } = await fill(service.table, 8, (n) => `C-${n}`)
     const table = counted(service.table)
     const query = { sort: 'code.asc', 'created_at.gte': new Date(start + 6).toISOString() }
@@ -80,7 +80,7 @@ describe('what a page asks of the table', () => {
     expect([ids, table.keys]).toEqual([codes.slice(6).map(({ id }) => id), [2]])
   })
 
-  test('one code: its entries and no more, also those set aside, in every order', async () => {
+  test('one code: only its entries, freed ones included, in every order', async () => {
     const { store, codes } = await fill(service.table, 250, (n) => `C-${n}`)
     const named = codes[125] as StoredCode
     await store.softDelete(named, true)
@@ -96,7 +96,7 @@ describe('what a page asks of the table', () => {
     }
   })
 
-  test('a code that is not there: an empty page at once, both ways', async () => {
+  test('an absent code: an empty page at once, in both directions', async () => {
     const { store } = await fill(service.table, 150, (n) => `C-${n}`)
     for (const sort of ['code.asc', 'id.desc']) {
       const table = counted(service.table)
@@ -106,7 +106,7 @@ describe('what a page asks of the table', () => {
     }
   })
 
-  test('ids by name: only from the smallest to the largest', async () => {
+  test('ids: only from the smallest to the largest', async () => {
     const { store, codes } = await fill(service.table, 300, (n) => `C-${n}`)
     const wanted = [codes[201], codes[205], codes[209]].map((code) => (code as StoredCode).id)
     const table = counted(service.table)
@@ -125,7 +125,7 @@ describe('what a page asks of the table', () => {
     expect(table.keys).toEqual(sort.startsWith('code') ? [1] : [])
   })
 
-  test('codes set aside by the hundred: all of them, in every order', async () => {
+  test('hundreds of freed codes: all of them, in every order', async () => {
     const store = new CodeStore(service.table, newTenant())
     const codes: StoredCode[] = []
     for (let n = 0; n < 130; n += 1) {

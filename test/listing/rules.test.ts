@@ -19,7 +19,7 @@ const list = (query: string, as: object = { tenant: 'acme', role: 'Viewer' }, he
   service.call({ path: `/v1/orders${query}`, as, headers })
 
 describe('a list', () => {
-  test('has the envelope, 25 items unless asked otherwise, newest first', async () => {
+  test('has the envelope and by default 25 items, newest first', async () => {
     const { json, status, headers } = await list('')
     expect(status).toBe(200)
     expect(Object.keys(json).sort()).toEqual([
@@ -41,7 +41,7 @@ describe('a list', () => {
     expect(headers.ETag).toMatch(/^"/)
   })
 
-  test('shows at once what a 201 promised', async () => {
+  test('contains an item immediately after its 201', async () => {
     const placed = await service.call({
       method: 'POST',
       path: '/v1/orders',
@@ -53,7 +53,7 @@ describe('a list', () => {
     expect(json.data).toEqual([placed.json])
   })
 
-  test('answers 304 to whoever has it, until something is placed or another page is asked for', async () => {
+  test('returns 304 for the current ETag, until an item is added or another page is requested', async () => {
     const as = { tenant: 'tagged', role: 'Editor' }
     const first = await list('', as)
     const tag = { 'If-None-Match': first.headers.ETag as string }
@@ -126,21 +126,21 @@ describe('a list', () => {
     ['?include_deleted=true', 403, 'AUTHZ.filter.denied'],
     ['?deleted=true', 403, 'AUTHZ.filter.denied'],
     ['?q=', 400, 'VALIDATION.filter.value_invalid'],
-  ])('refuses %s with %i %s', async (query, status, code) => {
+  ])('rejects %s with %i %s', async (query, status, code) => {
     const answer = await list(query)
     expect([answer.status, answer.json.error?.code]).toEqual([status, code])
   })
 
-  test('a page_size above the largest is clamped', async () => {
+  test('limits page_size to the maximum', async () => {
     expect((await list('?page_size=1000')).json.page_size).toBe(100)
   })
 
-  test('an Admin may ask for deleted items', async () => {
+  test('contains deleted items for an Admin on request', async () => {
     expect((await list('?include_deleted=true', { tenant: 'acme', role: 'Admin' })).status).toBe(200)
     expect((await list('?deleted=true', { tenant: 'acme', role: 'Admin' })).json.data).toEqual([])
   })
 
-  test('an Admin lists another tenant by name, an Editor does not', async () => {
+  test('of another tenant is permitted to an Admin by name, and not to an Editor', async () => {
     const { json } = await list('?tenant=acme', { tenant: 'head', role: 'Admin' })
     expect(json.data).toHaveLength(25)
     const denied = await list('?tenant=acme', { tenant: 'rival', role: 'Editor' })
@@ -148,7 +148,7 @@ describe('a list', () => {
     expect(denied.body).not.toContain('acme')
   })
 
-  test('all three orders of the same sort are one', async () => {
+  test('has three equivalent notations of a sort', async () => {
     const answers = await Promise.all(
       ['created_at.desc', 'id.desc', 'created_at.desc,id.desc'].map((sort) => list(`?sort=${sort}`)),
     )
@@ -157,7 +157,7 @@ describe('a list', () => {
 })
 
 describe('a cursor', () => {
-  test('is refused when it was changed in any place', async () => {
+  test('is rejected after any change', async () => {
     const cursor = (await list('?page_size=5')).json.next_cursor as string
     for (let index = 0; index < cursor.length; index += 7) {
       const changed = cursor.slice(0, index) + (cursor[index] === 'A' ? 'B' : 'A') + cursor.slice(index + 1)
@@ -166,7 +166,7 @@ describe('a cursor', () => {
     }
   })
 
-  test('is refused with other filters, another sort or in another tenant', async () => {
+  test('is rejected with other filters, another sort or in another tenant', async () => {
     const cursor = (await list('?page_size=5&currency=EUR')).json.next_cursor
     for (const query of [
       `?cursor=${cursor}`,
@@ -180,7 +180,7 @@ describe('a cursor', () => {
     expect((await list(`?currency=EUR&page_size=7&cursor=${cursor}`)).status).toBe(200)
   })
 
-  test('tells nothing of the ids in it', async () => {
+  test('does not reveal the ids in it', async () => {
     const { json } = await list('?page_size=5')
     expect(Buffer.from(json.next_cursor, 'base64url').toString('latin1')).not.toContain(
       json.data[4].id.slice(0, 8),

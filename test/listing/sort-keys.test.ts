@@ -19,8 +19,8 @@ const id = fc
   .map(([at, random]) => uuidV7(at, random))
 const place = fc.tuple(value, id).map(([text, of]) => sortKeyOf(text, of))
 
-describe('places', () => {
-  test('sort by value, then by id, with the key of a value alone before them', () => {
+describe('sort keys', () => {
+  test('sort by value, then by id, after the bare key of the value', () => {
     const pairs = fc.array(fc.tuple(value, id), { maxLength: 40 })
     fc.assert(
       fc.property(pairs, (made) => {
@@ -38,7 +38,7 @@ describe('places', () => {
     )
   })
 
-  test('have one next to them, with none in between', () => {
+  test('have an adjacent key, with none in between', () => {
     fc.assert(
       fc.property(fc.uniqueArray(place, { maxLength: 40 }), (places) => {
         const sorted = places.sort()
@@ -55,7 +55,7 @@ describe('places', () => {
     )
   })
 
-  test('are all of a value within its bounds, and none of another', () => {
+  test('within the bounds of a value are exactly those of that value', () => {
     fc.assert(
       fc.property(value, place, (text, one) => {
         const { low, high } = keysOfValue(text)
@@ -73,7 +73,7 @@ describe('an index', () => {
     service = await startService()
   })
 
-  test('gives the places of any stretch in order, whoever has a value to itself', async () => {
+  test('returns the sort keys of any range in order, whoever owns a value', async () => {
     const cases = fc.record({
       held: fc.dictionary(fc.constantFrom('A', 'A-', 'A0', 'B'), id),
       aside: fc.uniqueArray(fc.tuple(fc.constantFrom('A', 'A-', 'A0', 'B'), id), {

@@ -41,13 +41,13 @@ describe('an access token', () => {
       added({ tenant: 'acme', roles: 'Editor' }, ['codes:read', 'codes:write']),
     ],
     [
-      'of a Viewer reads',
+      'of a Viewer can read',
       { 'custom:role': 'Viewer' },
       added({ tenant: 'acme', roles: 'Viewer' }, ['codes:read']),
     ],
-    ['of a role that nobody knows has none', { 'custom:role': 'Owner' }, added({ tenant: 'acme' }, [])],
+    ['of an unknown role has none', { 'custom:role': 'Owner' }, added({ tenant: 'acme' }, [])],
     [
-      'of a tenant that reaches into another key has none',
+      'of a tenant with a key separator has none',
       { 'custom:tenant': 'acme#0' },
       added({ roles: 'Editor' }, ['codes:read', 'codes:write']),
     ],
@@ -55,14 +55,14 @@ describe('an access token', () => {
     expect(await add(attributes(more), login)).toEqual(expected)
   })
 
-  test('of a login leaves nothing in the audit', async () => {
+  test('of a login writes no audit record', async () => {
     await add(attributes({ 'custom:tenant': 'quiet' }), login)
     expect(await service.items('quiet', 'audit')).toEqual([])
   })
 })
 
 describe('an access token for a refresh token', () => {
-  test('is in the audit of its tenant, with its user and without their e-mail', async () => {
+  test('is audited in its tenant, with the user and without their e-mail', async () => {
     const details = await add(attributes({ 'custom:tenant': 'rotated' }), refresh)
     expect(details).toEqual(added({ tenant: 'rotated', roles: 'Editor' }, ['codes:read', 'codes:write']))
     const records = await service.items('rotated', 'audit')
@@ -80,13 +80,13 @@ describe('an access token for a refresh token', () => {
     expect(JSON.stringify(records)).not.toContain('canary')
   })
 
-  test('is recorded once though the answer of the table is lost', async () => {
+  test('is audited once if the response of the table is lost', async () => {
     service.strike('lose-answer')
     await add(attributes({ 'custom:tenant': 'lost' }), refresh)
     expect(await service.items('lost', 'audit')).toHaveLength(1)
   })
 
-  test('is not issued while it cannot be recorded', async () => {
+  test('is not issued while it cannot be audited', async () => {
     service.strike('lose-request', 0, Number.POSITIVE_INFINITY)
     const adding = add(attributes({ 'custom:tenant': 'down' }), refresh, 500)
     await expect(adding).rejects.toMatchObject({ code: expect.stringMatching(/^DEPENDENCY\./) })

@@ -15,10 +15,10 @@ const provider = await startIdentityProvider()
 useIdentityProvider(provider)
 afterAll(() => provider.stop())
 
-/** What a caller sends, and what the provider answers: none of it may stand anywhere but in the caller's own answer. */
+/** The values that a caller sends and the provider returns. They may occur only in the caller's own response. */
 const secrets = /canary|CANARY|Correct-horse|wrong-horse|[\w.]+@[\w.]+|192\.0\.2\.77/
 
-test('neither e-mail, password, token nor address stands in a record, event, queue, log or error', async () => {
+test('records, events, queues, logs and errors contain neither e-mail, password, token nor address', async () => {
   const service = await startService()
   let keys = 0
   const call = (path: string, body: object) => {

@@ -2,8 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 
 /**
- * Lets everybody who was counted in a table have made so many requests at these times: what they would have made one
- * by one.
+ * Adds requests at these times to every counter in a table, as if they were made one by one.
  * @param times milliseconds since 1970, oldest first
  */
 export async function fillWindows(tableName: string, times: readonly number[]): Promise<void> {

@@ -26,7 +26,7 @@ beforeEach(() => {
 const ask = (email: string, headers: Record<string, string> = {}) =>
   service.call({ method: 'POST', path: '/password/reset', headers, body: { email } })
 const requests = () => service.items('public', 'password_reset')
-/** What the queue does with a task. */
+/** Delivers a task like the queue. */
 const send = (id: string, now = Date.now()) =>
   sendReset(id, cognitoProvider({ userPoolId, clientId }, service.settings), {
     table: service.table,
@@ -36,8 +36,8 @@ const send = (id: string, now = Date.now()) =>
     now: () => now,
   })
 
-describe('a password reset', () => {
-  test('is answered before anybody looks who has the e-mail, alike for all', async () => {
+describe('POST /password/reset', () => {
+  test('responds before it looks the e-mail up, equally for all', async () => {
     const answers = []
     for (const email of ['jane@reset.example', 'unknown-1@reset.example', 'disabled-1@reset.example']) {
       const before = (await requests()).length
@@ -56,7 +56,7 @@ describe('a password reset', () => {
     expect(provider.calls).toEqual([])
   })
 
-  test('sends one mail, however often its task is delivered after', async () => {
+  test('sends one mail for repeated deliveries of its task', async () => {
     const { json } = await ask('Jane@Mail.example')
     const [task] = (await requests()).filter(({ sk }) => sk === json.message_id).map(({ task }) => task)
     expect(task).toEqual({ queue: 'password_resets', body: json.message_id })
@@ -65,14 +65,14 @@ describe('a password reset', () => {
     expect((await requests()).map(({ sk }) => sk)).not.toContain(json.message_id)
   })
 
-  test('of an e-mail that nobody has ends without a mail and without a fault', async () => {
+  test('of an unknown e-mail ends without a mail and without an error', async () => {
     const { json } = await ask('unknown-2@mail.example')
     expect(await send(json.message_id)).toBe('sent')
     expect(provider.mailed).toEqual([])
   })
 
   test.each(['reset', { status: 400, body: { __type: 'TooManyRequestsException' } }] as const)(
-    'that fails for the moment (%j) is kept, and the queue brings it again',
+    'that fails temporarily (%j) is kept and delivered again by the queue',
     async (fault) => {
       const { json } = await ask('late@mail.example')
       provider.faults = () => fault
@@ -83,13 +83,13 @@ describe('a password reset', () => {
     },
   )
 
-  test('that comes to its turn an hour late is not sent any more', async () => {
+  test('that is delivered an hour late is not sent', async () => {
     const { json } = await ask('forgotten@mail.example')
     expect(await send(json.message_id, Date.now() + 3_601_000)).toBe('expired')
     expect(provider.calls).toEqual([])
   })
 
-  test('cannot be read, nor moved to another request, without the deployment’s secret', async () => {
+  test('stores a task that cannot be read, or moved to another request, without the deployment secret', async () => {
     const [one, other] = [await ask('one@seal.example'), await ask('other@seal.example')]
     const items = await requests()
     const sealedOf = ({ json }: typeof one) =>
@@ -101,7 +101,7 @@ describe('a password reset', () => {
     expect(JSON.stringify(await itemsOf(service.tableName))).not.toMatch(/seal\.example/)
   })
 
-  test('with a key is asked for once', async () => {
+  test('with a key is executed once', async () => {
     const headers = { 'Idempotency-Key': 'reset-once' }
     const [first, again] = [
       await ask('keyed@mail.example', headers),

@@ -46,27 +46,24 @@ const faults: [what: string, fault: ProviderFault, answer: string][] = [
   ],
 ]
 
-describe('a login, when the provider', () => {
-  test.each(faults)(
-    '%s, is answered after one attempt, and nothing is told of it',
-    async (_, fault, expected) => {
-      provider.faults = () => fault
-      const { status, json, headers } = await service.call({
-        method: 'POST',
-        path: '/login',
-        headers: { 'X-Request-Timeout': expected.startsWith('504') ? '2500' : '10000' },
-        body: { email: 'jane@faults.example', password },
-      })
-      expect(`${status} ${json.error.code}`).toBe(expected)
-      expect(headers['Retry-After']).toBe(status === 503 ? '1' : undefined)
-      expect(provider.calls).toHaveLength(1)
-      expect(await service.items('public', 'login')).toEqual([])
-      expect(await service.items('faults', 'login')).toEqual([])
-    },
-  )
+describe('a login if the provider', () => {
+  test.each(faults)('%s responds after one attempt, and publishes nothing', async (_, fault, expected) => {
+    provider.faults = () => fault
+    const { status, json, headers } = await service.call({
+      method: 'POST',
+      path: '/login',
+      headers: { 'X-Request-Timeout': expected.startsWith('504') ? '2500' : '10000' },
+      body: { email: 'jane@faults.example', password },
+    })
+    expect(`${status} ${json.error.code}`).toBe(expected)
+    expect(headers['Retry-After']).toBe(status === 503 ? '1' : undefined)
+    expect(provider.calls).toHaveLength(1)
+    expect(await service.items('public', 'login')).toEqual([])
+    expect(await service.items('faults', 'login')).toEqual([])
+  })
 })
 
-describe('a mail, when the provider', () => {
+describe('a mail if the provider', () => {
   const send = (email: string, milliseconds = 5000) =>
     cognitoProvider({ userPoolId, clientId }, localSettings).sendReset(
       email,
@@ -74,7 +71,7 @@ describe('a mail, when the provider', () => {
     )
 
   test.each(faults.filter(([what]) => !/tokens|flow|secret/.test(what)))(
-    '%s, is not taken for sent',
+    '%s is not recorded as sent',
     async (_, fault, expected) => {
       provider.faults = () => fault
       const sending = send('jane@faults.example', expected.startsWith('504') ? 1500 : 5000)
@@ -85,7 +82,7 @@ describe('a mail, when the provider', () => {
   )
 
   test.each(['unknown-1@a.example', 'disabled-1@a.example', 'eager-1@a.example'])(
-    'has nobody to send it to, as for %s, is done with',
+    'has no user for it, as for %s, is done',
     async (email) => {
       await send(email)
       expect(provider.mailed).toEqual([])

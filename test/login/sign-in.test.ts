@@ -29,8 +29,8 @@ const login = (
 const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
 const eventsOf = async (tenant: string) => (await service.items(tenant, 'login')).flatMap(publishedEvents)
 
-describe('a user who logs in', () => {
-  test('gets the tokens, and that is told to their tenant with their e-mail as a hash', async () => {
+describe('a successful login', () => {
+  test('returns the tokens, and publishes an event with the e-mail as a hash', async () => {
     const answer = await login('Jane@Happy.example')
     expect([answer.status, answer.json]).toEqual([
       200,
@@ -52,7 +52,7 @@ describe('a user who logs in', () => {
     expect(provider.calls[0]?.input.AuthParameters.USERNAME).toBe('jane@happy.example')
   })
 
-  test('logs in anew each time, whatever key is sent along', async () => {
+  test('is executed each time, regardless of the key', async () => {
     const headers = { 'Idempotency-Key': 'same' }
     const first = await login('keyed@happy.example', password, headers)
     const again = await login('keyed@happy.example', password, headers)
@@ -61,15 +61,15 @@ describe('a user who logs in', () => {
   })
 })
 
-describe('whoever may not log in', () => {
+describe('a rejected login', () => {
   test.each([
     ['with a wrong password', 'jane@acme.example', 'wrong', '401 AUTH.invalid_credentials'],
-    ['with an e-mail that nobody has', 'unknown-1@acme.example', password, '401 AUTH.invalid_credentials'],
-    ['who never confirmed', 'unconfirmed-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['with an unknown e-mail', 'unknown-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['of an unconfirmed user', 'unconfirmed-1@acme.example', password, '401 AUTH.invalid_credentials'],
     ['after too many wrong passwords', 'locked-1@acme.example', password, '401 AUTH.invalid_credentials'],
-    ['who was disabled', 'disabled-1@acme.example', password, '401 AUTH.invalid_credentials'],
-    ['who belongs to no tenant', 'homeless-1@acme.example', password, '403 POLICY.account.locked'],
-    ['whose password was reset', 'reset-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['of a disabled user', 'disabled-1@acme.example', password, '401 AUTH.invalid_credentials'],
+    ['of a user without a tenant', 'homeless-1@acme.example', password, '403 POLICY.account.locked'],
+    ['of a user whose password was reset', 'reset-1@acme.example', password, '401 AUTH.invalid_credentials'],
     [
       'with a temporary password',
       'temporary-1@acme.example',
@@ -77,8 +77,8 @@ describe('whoever may not log in', () => {
       '403 POLICY.password.change_required',
     ],
     ['without the second factor', 'totp-1@acme.example', password, '403 POLICY.mfa.required'],
-    ['without a factor set up', 'setup-1@acme.example', password, '403 POLICY.mfa.required'],
-  ])('%s is refused', async (_, email, given, expected) => {
+    ['without a configured factor', 'setup-1@acme.example', password, '403 POLICY.mfa.required'],
+  ])('%s', async (_, email, given, expected) => {
     const before = (await eventsOf('public')).length
     const answer = await login(email, given)
     expect(told(answer)).toBe(expected)
@@ -90,7 +90,7 @@ describe('whoever may not log in', () => {
     expect(failure?.code).toBe(answer.json.error.code)
   })
 
-  test('is refused no sooner if the provider refuses at once', async () => {
+  test('takes the same time if the provider rejects at once', async () => {
     const startedAt = performance.now()
     await login('disabled-3@acme.example', 'wrong')
     // Timers may fire a millisecond early.
@@ -98,13 +98,13 @@ describe('whoever may not log in', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(least)
   })
 
-  test('is refused before the provider is asked if there is no time for an equal refusal and its event', async () => {
+  test('is returned without calling the provider if the budget is too small for an equal rejection and its event', async () => {
     const patient = await startService({ settings: { ...localSettings, 'login.refusalMilliseconds': 5000 } })
     const answer = await login('disabled-4@acme.example', 'wrong', { 'X-Request-Timeout': '5400' }, patient)
     expect([told(answer), provider.calls]).toEqual(['504 DEPENDENCY.timeout', []])
   })
 
-  test('is told of a factor how to prove it', async () => {
+  test('states how to prove a missing factor', async () => {
     const { headers, json } = await login('totp-2@acme.example')
     expect(headers['WWW-Authenticate']).toBe(
       'Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="mfa"',
@@ -112,7 +112,7 @@ describe('whoever may not log in', () => {
     expect(json.error.details).toEqual({ challenge: 'SOFTWARE_TOKEN_MFA' })
   })
 
-  test('without the password cannot distinguish accounts by response, work or event', async () => {
+  test('without the password does not distinguish accounts by response, work or event', async () => {
     const outcomes = []
     const kinds = ['unknown', 'jane', 'disabled', 'locked', 'reset', 'unconfirmed']
     for (const email of kinds.map((kind) => `${kind}-2@tell.example`)) {
@@ -131,7 +131,7 @@ describe('whoever may not log in', () => {
 })
 
 describe('a password', () => {
-  test('of any characters reaches the provider as it is', async () => {
+  test('of any characters reaches the provider unchanged', async () => {
     const anyPassword = fc.string({ unit: 'binary', minLength: 1, maxLength: 256 })
     const quick = await startService({ settings: { ...localSettings, 'login.refusalMilliseconds': 0 } })
     await fc.assert(
@@ -145,16 +145,16 @@ describe('a password', () => {
   })
 
   test.each([
-    ['of 256 characters', '🔑'.repeat(256), '401 AUTH.invalid_credentials'],
-    ['that is longer', '🔑'.repeat(257), '400 VALIDATION.field.length'],
-    ['that is empty', '', '400 VALIDATION.field.length'],
+    ['of 256 characters is checked', '🔑'.repeat(256), '401 AUTH.invalid_credentials'],
+    ['of more characters is rejected', '🔑'.repeat(257), '400 VALIDATION.field.length'],
+    ['without characters is rejected', '', '400 VALIDATION.field.length'],
   ])('%s', async (_, given, expected) => {
     const answer = await login('long@acme.example', given)
     expect(told(answer)).toBe(expected)
     expect(answer.body).not.toContain('🔑')
   })
 
-  test.each(['jane', 'a b@acme.example', ''])('of %j is not asked for', async (email) => {
+  test.each(['jane', 'a b@acme.example', ''])('of %j does not reach the provider', async (email) => {
     expect(told(await login(email))).toBe('400 VALIDATION.email')
     expect(provider.calls).toEqual([])
   })

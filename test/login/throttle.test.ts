@@ -17,18 +17,18 @@ afterAll(() => provider.stop())
 const start = Date.parse('2026-03-01T12:00:00Z')
 const minute = 60_000
 
-// A burst takes its time on a busy machine.
+// A burst takes time on a busy machine.
 const settings = profile('shared/settings/profiles/local.json', {
   'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 26_000 },
 })
 
-/** How many requests each window of a table holds: that of the source and e-mail, and that of the source. */
+/** Returns the number of requests in each window: by source and e-mail, and by source. */
 async function counted(tableName: string): Promise<number[]> {
   const windows = (await itemsOf(tableName)).filter(({ pk }) => String(pk).startsWith('rate#'))
   return windows.map(({ times }) => (times as number[]).length)
 }
 
-/** A service whose clock stands, and stands elsewhere when it is told. */
+/** A service whose clock moves only on request. */
 async function standing() {
   const time = { now: start }
   const service = await startService({ settings, clock: { ...systemClock, now: () => time.now } })
@@ -43,7 +43,7 @@ describe.each([
   ['/login', 5, 401, { captcha_required: true }],
   ['/password/reset', 10, 202, {}],
 ])('%s', (path, minutes, passed, details) => {
-  test('of fifty at once passes as many as are left of fifty', async () => {
+  test('admits of fifty concurrent requests those that remain within the limit', async () => {
     const { time, service, call } = await standing()
     await call(path, 'burst@acme.example')
     await fillWindows(service.tableName, Array(44).fill(start))
@@ -51,7 +51,7 @@ describe.each([
     const answers = await Promise.all(Array.from({ length: 50 }, () => call(path, 'Burst@acme.example')))
     const statuses = answers.map(({ status }) => status)
     const admitted = statuses.filter((status) => status === passed)
-    // On a machine that is too busy for all of them, some come too late or are counted twice: never are more let in.
+    // On a busy machine some requests time out or are counted twice. More than the limit are never admitted.
     const late = statuses.filter((status) => status >= 500)
     expect(admitted.length).toBeLessThanOrEqual(6)
     if (late.length === 0) expect(await counted(service.tableName)).toEqual([50, 50])
@@ -63,7 +63,7 @@ describe.each([
     expect(refused.headers['Retry-After']).toBe(String(minutes * 60 - 1))
   }, 60_000)
 
-  test('lets the next one in as soon as the window has moved on, and not before', async () => {
+  test('admits the next request as soon as the window moves', async () => {
     const { time, service, call } = await standing()
     await call(path, 'moved@acme.example')
     const times = Array.from({ length: 50 }, (_, n) => start + n * 1000)
@@ -87,7 +87,7 @@ describe.each([
     })
   })
 
-  test('counts each address and each e-mail by itself', async () => {
+  test('counts each address and each e-mail separately', async () => {
     const { service, call } = await standing()
     await call(path, 'own@acme.example')
     await fillWindows(service.tableName, Array(50).fill(start))
@@ -97,7 +97,7 @@ describe.each([
   })
 })
 
-test('a throttled login reaches no provider, even with the right password, and is told to nobody', async () => {
+test('a throttled login does not reach the provider, even with the right password, and publishes nothing', async () => {
   const { service, call } = await standing()
   await call('/login', 'right@acme.example')
   await fillWindows(service.tableName, Array(50).fill(start))

@@ -11,8 +11,8 @@ const editor = { tenant: 'acme', role: 'Editor' }
 const place = (key: string, body: unknown = order, as = editor) =>
   service.call({ method: 'POST', path: '/v1/orders', as, headers: { 'Idempotency-Key': key }, body })
 
-describe('placing an order', () => {
-  test('answers 201 with the order, its tag and where it is', async () => {
+describe('POST /v1/orders', () => {
+  test('returns 201 with the order, its ETag and its Location', async () => {
     const answer = await place('place-1')
     expect(answer.status).toBe(201)
     expect(answer.json).toEqual({
@@ -30,7 +30,7 @@ describe('placing an order', () => {
     })
   })
 
-  test('a replay is byte for byte the first answer and places nothing', async () => {
+  test('replays the same bytes and creates nothing', async () => {
     const first = await place('replay', order, { tenant: 'replayer', role: 'Editor' })
     const replay = await place('replay', order, { tenant: 'replayer', role: 'Editor' })
     expect(replay.body).toBe(first.body)
@@ -43,7 +43,7 @@ describe('placing an order', () => {
     expect(await service.items('replayer', 'order')).toHaveLength(1)
   })
 
-  test('a replay with another amount is refused and places nothing', async () => {
+  test('rejects a replay with another amount and creates nothing', async () => {
     const as = { tenant: 'mismatch', role: 'Editor' }
     await place('mismatch', order, as)
     const answer = await place('mismatch', { ...order, amount_minor: 1 }, as)
@@ -52,13 +52,13 @@ describe('placing an order', () => {
     expect(await service.items('mismatch', 'order')).toHaveLength(1)
   })
 
-  test('the order of the keys of a body does not make another payload', async () => {
+  test('treats bodies with another order of keys as equal', async () => {
     const first = await place('key-order')
     const replay = await place('key-order', { currency: 'EUR', amount_minor: 1250, cart_id: 'cart-1' })
     expect(replay.body).toBe(first.body)
   })
 
-  test('a hundred calls with one key at once are one order and a hundred equal answers', async () => {
+  test('creates one order for a hundred concurrent calls with one key, with equal responses', async () => {
     const as = { tenant: 'crowd', role: 'Editor' }
     const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', order, as)))
     expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
@@ -66,7 +66,7 @@ describe('placing an order', () => {
     expect(await service.items('crowd', 'order')).toHaveLength(1)
   })
 
-  test('keys of another principal, tenant or route are other keys', async () => {
+  test('treats keys of another principal, tenant or route as different keys', async () => {
     const tenants = [
       { tenant: 'scope-a', role: 'Editor', sub: 'u1' },
       { tenant: 'scope-a', role: 'Editor', sub: 'u2' },
@@ -76,7 +76,7 @@ describe('placing an order', () => {
     expect(new Set(answers.map(({ json }) => json.id)).size).toBe(3)
   })
 
-  test('an Admin places an order in the tenant that the request names', async () => {
+  test('creates an order in the requested tenant for an Admin', async () => {
     const answer = await service.call({
       method: 'POST',
       path: '/v1/orders?tenant=branch',
@@ -101,7 +101,7 @@ describe('placing an order', () => {
     ['currency unknown', { ...order, currency: 'ZZZ' }, 'VALIDATION.field.enum', 'currency'],
     ['currency in lower case', { ...order, currency: 'eur' }, 'VALIDATION.field.enum', 'currency'],
     ['a field too many', { ...order, status: 'paid' }, 'VALIDATION.field.unknown', 'status'],
-  ])('%s is refused and says which field', async (_, body, code, field) => {
+  ])('rejects %s and names the field', async (_, body, code, field) => {
     const answer = await place('invalid', body, { tenant: 'invalid', role: 'Editor' })
     expect(answer.status).toBe(400)
     expect(answer.json.error.code).toBe(code)
@@ -109,7 +109,7 @@ describe('placing an order', () => {
     expect(await service.items('invalid', 'order')).toHaveLength(0)
   })
 
-  test('an amount beyond what a number holds exactly is refused, not rounded', async () => {
+  test('rejects an amount above the largest safe integer instead of rounding it', async () => {
     const answer = await place('big', '{"cart_id":"c","amount_minor":9007199254740993,"currency":"EUR"}')
     expect(answer.json.error).toMatchObject({
       code: 'VALIDATION.body.json',
@@ -117,7 +117,7 @@ describe('placing an order', () => {
     })
   })
 
-  test('several invalid fields are told at once', async () => {
+  test('reports several invalid fields together', async () => {
     const answer = await place('several', { amount_minor: 'x', currency: 'EUR', extra: 1 })
     expect(answer.json.error.code).toBe('VALIDATION.body.invalid')
     expect(Object.keys(answer.json.error.details.fields).sort()).toEqual(['amount_minor', 'cart_id', 'extra'])
@@ -126,17 +126,17 @@ describe('placing an order', () => {
   test.each([
     ['not JSON', '{'],
     ['no body', ''],
-  ])('%s is refused', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     expect((await place('json', body)).json.error.code).toBe('VALIDATION.body.json')
   })
 
-  test('bytes that are not UTF-8 are refused for their encoding', async () => {
+  test('rejects invalid UTF-8 as an encoding error', async () => {
     const bytes = new Uint8Array([...Buffer.from('{"cart_id":"'), 0xff, ...Buffer.from('"}')])
     const answer = await place('encoding', bytes)
     expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
   })
 
-  test.each(['gzip', 'identity, br', 'x'])('a body with Content-Encoding %s is refused', async (coding) => {
+  test.each(['gzip', 'identity, br', 'x'])('rejects a body with Content-Encoding %s', async (coding) => {
     const answer = await service.call({
       method: 'POST',
       path: '/v1/orders',
@@ -148,7 +148,7 @@ describe('placing an order', () => {
     expect(answer.headers['Accept-Encoding']).toBe('identity')
   })
 
-  test('a body with Content-Encoding identity is taken', async () => {
+  test('accepts a body with Content-Encoding identity', async () => {
     const answer = await service.call({
       method: 'POST',
       path: '/v1/orders',
@@ -159,12 +159,12 @@ describe('placing an order', () => {
     expect(answer.status).toBe(201)
   })
 
-  test('a body that is too deep is refused', async () => {
+  test('rejects a body that is nested too deeply', async () => {
     const answer = await place('deep', `${'['.repeat(10_000)}${']'.repeat(10_000)}`)
     expect(answer.json.error.code).toBe('VALIDATION.body.too_deep')
   })
 
-  test('a field named __proto__ is an unknown field', async () => {
+  test('rejects a field named __proto__ as unknown', async () => {
     const answer = await place(
       'proto',
       '{"__proto__":{"a":1},"cart_id":"c","amount_minor":1,"currency":"EUR"}',
@@ -174,8 +174,8 @@ describe('placing an order', () => {
   })
 })
 
-describe('reading an order', () => {
-  test('returns it with its tag, and 304 to whoever has it', async () => {
+describe('GET /v1/orders/{id}', () => {
+  test('returns the order with its ETag, and 304 for the current ETag', async () => {
     const { json } = await place('read')
     const read = await service.call({ path: `/v1/orders/${json.id}`, as: { role: 'Viewer' } })
     expect(read.status).toBe(200)
@@ -196,7 +196,7 @@ describe('reading an order', () => {
     expect(other.status).toBe(200)
   })
 
-  test('another tenant’s order is answered like an absent one, and both are audited', async () => {
+  test('treats an order of another tenant as absent, and audits both', async () => {
     const { json } = await place('foreign', order, { tenant: 'owner', role: 'Editor' })
     const as = { tenant: 'stranger', role: 'Editor', sub: 'snoop' }
     const headers = { 'X-Correlation-Id': 'same' }
@@ -214,13 +214,13 @@ describe('reading an order', () => {
     expect(JSON.stringify(audit)).not.toContain('owner')
   })
 
-  test('an Admin reads any tenant’s order by its id', async () => {
+  test('returns an order of any tenant to an Admin', async () => {
     const { json } = await place('admin', order, { tenant: 'far', role: 'Editor' })
     const read = await service.call({ path: `/v1/orders/${json.id}`, as: { tenant: 'head', role: 'Admin' } })
     expect(read.json).toEqual(json)
   })
 
-  test('an erased order is gone', async () => {
+  test('returns 410 for an erased order', async () => {
     const { json } = await place('erased')
     const [item] = (await service.items('acme', 'order')).filter(({ id }) => id === json.id)
     if (!item) throw new Error('the order is not in the table')
@@ -239,7 +239,7 @@ describe('reading an order', () => {
   })
 
   test.each(['nonsense', '%2e%2e', '00000000-0000-4000-8000-000000000000', 'order#acme'])(
-    'an id that cannot exist (%s) is not found',
+    'returns 404 for an id that cannot exist (%s)',
     async (id) => {
       const read = await service.call({
         path: `/v1/orders/${encodeURIComponent(id)}`,
@@ -250,7 +250,7 @@ describe('reading an order', () => {
   )
 })
 
-test('the service is healthy without credentials', async () => {
+test('GET /health returns 200 without credentials', async () => {
   const answer = await service.call({ path: '/health' })
   expect([answer.status, answer.json, answer.headers['Content-Type']]).toEqual([
     200,

@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** What becomes of a mail that is handed over. */
+/** The handling of a mail. */
 export type MailFate =
   | 'taken'
   | 'refused'
-  /** No answer comes. */
+  /** No response. */
   | 'ignored'
-  /** It is taken, and the connection is cut before the answer. */
+  /** Accepted, and the connection is reset before the response. */
   | 'taken-and-lost'
-  /** It is taken, and no answer comes: the moment to kill a process. */
+  /** Accepted without a response: the time to kill a process. */
   | 'taken-and-held'
 
 interface Taken {
@@ -24,17 +24,17 @@ interface Taken {
 
 export interface AwsDouble {
   endpoint: string
-  /** The mails that were taken, in order. */
+  /** The accepted mails, in order. */
   mails: Taken[]
-  /** For how many seconds each failed message was put off. */
+  /** The new visibility timeout of each failed message, in seconds. */
   pauses: number[]
   fate: MailFate
-  /** Resolves with the next mail that is taken. */
+  /** Resolves with the next accepted mail. */
   nextMail(): Promise<void>
   stop(): Promise<void>
 }
 
-/** SES, the deployment's secret and the queue as far as the sender of mails knows them, on loopback. */
+/** Fakes SES, the deployment secret and the queue for the sender of mails, on loopback. */
 export async function startAwsDouble(secret: string): Promise<AwsDouble> {
   let waiting: (() => void)[] = []
   const double: Omit<AwsDouble, 'endpoint' | 'stop'> = {

@@ -23,7 +23,7 @@ let file: string
 let aws: AwsDouble
 let service: Service
 let sender: ChildProcess
-/** How far the service's clock is behind that of the sender. */
+/** The offset of the service's clock behind that of the sender. */
 let behindMilliseconds = 0
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true })
 })
 
-/** The very function of AWS, in a process of its own. */
+/** The function of production, in a separate process. */
 async function startSender(): Promise<ChildProcess> {
   const env = {
     PATH: process.env.PATH,
@@ -67,7 +67,7 @@ async function startSender(): Promise<ChildProcess> {
 
 const printed: string[] = []
 let handling: Promise<unknown> = Promise.resolve()
-/** Delivers a message of the queue. @returns whether it is done with */
+/** Delivers a message of the queue. @returns whether it was handled */
 async function deliver(messageId: string, child = sender): Promise<boolean> {
   const attributes = { ApproximateReceiveCount: '1' }
   const answered = once(child, 'message')
@@ -84,7 +84,7 @@ const asked = async (email = newEmail()) => {
 const kept = async (id: string) => service.table.get(mailKey(id))
 
 describe('the mail of a code', () => {
-  test('says the code as the profile words it, to its address alone, in UTF-8', async () => {
+  test('contains the code in the wording of the profile, goes only to its address, and is UTF-8', async () => {
     const { email, id, code } = await asked()
     expect(await deliver(id)).toBe(true)
     expect(aws.mails).toEqual([
@@ -101,7 +101,7 @@ describe('the mail of a code', () => {
     ])
   })
 
-  test('is noted with its event, and is not kept', async () => {
+  test('is recorded with its event, and its content is deleted', async () => {
     const { id } = await asked()
     await deliver(id)
     const item = await kept(id)
@@ -116,7 +116,7 @@ describe('the mail of a code', () => {
     ])
   })
 
-  test('goes out once however often its message is delivered', async () => {
+  test('is sent once for repeated deliveries of its message', async () => {
     const { id } = await asked()
     const other = await startSender()
     await Promise.all([deliver(id), deliver(id, other)])
@@ -125,7 +125,7 @@ describe('the mail of a code', () => {
     expect(aws.mails).toHaveLength(1)
   })
 
-  test('waits while SES is down, and its message is put off', async () => {
+  test('stays queued while SES is down, and its message is delayed', async () => {
     const { id } = await asked()
     aws.fate = 'refused'
     for (let n = 0; n < 3; n += 1) expect(await deliver(id)).toBe(false)
@@ -138,7 +138,7 @@ describe('the mail of a code', () => {
     expect(await kept(id)).toMatchObject({ state: 'sent' })
   })
 
-  test('waits while SES does not answer', async () => {
+  test('stays queued while SES does not respond', async () => {
     const { id } = await asked()
     aws.fate = 'ignored'
     const from = performance.now()
@@ -149,7 +149,7 @@ describe('the mail of a code', () => {
     expect(aws.mails).toHaveLength(1)
   })
 
-  test('whose answer is lost goes out again, with the same code: nothing tells whether it was taken', async () => {
+  test('whose response is lost is sent again with the same code, because nobody knows whether it was accepted', async () => {
     const { id, code } = await asked()
     aws.fate = 'taken-and-lost'
     expect(await deliver(id)).toBe(false)
@@ -160,7 +160,7 @@ describe('the mail of a code', () => {
     expect(texts).toEqual([expect.stringContaining(code), expect.stringContaining(code)])
   })
 
-  test('survives a process that is killed before it noted it: another waits for its lease, and sends', async () => {
+  test('is sent by another process after the lease of one that was killed before it recorded the mail', async () => {
     const { id } = await asked()
     aws.fate = 'taken-and-held'
     const victim = await startSender()
@@ -179,7 +179,7 @@ describe('the mail of a code', () => {
     expect(await kept(id)).toMatchObject({ state: 'sent' })
   })
 
-  test('is not sent once its code was superseded, used, or is over', async () => {
+  test('is not sent if its code was superseded, used or expired', async () => {
     const email = newEmail()
     const first = await asked(email)
     const second = await asked(email)
@@ -193,13 +193,13 @@ describe('the mail of a code', () => {
     expect(aws.mails).toEqual([])
   })
 
-  test('that nobody remembers is done with', async () => {
+  test('of an unknown code is done', async () => {
     expect(await deliver(crypto.randomUUID())).toBe(true)
     expect(aws.mails).toEqual([])
   })
 })
 
-test('neither the logs of the sender nor its records hold an address or a code', async () => {
+test('neither the logs of the sender nor its records contain an address or a code', async () => {
   await handling
   await requestedCode(service, 'canary-of-mails@example.com')
   expect(printed.join('')).toContain('MAIL_NOT_SENT')
@@ -207,7 +207,7 @@ test('neither the logs of the sender nor its records hold an address or a code',
   expect(JSON.stringify(await itemsOf(service.tableName))).not.toMatch(/@example|canary|Your code/)
 })
 
-/** Half a minute later: whoever held a lease has died. */
+/** Advances half a minute, after which leases of dead processes are expired. */
 async function endLeases(): Promise<void> {
   const items = await itemsOf(service.tableName)
   const leased = items.filter(({ pk, status }) => pk === 'once#mail' && status === 'INPROGRESS')

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 
 let sources = 0
-/** From somewhere new each time, so that the throttle is not what refuses. */
+/** Uses a new source each time, so the throttle does not apply. */
 const verify = (email: string, code: string) =>
   verifyCode(service, email, code, { from: `source-${sources++}` })
 const request = (email: string) => requestedCode(service, email, { from: `source-${sources++}` })
@@ -30,7 +30,7 @@ const codeItem = async (email: string) => service.table.get(codeKey((await perso
 const invalid = '400 CODE.invalid'
 
 describe('a one-time code', () => {
-  test('is asked for, verified once, and has events that name nobody', async () => {
+  test('is requested and verified once, and its events contain no personal data', async () => {
     const email = newEmail()
     const asked = await requestCode(service, ` ${email.toUpperCase()}`)
     expect([asked.status, Object.keys(asked.json)]).toEqual([202, ['message_id']])
@@ -55,7 +55,7 @@ describe('a one-time code', () => {
     expect(told(await verify(email, mail.code))).toBe(invalid)
   })
 
-  test('that is wrong leaves the right one valid, and is told as an event', async () => {
+  test('stays valid after a wrong attempt, which is published', async () => {
     const email = newEmail()
     const code = await request(email)
     expect(told(await verify(email, otherThan(code)))).toBe(invalid)
@@ -64,7 +64,7 @@ describe('a one-time code', () => {
     expect(told(await verify(email, code))).toBe('200')
   })
 
-  test('is valid for five minutes and no longer', async () => {
+  test('is valid for five minutes', async () => {
     const [email, other] = [newEmail(), newEmail()]
     const codes = [await request(email), await request(other)] as const
     now += 300_000
@@ -81,21 +81,21 @@ describe('a one-time code', () => {
     expect(told(await verify(email, second))).toBe('200')
   })
 
-  test('is of no use for another address', async () => {
+  test('is invalid for another address', async () => {
     const [email, other] = [newEmail(), newEmail()]
     const [code, otherCode] = [await request(email), await request(other)]
     if (code !== otherCode) expect(told(await verify(other, code))).toBe(invalid)
     expect(told(await verify(newEmail(), code))).toBe(invalid)
   })
 
-  test('ends with the fifth wrong try', async () => {
+  test('ends after the fifth wrong attempt', async () => {
     const email = newEmail()
     const code = await request(email)
     for (let n = 0; n < 5; n += 1) expect(told(await verify(email, otherThan(code)))).toBe(invalid)
     expect(told(await verify(email, code))).toBe(invalid)
   })
 
-  test('that is sent anew does not give new tries, until the old ones are five minutes old', async () => {
+  test('that is resent does not reset the attempts for five minutes', async () => {
     const email = newEmail()
     const first = await request(email)
     for (let n = 0; n < 5; n += 1) {
@@ -111,7 +111,7 @@ describe('a one-time code', () => {
     expect(told(await verify(email, later))).toBe('200')
   })
 
-  test('is used up by one of twenty who verify it at once', async () => {
+  test('is accepted once for twenty concurrent verifications', async () => {
     const email = newEmail()
     const code = await request(email)
     const answers = await Promise.all(Array.from({ length: 20 }, () => verify(email, code)))
@@ -121,7 +121,7 @@ describe('a one-time code', () => {
     expect(sessions.filter((one) => one.user_id === user_id)).toHaveLength(1)
   })
 
-  test('is not found by trying many at once: five of them count, and none after', async () => {
+  test('is not found by many concurrent attempts: five of them count, and none after', async () => {
     const email = newEmail()
     const code = await request(email)
     const guesses = Array.from({ length: 30 }, (_, n) =>
@@ -134,14 +134,14 @@ describe('a one-time code', () => {
     expect((await codeItem(email))?.tries).toHaveLength(5)
   })
 
-  test('asked for twenty times at once leaves one that is valid', async () => {
+  test('requested twenty times concurrently is valid once', async () => {
     const email = newEmail()
     const asked = await Promise.all(
       Array.from({ length: 20 }, () => requestCode(service, email, { from: `source-${sources++}` })),
     )
     const done = asked.filter(({ status }) => status === 202)
     expect(done.length).toBeGreaterThan(0)
-    // Whoever was overtaken again and again is told to try again.
+    // A request with repeated conflicts fails as retryable.
     expect(
       asked.filter(({ status }) => status !== 202).every((one) => told(one) === '500 TRANSIENT.error'),
     ).toBe(true)
@@ -151,7 +151,7 @@ describe('a one-time code', () => {
   })
 })
 
-test('the sixth request and the sixth verification of a minute are refused, and the one sends no mail', async () => {
+test('the sixth request and the sixth verification of a minute are rejected, and no mail is sent', async () => {
   const email = newEmail()
   const from = 'one-place'
   const asked: Answer[] = []
@@ -166,13 +166,13 @@ test('the sixth request and the sixth verification of a minute are refused, and 
   expect(told(await requestCode(service, email, { from }))).toBe('202')
 })
 
-test.each(['not an address', '', 7, null, undefined])('%j is no address', async (email) => {
+test.each(['not an address', '', 7, null, undefined])('%j is rejected as an address', async (email) => {
   const answer = await service.call({ method: 'POST', path: '/otp/request', body: { email } })
   expect(answer.status).toBe(400)
   if (typeof email === 'string') expect(answer.json.error.code).toBe('VALIDATION.email')
 })
 
-test('codes have every digit in every place, about as often', async () => {
+test('generated codes have uniformly distributed digits', async () => {
   const counts = Array.from({ length: 6 }, () => new Map<string, number>())
   const { newDigits } = await import('#shared/otp/one-time-code.ts')
   for (let n = 0; n < 20_000; n += 1) {

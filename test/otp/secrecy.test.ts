@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What is asked of the table for an answer: the operations and, of a transaction, what it is made of. */
+/** Returns the table operations of a response, with the items of its transactions. */
 async function workOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; work: string[] }> {
   const from = service.proxy.calls.length
   const answer = await ask()
@@ -35,7 +35,7 @@ async function workOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; wor
 let sources = 0
 const how = () => ({ from: `s${sources++}`, headers: { 'X-Correlation-Id': 'same' } })
 
-test('a known and an unknown address, and every code that is not right, cost the same work and get the same answer', async () => {
+test('a known and an unknown address, and all wrong codes, cost the same work and get the same response', async () => {
   const verify = (email: string, code: string) => workOf(() => verifyCode(service, email, code, how()))
   const [open, used, spent, superseded] = [newEmail(), newEmail(), newEmail(), newEmail()]
   const code = await requestedCode(service, open, how())
@@ -78,7 +78,7 @@ test('a known and an unknown address, and every code that is not right, cost the
   expect([again.answer.status, again.answer.body?.length]).toEqual([202, fresh.answer.body?.length])
 })
 
-test('a session and a key that are not right cost the same read whatever is wrong', async () => {
+test('a wrong session and a wrong key cost the same read, whatever is wrong', async () => {
   const email = newEmail()
   const verified = await verifyCode(service, email, await requestedCode(service, email))
   const headers = sessionHeaders(service, verified)
@@ -107,7 +107,7 @@ test('a session and a key that are not right cost the same read whatever is wron
   }
 })
 
-test('no secret is found in what is stored, queued, told or logged', async () => {
+test('stored items, queues, events and logs contain no secret', async () => {
   const email = 'canary-address@example.com'
   const headers = { 'Idempotency-Key': 'canary' }
   const code = await requestedCode(service, email, { headers, ...{ from: '203.0.113.77' } })
@@ -145,7 +145,7 @@ test('no secret is found in what is stored, queued, told or logged', async () =>
   for (const line of service.lines) log.request(line)
   write.mockRestore()
   const everything = {
-    // Entities, outboxes with their events, tasks with what is queued, audit and idempotency records.
+    // Entities, outboxes with events, tasks with queued work, audit and idempotency records.
     table: JSON.stringify(await itemsOf(service.tableName)),
     logs: written.join(''),
     answers: JSON.stringify([wrong, used, listed, { ...verified, cookies: [] }]),

@@ -28,7 +28,7 @@ const codeFor = (email: string, from = newSource()) => requestedCode(service, em
 const verify = async (email: string, code: string, from: string) =>
   told(await verifyCode(service, email, code, { from }))
 
-/** Tries wrong codes from new sources until nothing more counts. @returns the last right code */
+/** Tries wrong codes from new sources until no more count. @returns the last right code */
 async function attack(email: string, attempts: number): Promise<string> {
   let code = ''
   for (let n = 0; n < attempts; n += 1) {
@@ -43,13 +43,13 @@ async function attack(email: string, attempts: number): Promise<string> {
 }
 
 describe('one source with many addresses', () => {
-  test('is refused after its limit of requests', async () => {
+  test('is rejected after its limit of requests', async () => {
     for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
     const refused = await requestCode(service, newEmail(), { from: source })
     expect([told(refused), refused.headers['Retry-After']]).toEqual([limited, '300'])
   })
 
-  test('gets no mail sent once it is refused', async () => {
+  test('gets no mail sent once it is rejected', async () => {
     for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
     expect((await requestCode(service, newEmail(), { from: source })).json).not.toHaveProperty('message_id')
   })
@@ -59,19 +59,19 @@ describe('one source with many addresses', () => {
     expect(await verify(newEmail(), '123456', source)).toBe(limited)
   })
 
-  test('is refused after its limit of wrong codes', async () => {
+  test('is rejected after its limit of wrong codes', async () => {
     const outcomes = []
     for (let n = 0; n < 4; n += 1) outcomes.push(await verify(newEmail(), '123456', source))
     expect(outcomes).toEqual([invalid, invalid, invalid, limited])
   })
 
-  test('is refused with the right code after its limit of wrong codes', async () => {
+  test('is rejected with the right code after its limit of wrong codes', async () => {
     for (let n = 0; n < 3; n += 1) await verify(newEmail(), '123456', source)
     const email = newEmail()
     expect(await verify(email, await codeFor(email), source)).toBe(limited)
   })
 
-  test('may verify as many right codes as it wants within its limit of requests', async () => {
+  test('may verify any number of right codes within its limit of requests', async () => {
     const outcomes = []
     for (let n = 0; n < 6; n += 1) {
       const email = newEmail()
@@ -86,7 +86,7 @@ describe('one source with many addresses', () => {
     expect(await verify(newEmail(), '123456', source)).toBe(invalid)
   })
 
-  test('tries no more codes at once than its limit', async () => {
+  test('gets no more concurrent attempts than its limit', async () => {
     const burst = Array.from({ length: 10 }, () => verify(newEmail(), '123456', source))
     const outcomes = await Promise.all(burst)
     expect(outcomes.filter((outcome) => outcome === invalid)).toHaveLength(3)
@@ -94,7 +94,7 @@ describe('one source with many addresses', () => {
 })
 
 describe('many sources with one address', () => {
-  test('are refused after the daily limit of wrong codes, with the right code too', async () => {
+  test('are rejected after the daily limit of wrong codes, with the right code too', async () => {
     const email = newEmail()
     const code = await attack(email, 7)
     expect(await verify(email, code, newSource())).toBe(limited)
@@ -137,7 +137,7 @@ describe('many sources with one address', () => {
     expect(await verify(email, code, source)).toBe(limited)
   })
 
-  test('are forgotten as known after the days of the setting', async () => {
+  test('are no longer known after the configured number of days', async () => {
     const email = newEmail()
     await verify(email, await codeFor(email, source), source)
     now += 90 * 24 * 60 * minute
@@ -160,7 +160,7 @@ test('a known source has its own daily limit of wrong codes', async () => {
 describe('one key of two anonymous callers', () => {
   const headers = { 'Idempotency-Key': 'chosen-by-both' }
 
-  test('is a key of each address', async () => {
+  test('with two addresses is two keys', async () => {
     const answers = [
       await requestCode(service, newEmail(), { from: newSource(), headers }),
       await requestCode(service, newEmail(), { from: newSource(), headers }),
@@ -171,7 +171,7 @@ describe('one key of two anonymous callers', () => {
     ])
   })
 
-  test('is one key of one address, from any source', async () => {
+  test('with one address is one key, from any source', async () => {
     const email = newEmail()
     const first = await requestCode(service, email, { from: newSource(), headers })
     const again = await requestCode(service, email, { from: newSource(), headers })

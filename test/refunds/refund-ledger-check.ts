@@ -8,15 +8,15 @@ import type { PaymentProviderDouble } from '../support/payment-provider/payment-
 import type { PaidRefund } from '../support/payment-provider/refund-ledger.ts'
 import type { Service } from '../support/service.ts'
 
-/** What the double has of each charge, in minor units. */
+/** The captured amount of each charge at the fake provider, in minor units. */
 export const captured = 100_000
 
-/** What is written of a tenant's refunds, here and at the provider. */
+/** The refunds of a tenant, in the table and at the provider. */
 export interface Books {
   refunds: Refund[]
   ledger: LedgerEntry[]
   payouts: PaidRefund[]
-  /** The ids of the refunds of which the world was told that they succeeded. */
+  /** The ids of the refunds with a published success. */
   told: unknown[]
 }
 
@@ -36,14 +36,14 @@ export async function booksOf(
   }
 }
 
-/** In short: what became of each refund, and how many ledger entries and payouts there are. */
+/** Returns the status of each refund, and the numbers of ledger entries and payouts. */
 export function inShort({ refunds, ledger, payouts }: Books) {
   return { refunds: refunds.map(({ status }) => status), ledger: ledger.length, payouts: payouts.length }
 }
 
 /**
- * Nothing is under way any more: each refund that succeeded is one payout, one ledger entry and one event, and none
- * of these is of anything else; of no charge was more paid back than was captured.
+ * Expects no pending refunds. Each successful refund has one payout, one ledger entry and one event, there are no others,
+ * and no charge is refunded above its captured amount.
  */
 export function expectBalanced({ refunds, ledger, payouts, told }: Books): void {
   expect(refunds.filter(({ status }) => status === 'pending')).toEqual([])
@@ -64,7 +64,7 @@ function sums(payouts: readonly PaidRefund[]): Record<string, number> {
   return all
 }
 
-/** How many refunds of all tenants the service still has to finish. */
+/** Returns the number of pending refunds of all tenants. */
 export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
   const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
   return (await table.readRange({ partition: pendingSagas, ...range })).items.length

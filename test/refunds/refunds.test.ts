@@ -43,7 +43,7 @@ const ledgerOf = async (tenant: string) => service.items(tenant, 'ledger')
 const paidTo = (tenant: string) => provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
 
 describe('a refund', () => {
-  test('carries the trace of its request to the provider', async () => {
+  test('propagates the trace of its request to the provider', async () => {
     const trace = {
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       tracestate: 'a=b',
@@ -53,7 +53,7 @@ describe('a refund', () => {
     expect(provider.calls.find(({ account }) => account === 'acct_traced')?.trace).toEqual(trace)
   })
 
-  test('is one payout, one ledger entry and one answer, however often its key is sent', async () => {
+  test('is one payout, one ledger entry and one response for repeated requests with its key', async () => {
     const body = { charge_id: 'ch_1', amount: 700 }
     const first = await refund('once', body, 'one')
     expect([first.status, first.headers['Idempotency-Status'], first.json]).toEqual([
@@ -79,7 +79,7 @@ describe('a refund', () => {
     ])
   })
 
-  test('with another key is another refund, as long as the charge allows', async () => {
+  test('with another key is another refund, within the amount of the charge', async () => {
     for (const key of ['a', 'b'])
       expect((await refund('twice', { charge_id: 'ch_2', amount: 50_000 }, key)).status).toBe(201)
     const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
@@ -112,7 +112,7 @@ describe('a refund', () => {
     },
   )
 
-  test('that an Admin asks for in another tenant is denied in the audit of that tenant', async () => {
+  test('of an Admin in another tenant is denied in the audit of that tenant', async () => {
     await service.call({
       method: 'POST',
       path: '/v1/refunds?tenant=visited',
@@ -130,7 +130,7 @@ describe('a refund', () => {
     ])
   })
 
-  test('that the service finishes by itself and the provider declines is denied to who asked for it', async () => {
+  test('that the sweeper finishes and the provider declines is audited as a denial of its caller', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     await refund('late-denial', { charge_id: 'ch_declined_4', amount: 1 }, 'k', {
       'X-Correlation-Id': 'corr-8',
@@ -150,7 +150,7 @@ describe('a refund', () => {
   test.each([
     ['of a charge that is not in the tenant’s account', 'px_1', 404, 'NOT_FOUND.charge'],
     ['that the provider declines', 'ch_declined_1', 409, 'POLICY.refund.declined'],
-  ])('%s is refused for good, and replayed so', async (_, charge_id, status, code) => {
+  ])('%s is rejected permanently, and replayed as such', async (_, charge_id, status, code) => {
     const tenant = `refused-${status}`
     const first = await refund(tenant, { charge_id, amount: 1 }, 'k')
     const again = await refund(tenant, { charge_id, amount: 1 }, 'k')
@@ -160,7 +160,7 @@ describe('a refund', () => {
     expect((await service.items(tenant, 'refund')).map(({ status: of }) => of)).toEqual(['failed'])
   })
 
-  test('whose provider answers late or is down for a moment succeeds within the request, once', async () => {
+  test('succeeds once within its request if the provider is slow or briefly down', async () => {
     for (const charge_id of ['ch_slow_1', 'ch_down_1']) {
       const tenant = charge_id.replaceAll('_', '-')
       expect((await refund(tenant, { charge_id, amount: 10 })).status).toBe(201)
@@ -168,7 +168,7 @@ describe('a refund', () => {
     }
   })
 
-  test('whose provider cannot be reached stays pending, and the same key goes on with it', async () => {
+  test('stays pending if the provider is unreachable, and the same key resumes it', async () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_3', amount: 10 }
     const failed = await refund('pending', body, 'k')
@@ -179,7 +179,7 @@ describe('a refund', () => {
     expect([paidTo('pending').length, (await ledgerOf('pending')).length]).toEqual([1, 1])
   })
 
-  test('that nobody comes back for is finished by the service, and its key then answers so', async () => {
+  test('that is never retried is finished by the sweeper, and its key then returns the result', async () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_4', amount: 10 }
     await refund('left', body, 'k')
@@ -198,7 +198,7 @@ describe('a refund', () => {
     })
   })
 
-  test('of thirty at once over one charge never pays more than was captured', async () => {
+  test('of thirty concurrent ones for one charge never exceeds the captured amount', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => refund('crowd', { charge_id: 'ch_5', amount: 10_000 })),
     )
@@ -213,7 +213,7 @@ describe('a refund', () => {
     )
   })
 
-  test('of thirty at once with one key is one payout and thirty equal answers', async () => {
+  test('of thirty concurrent requests with one key is one payout with equal responses', async () => {
     const body = { charge_id: 'ch_6', amount: 10_000 }
     const answers = await Promise.all(Array.from({ length: 30 }, () => refund('twins', body, 'one')))
     expect(new Set(answers.map(({ status, body: text }) => `${status} ${text}`)).size).toBe(1)
@@ -226,7 +226,7 @@ describe('a refund', () => {
     expect(inShort(books)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
   })
 
-  test('that the provider had carried out before is answered with what came of it, and that is in the log', async () => {
+  test('that the provider had executed before returns its result, and is logged', async () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_7', amount: 10 }
     expect((await refund('again', body, 'k')).status).toBe(503)
@@ -251,7 +251,7 @@ describe('a refund', () => {
     expect(JSON.stringify(writtenOf(service.notices))).not.toMatch(/ch_7|again|re_|acct_/)
   })
 
-  test('of a tenant without an account at the provider is refused before anything is stored', async () => {
+  test('of a tenant without an account at the provider is rejected before anything is stored', async () => {
     const unmapped = await startService({
       settings: settingsAt(provider.endpoint, { accounts: { known: 'acct_1' } }),
     })
@@ -266,7 +266,7 @@ describe('a refund', () => {
     expect(await unmapped.items('unmapped', 'refund')).toEqual([])
   })
 
-  test('goes on in the account that its first attempt used, although the setting has changed', async () => {
+  test('continues in the account of its first attempt if the setting changes', async () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_10', amount: 10 }
     expect((await refund('moved', body, 'k')).status).toBe(503)
@@ -285,7 +285,7 @@ describe('a refund', () => {
     expect(payouts.map(({ account }) => account)).toEqual(['acct_moved'])
   })
 
-  test('that the provider carries out for the first time is no replay', async () => {
+  test('that the provider executes for the first time is not a replay', async () => {
     service.notices.length = 0
     await refund('fresh', { charge_id: 'ch_8', amount: 10 }, 'k')
     await refund('fresh', { charge_id: 'ch_8', amount: 10 }, 'k')
@@ -293,7 +293,7 @@ describe('a refund', () => {
   })
 })
 
-/** The lines of the log, as they are written. */
+/** The log lines. */
 function writtenOf(notices: readonly LogReport[]): unknown[] {
   const written: string[] = []
   const write = jest

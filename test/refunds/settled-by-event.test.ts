@@ -40,7 +40,7 @@ const refund = (charge_id: string) =>
     body: { charge_id, amount: 700 },
   })
 
-/** An event as it is received; its id. */
+/** Receives an event. Returns its id. */
 async function receive(id: string, more: object = {}): Promise<string> {
   const event = eventOf('refund.succeeded', { id, ...more })
   const body = JSON.stringify(event)
@@ -50,7 +50,7 @@ async function receive(id: string, more: object = {}): Promise<string> {
 
 const handle = (eventId: string) =>
   handleEvent(eventId, { table: service.table, clock: systemClock, settings: service.settings })
-/** As the queue does: what fails comes again. */
+/** Delivers like the queue: failed messages again. */
 const handleAtLast = (eventId: string): Promise<unknown> =>
   handle(eventId).catch((thrown) => {
     if (thrown.code !== 'TRANSIENT.error' && thrown.code !== 'INTERNAL.unexpected') throw thrown
@@ -69,7 +69,7 @@ async function expectOneEntry() {
   expect(books.told).toEqual([refunded?.id])
 }
 
-/** A refund that the provider works on until it is let go. */
+/** Starts a refund that the provider holds until release. */
 async function underWay(charge_id: string) {
   const work = Promise.withResolvers<void>()
   provider.faults = () => ({ until: work.promise })
@@ -81,7 +81,7 @@ async function underWay(charge_id: string) {
 }
 
 describe('a refund that the provider leaves pending', () => {
-  test('is settled by the event, once, whatever comes twice', async () => {
+  test('is settled once by repeated events', async () => {
     const first = await refund('ch_pending_1')
     expect([first.status, first.json.status]).toEqual([201, 'pending'])
     expect(inShort(await booksOf(service, provider, tenant))).toEqual({
@@ -97,7 +97,7 @@ describe('a refund that the provider leaves pending', () => {
     expect([replay.status, replay.body]).toEqual([201, first.body])
   })
 
-  test('is settled once by ten events at the same moment', async () => {
+  test('is settled once by ten concurrent events', async () => {
     const { json } = await refund('ch_pending_1')
     const events = await Promise.all(Array.from({ length: 10 }, () => receive(json.id)))
     await Promise.all([...events, ...events].map(handleAtLast))
@@ -105,8 +105,8 @@ describe('a refund that the provider leaves pending', () => {
   })
 })
 
-describe.each(['ch_ok_1', 'ch_pending_1'])('an event about a refund of %s', (charge) => {
-  test('that comes before the outcome is committed is what became of it', async () => {
+describe.each(['ch_ok_1', 'ch_pending_1'])('an event of a refund %s', (charge) => {
+  test('that arrives before the outcome is committed determines the outcome', async () => {
     const { id, answer, goOn } = await underWay(charge)
     await handle(await receive(id))
     await handle(await receive(id))
@@ -117,7 +117,7 @@ describe.each(['ch_ok_1', 'ch_pending_1'])('an event about a refund of %s', (cha
     expect((await refund(charge)).body).toBe(first.body)
   })
 
-  test('that comes at the very moment of the outcome is one entry with it', async () => {
+  test('that arrives concurrently with the outcome results in one entry', async () => {
     for (let round = 0; round < 15; round += 1) {
       tenant = `${tenant}-${round}`
       const { id, answer, goOn } = await underWay(charge)
@@ -130,7 +130,7 @@ describe.each(['ch_ok_1', 'ch_pending_1'])('an event about a refund of %s', (cha
     }
   })
 
-  test('that comes afterwards leaves its one entry as it is', async () => {
+  test('that arrives afterwards leaves its one entry unchanged', async () => {
     const { json } = await refund(charge)
     await handle(await receive(json.id))
     const before = await service.items(tenant, 'ledger')
@@ -140,8 +140,8 @@ describe.each(['ch_ok_1', 'ch_pending_1'])('an event about a refund of %s', (cha
   })
 })
 
-describe('an event about a refund', () => {
-  test('that is not known is kept and handled by nobody, and settles nothing', async () => {
+describe('an event of a refund', () => {
+  test('that is unknown is kept, and settles nothing', async () => {
     const event = await receive('01900000-0000-7000-8000-000000000000', { tenant_id: tenant })
     await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
     expect((await service.table.get(inboxKey(event))) as InboxItem | undefined).toMatchObject({
@@ -150,7 +150,7 @@ describe('an event about a refund', () => {
     expect(await service.items(tenant, 'ledger')).toEqual([])
   })
 
-  test('that names another tenant settles nothing', async () => {
+  test('with another tenant settles nothing', async () => {
     const { json } = await refund('ch_pending_1')
     await handle(await receive(json.id, { tenant_id: 'another' }))
     expect(inShort(await booksOf(service, provider, tenant))).toMatchObject({
@@ -160,7 +160,7 @@ describe('an event about a refund', () => {
     expect(await service.items('another', 'ledger')).toEqual([])
   })
 
-  test('that the provider refused changes nothing', async () => {
+  test('that the provider rejected changes nothing', async () => {
     await refund('ch_declined_1')
     const [item] = await service.items(tenant, 'refund')
     await handle(await receive(String(item?.id)))

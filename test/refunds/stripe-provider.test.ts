@@ -29,8 +29,8 @@ beforeEach(() => {
 })
 afterAll(() => double.stop())
 
-describe('what the provider says for good', () => {
-  test('a refund that succeeded, with its currency in upper case', async () => {
+describe('a final response of the provider', () => {
+  test('of a successful refund has its currency in upper case', async () => {
     const asked = request()
     const outcome = await refund(asked)
     const [paid] = paidFor(asked)
@@ -43,14 +43,14 @@ describe('what the provider says for good', () => {
     expect(paid).toMatchObject({ amount: 1000, account: 'acct_acme' })
   })
 
-  test('the same key is the same refund, and says that it is replayed', async () => {
+  test('for the same key is the same refund, marked as replayed', async () => {
     const asked = request()
     const first = await refund(asked)
     expect(await refund(asked)).toEqual({ ...first, replayed: true })
     expect(paidFor(asked)).toHaveLength(1)
   })
 
-  test('a refund that is pending is accepted', async () => {
+  test('of a pending refund is accepted', async () => {
     expect(await refund(request({ chargeId: 'ch_pending_1' }))).toMatchObject({ status: 'pending' })
   })
 
@@ -58,7 +58,7 @@ describe('what the provider says for good', () => {
     ['requires_action', 'pending'],
     ['failed', 'rejected'],
     ['canceled', 'rejected'],
-  ])('a refund that is %s: %s', async (status, expected) => {
+  ])('of a refund that is %s: %s', async (status, expected) => {
     const asked = request()
     strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', currency: 'eur', status } }))
     const outcome = await refund(asked)
@@ -66,7 +66,7 @@ describe('what the provider says for good', () => {
     if (outcome.status === 'rejected') expect(outcome.reason).toBe('declined')
   })
 
-  test('charges of one account are not those of another', async () => {
+  test('is specific to the account of the charge', async () => {
     const whole = request({ amount: 100_000 })
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
     const other = { ...whole, account: 'acct_other' }
@@ -81,8 +81,8 @@ describe('what the provider says for good', () => {
     ['a charge that does not exist', { chargeId: 'unknown' }, 'no_such_charge'],
     ['an account that does not exist', { account: 'unknown' }, 'no_such_charge'],
     ['more than was captured', { amount: 100_001 }, 'exceeds_charge'],
-    ['a charge that is never refunded', { chargeId: 'ch_declined_1' }, 'declined'],
-  ])('%s is refused, and alike each time', async (_, changes, reason) => {
+    ['a charge that cannot be refunded', { chargeId: 'ch_declined_1' }, 'declined'],
+  ])('to %s is the same rejection each time', async (_, changes, reason) => {
     const asked = request(changes)
     expect(await refund(asked)).toEqual({ status: 'rejected', reason })
     expect(await refund(asked)).toEqual({ status: 'rejected', reason })
@@ -92,7 +92,7 @@ describe('what the provider says for good', () => {
   const partly = 'Refund amount (€25.00) is greater than unrefunded amount on charge (€10.00)'
   test.each<[string, Answer, string]>([
     [
-      'an amount too large, of which Stripe tells no code',
+      'an excessive amount, for which Stripe has no code',
       error(400, { param: 'amount', message: partly }),
       'exceeds_charge',
     ],
@@ -104,9 +104,9 @@ describe('what the provider says for good', () => {
     ['a charge refunded in full', error(400, { code: 'charge_already_refunded' }), 'exceeds_charge'],
     ['a charge that is disputed', error(400, { code: 'charge_disputed' }), 'declined'],
     ['a card error', error(402, { type: 'card_error', code: 'card_declined' }), 'declined'],
-    ['a conflict for good', error(409, { code: 'charge_not_refundable' }), 'declined'],
-    ['a charge missing in a key’s mode', error(400, { code: 'resource_missing' }), 'no_such_charge'],
-    ['an account out of reach', error(401, { code: 'account_invalid' }), 'no_such_charge'],
+    ['a permanent conflict', error(409, { code: 'charge_not_refundable' }), 'declined'],
+    ['a charge of another mode', error(400, { code: 'resource_missing' }), 'no_such_charge'],
+    ['an inaccessible account', error(401, { code: 'account_invalid' }), 'no_such_charge'],
   ])('%s', async (_, answer, reason) => {
     const asked = request()
     strike(asked, answered(answer))
@@ -114,7 +114,7 @@ describe('what the provider says for good', () => {
     expect(callsOf(asked)).toHaveLength(1)
   })
 
-  test('another refund under a known key is a fault of the service', async () => {
+  test('to another refund with a known key is an internal error', async () => {
     const asked = request()
     await refund(asked)
     const attempt = refund({ ...asked, amount: 2000 })
@@ -122,12 +122,12 @@ describe('what the provider says for good', () => {
   })
 })
 
-describe('what is wrong with the service itself', () => {
+describe('an internal error of the service', () => {
   test.each([
     [401, {}],
     [401, { code: 'api_key_expired' }],
     [403, {}],
-  ])('a key that is refused (%d) is not tried again', async (status, of) => {
+  ])('for a rejected key (%d) is not retried', async (status, of) => {
     const asked = request()
     strike(asked, answered(error(status, of)))
     await expect(refund(asked)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
@@ -137,7 +137,7 @@ describe('what is wrong with the service itself', () => {
   test.each([
     [401, 'StripeAuthenticationError'],
     [500, 'StripeAPIError'],
-  ])('the cause says what, and quotes nobody (%d)', async (status, name) => {
+  ])('for a rejected key (%d) has a cause without personal data', async (status, name) => {
     const asked = request({ chargeId: 'ch_secret', refundId: 'secret-id' })
     const message = `Invalid API Key provided: ${apiKey} for ch_secret`
     strike(asked, answered(error(status, { code: 'told', message })))
@@ -152,7 +152,7 @@ describe('what is wrong with the service itself', () => {
   })
 })
 
-test('a bundled function asks for refunds', async () => {
+test('a bundled function requests refunds', async () => {
   const outdir = await mkdtemp(join(tmpdir(), 'commerce-refunds-'))
   try {
     const entries = { refunds: join(ROOT, 'shared/refunds/stripe-provider.ts') }
@@ -168,23 +168,23 @@ test('a bundled function asks for refunds', async () => {
     const outcome = await provider.refund(asked, startBudget(quickClock(), 5000))
     expect(outcome).toMatchObject({ status: 'succeeded', replayed: false })
     expect(paidFor(asked)).toHaveLength(1)
-    // The client has one entry, and it brings all of Stripe's resources.
+    // The client has one entry point, which contains all of Stripe's resources.
     expect(refunds?.bytes).toBeLessThan(300_000)
   } finally {
     await rm(outdir, { recursive: true, force: true })
   }
 })
 
-/** Registered only where it can run. */
+/** Registered only if it can run. */
 if (hasGo) {
-  describe('Stripe’s own mock (skipped where there is no Go to build it with)', () => {
+  describe('stripe-mock (requires Go)', () => {
     let mock: Awaited<ReturnType<typeof startStripeMock>>
     beforeAll(async () => {
       mock = await startStripeMock()
     }, 300_000)
     afterAll(() => mock?.stop())
 
-    test('it takes the request for one of Stripe’s API, and its refund for one', async () => {
+    test('accepts the request as one of Stripe’s API, and returns a valid refund', async () => {
       const outcome = await refund(request(), { endpoint: mock.endpoint })
       expect(outcome).toMatchObject({
         status: 'succeeded',
@@ -192,21 +192,21 @@ if (hasGo) {
       })
     })
 
-    test('what it refuses is refused', async () => {
+    test('rejects an invalid request', async () => {
       const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
       expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
     })
   })
 }
 
-describe('a refund that is asked for again when the provider may have forgotten its key', () => {
+describe('a refund that is requested again after the provider may have forgotten its key', () => {
   const days = (count: number) => count * 24 * 3600 * 1000
   const later = (): Clock => {
     const clock = quickClock()
     return { ...clock, now: () => days(2) + clock.now() }
   }
 
-  test('is found by its id, and not paid a second time', async () => {
+  test('is found by its id, and not paid twice', async () => {
     const asked = request()
     const first = await refund(asked)
     double.forgetKeys()
@@ -215,7 +215,7 @@ describe('a refund that is asked for again when the provider may have forgotten 
     expect(paidFor(asked)).toHaveLength(1)
   })
 
-  test('is paid if it was not, though others of its charge were', async () => {
+  test('is paid if it was not, although others of its charge were', async () => {
     const other = request()
     await refund(other)
     const asked = request({ chargeId: other.chargeId })

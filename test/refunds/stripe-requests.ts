@@ -5,7 +5,7 @@ import { type Fault, startPaymentProvider } from '../support/payment-provider/pa
 import { type Answer, errorAnswer } from '../support/payment-provider/stripe-wire.ts'
 
 export const apiKey = 'sk_test_123'
-/** One for each file of tests, which stops it. */
+/** One for each test file, which stops it. */
 export const double = await startPaymentProvider()
 let numbered = 0
 
@@ -13,7 +13,7 @@ export interface TestClock extends Clock {
   slept: number[]
 }
 
-/** Its time passes by sleeping, and by nothing else. */
+/** A clock that only sleeping advances. */
 export function quickClock(jitter = 0): TestClock {
   const slept: number[] = []
   return {
@@ -25,7 +25,7 @@ export function quickClock(jitter = 0): TestClock {
   }
 }
 
-/** A request that no other test makes. */
+/** Returns a request that is unique in this process. */
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
   const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), requestedSince: 0 }
@@ -51,7 +51,7 @@ export const callsOf = (asked: ProviderRequest) => double.calls.filter(({ key })
 export const paidFor = ({ account, chargeId }: ProviderRequest) =>
   double.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
 
-/** The same fault for the first so many requests of a key. */
+/** Fails the first requests of a key. */
 export function strike(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
   let left = times
   double.faults = ({ key }) => {

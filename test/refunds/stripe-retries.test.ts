@@ -24,20 +24,20 @@ beforeEach(() => {
 })
 afterAll(() => double.stop())
 
-describe('what passes', () => {
+describe('a temporary failure is retried', () => {
   test.each<[string, Fault]>([
-    ['a 500 before it was carried out', answered(serverError())],
-    ['a 500 after it was carried out', { when: 'after', how: serverError() }],
+    ['a 500 before the execution', answered(serverError())],
+    ['a 500 after the execution', { when: 'after', how: serverError() }],
     ['a 503', answered(serverError(503))],
     ['a 429', answered(error(429, { code: 'rate_limit' }))],
-    ['a rate limit that comes as a 400', answered(error(400, { code: 'rate_limit' }))],
-    ['a charge that is held by another request', answered(error(409, { code: 'lock_timeout' }))],
+    ['a rate limit with status 400', answered(error(400, { code: 'rate_limit' }))],
+    ['a charge that is locked by another request', answered(error(409, { code: 'lock_timeout' }))],
     ['a conflict without a code', answered(error(409, {}))],
-    ['a gateway’s own 502', answered({ status: 502, body: { message: 'Bad gateway' } })],
-    ['a connection that was reset before', { when: 'before', how: 'reset' }],
-    ['a connection that was reset after', { when: 'after', how: 'reset' }],
-    ['a request that was lost', { when: 'before', how: 'lose' }],
-    ['an answer that was lost', { when: 'after', how: 'lose' }],
+    ['a 502 of a gateway', answered({ status: 502, body: { message: 'Bad gateway' } })],
+    ['a connection reset before the execution', { when: 'before', how: 'reset' }],
+    ['a connection reset after the execution', { when: 'after', how: 'reset' }],
+    ['a lost request', { when: 'before', how: 'lose' }],
+    ['a lost response', { when: 'after', how: 'lose' }],
   ])('%s', async (_, fault) => {
     const asked = request()
     strike(asked, fault, 2)
@@ -53,7 +53,7 @@ describe('what passes', () => {
     expect(callsOf(asked)).toHaveLength(3)
   })
 
-  test('a slow answer: one payout, and the refund of the first attempt', async () => {
+  test('a slow response: one payout, and the refund of the first attempt', async () => {
     const asked = request({ chargeId: 'ch_slow_1' })
     const outcome = await refund(asked, { attemptMilliseconds: 300 })
     const [paid, ...more] = paidFor(asked)
@@ -62,7 +62,7 @@ describe('what passes', () => {
     expect(callsOf(asked)).toHaveLength(2)
   })
 
-  test('a key whose first request is under way', async () => {
+  test('a key whose first request is in progress', async () => {
     const asked = request()
     const work = Promise.withResolvers<void>()
     strike(asked, { until: work.promise }, 1)
@@ -88,7 +88,7 @@ describe('the schedule', () => {
     [0, [100, 200, 400, 800]],
     [0.5, [150, 300, 600, 1200]],
     [0.999_999_999, [200, 400, 800, 1600]],
-  ])('five attempts, with delays drawn from their ranges (%d)', async (jitter, delays) => {
+  ])('has five attempts, with delays drawn from their ranges (%d)', async (jitter, delays) => {
     const asked = request()
     const clock = quickClock(jitter)
     strike(asked, down)
@@ -97,7 +97,7 @@ describe('the schedule', () => {
     expect(clock.slept.map(Math.round)).toEqual(delays)
   })
 
-  test('it works in real time', async () => {
+  test('works in real time', async () => {
     const asked = request()
     strike(asked, down, 2)
     const started = performance.now()
@@ -108,12 +108,12 @@ describe('the schedule', () => {
   })
 
   test.each([
-    ['as long as asked', '1', 1000],
+    ['as requested', '1', 1000],
     ['up to two seconds', '2', 2000],
     ['not longer than two seconds', '3', 100],
     ['not shorter than drawn', '0', 100],
     ['not by a date', 'Fri, 31 Dec 2027 23:59:59 GMT', 100],
-  ])('a Retry-After is honoured where it fits: %s', async (_, seconds, delay) => {
+  ])('honors a Retry-After within its limits: %s', async (_, seconds, delay) => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered({ ...serverError(503), headers: { 'Retry-After': seconds } }), 1)
@@ -121,7 +121,7 @@ describe('the schedule', () => {
     expect(clock.slept).toEqual([delay])
   })
 
-  test('a Retry-After that passes the budget is not waited for', async () => {
+  test('does not wait for a Retry-After beyond the budget', async () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered({ ...error(429, {}), headers: { 'Retry-After': '2' } }), 1)
@@ -129,7 +129,7 @@ describe('the schedule', () => {
     expect(clock.slept).toEqual([100])
   })
 
-  test('a Retry-After of another answer counts for nothing', async () => {
+  test('ignores a Retry-After of other statuses', async () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered({ ...serverError(), headers: { 'Retry-After': '1' } }), 1)
@@ -137,7 +137,7 @@ describe('the schedule', () => {
     expect(clock.slept).toEqual([100])
   })
 
-  test('a provider that never answers', async () => {
+  test('ends if the provider never responds', async () => {
     const asked = request()
     strike(asked, { when: 'before', how: 'lose' })
     const attempt = refund(asked, { attemptMilliseconds: 50 })
@@ -145,7 +145,7 @@ describe('the schedule', () => {
     expect(callsOf(asked)).toHaveLength(5)
   })
 
-  test('a provider that begins an answer and never ends it', async () => {
+  test('ends if the provider starts a response and never finishes it', async () => {
     const server = createServer((socket) => {
       const trickle = setInterval(() => socket.write(' '), 20)
       socket.on('error', () => {}).on('close', () => clearInterval(trickle))
@@ -160,14 +160,14 @@ describe('the schedule', () => {
     server.close()
   })
 
-  test('a provider that is not there', async () => {
+  test('ends if the provider is unreachable', async () => {
     const clock = quickClock()
     const attempt = refund(request(), { clock, endpoint: `http://127.0.0.1:${await freePort()}` })
     await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     expect(clock.slept).toHaveLength(4)
   })
 
-  test('ten seconds for all of it, whatever the budget', async () => {
+  test('ends after ten seconds, regardless of the budget', async () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, down)
@@ -180,14 +180,14 @@ describe('the schedule', () => {
 })
 
 describe('the budget', () => {
-  test('nothing left: no attempt is made', async () => {
+  test('makes no attempt if nothing is left', async () => {
     const asked = request()
     const attempt = refund(asked, { budgetMilliseconds: 0 })
     await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
     expect(callsOf(asked)).toEqual([])
   })
 
-  test('a delay that would pass what is left is not begun', async () => {
+  test('starts no delay that exceeds the rest', async () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered(serverError(503)))
@@ -196,7 +196,7 @@ describe('the budget', () => {
     expect(clock.slept).toEqual([100, 200])
   })
 
-  test('an attempt ends with it', async () => {
+  test('ends an attempt', async () => {
     const asked = request()
     strike(asked, { when: 'after', how: 'lose' }, 1)
     const started = performance.now()
@@ -212,7 +212,7 @@ describe('the budget', () => {
   })
 })
 
-test('thirty refunds of a tenth at once: ten are paid, and the rest exceed the charge', async () => {
+test('thirty concurrent refunds of a tenth: ten are paid, and the others exceed the charge', async () => {
   const chargeId = 'ch_contended'
   const all = Array.from({ length: 30 }, () => request({ chargeId, amount: 10_000 }))
   const outcomes = await Promise.all(all.map((asked) => refund(asked)))
@@ -224,7 +224,7 @@ test('thirty refunds of a tenth at once: ten are paid, and the rest exceed the c
   expect(paid.reduce((whole, { amount }) => whole + amount, 0)).toBe(100_000)
 })
 
-test('ten requests with one key at once: one refund', async () => {
+test('ten concurrent requests with one key: one refund', async () => {
   const asked = request()
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => refund(asked, { clock: systemClock })))
   expect(
@@ -243,7 +243,7 @@ const anyFault = fc.constantFrom<Fault | undefined>(
   ]),
 )
 
-test('whatever fails in between, one key is one refund', async () => {
+test('with any failures in between, one key is one refund', async () => {
   const schedules = fc.array(anyFault, { minLength: 1, maxLength: 12 })
   await fc.assert(
     fc.asyncProperty(schedules, async (faults) => {

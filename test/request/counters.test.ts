@@ -23,19 +23,19 @@ beforeEach(async () => {
 })
 
 describe('several counters of one request', () => {
-  test('refuse it if one of them is full', async () => {
+  test('reject it if one of them is full', async () => {
     for (let n = 0; n < 3; n += 1) await count({ ...address, subject: [crypto.randomUUID()] }, source)
     await expect(count(address, source)).rejects.toMatchObject(refused(300))
   })
 
-  test('do not count a request that one of them refuses', async () => {
+  test('do not count a rejected request', async () => {
     await count(address, source)
     await count(address, source)
     await expect(count(address, source)).rejects.toMatchObject(refused(60))
     await expect(count(source)).resolves.toBe(now)
   })
 
-  test('refuse with the longest wait', async () => {
+  test('return the longest wait', async () => {
     await count(source)
     now += 1000
     await count(address, source)
@@ -43,7 +43,7 @@ describe('several counters of one request', () => {
     await expect(count(address, source)).rejects.toMatchObject(refused(299))
   })
 
-  test('admit no more than the limit of requests at once', async () => {
+  test('admit no more concurrent requests than the limit', async () => {
     const burst = Array.from({ length: 10 }, () =>
       count({ ...address, subject: [crypto.randomUUID()] }, source),
     )
@@ -52,7 +52,7 @@ describe('several counters of one request', () => {
   })
 })
 
-test('a request that is removed makes room for another', async () => {
+test('a removed request makes room for another', async () => {
   await count(address)
   const countedAt = await count(address)
   await uncountRequest(address.subject, countedAt, service.table)

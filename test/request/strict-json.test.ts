@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { parseStrictJson } from '#shared/platform/request/strict-json.ts'
 
-/** The code of the error, and the fields that it names with their reasons. */
+/** The error code, and the invalid fields with their reasons. */
 function refusal(text: string): unknown[] {
   try {
     parseStrictJson(text)
@@ -26,7 +26,7 @@ describe('a number', () => {
     '123456789012345678901234567890',
     '0.1000000000000000055511151231257827',
     '1e99999999999999999999',
-  ])('that a double cannot carry is refused: %s', (number) => {
+  ])('that a double cannot represent is rejected: %s', (number) => {
     const fields = { amount: { reason: 'inexact' } }
     expect(refusal(`{"amount":${number}}`)).toEqual(['VALIDATION.body.json', fields])
   })
@@ -46,26 +46,26 @@ describe('a number', () => {
     ['5e-324', 5e-324],
     ['1.7976931348623157e308', 1.7976931348623157e308],
     [`0.${'0'.repeat(500)}1e501`, 1],
-  ])('that a double carries is read: %s', (text, number) => {
+  ])('that a double represents is parsed: %s', (text, number) => {
     expect(parseStrictJson(text)).toBe(number)
   })
 
-  test('is named by the member that it is the value of, also after an object in its list', () => {
+  test('is reported by the name of its member, also after an object in its array', () => {
     expect(refusal('{"a":[{"b":1},1e400]}')[1]).toEqual({ a: { reason: 'inexact' } })
   })
 })
 
-describe('a name that an object has twice', () => {
+describe('a duplicate name in an object', () => {
   test.each([
     ['as it is', '{"a":1,"b":2,"a":3}', 'a'],
-    ['escaped otherwise', '{"a":1,"\\u0061":2}', 'a'],
+    ['with other escapes', '{"a":1,"\\u0061":2}', 'a'],
     ['with white space', '{ "a" : 1 ,\n"a" : 2 }', 'a'],
-    ['in an object in a list', '{"list":[{"b":1},{"b":2,"b":3}]}', 'b'],
-    ['after an object that has it, too', '{"a":{"a":1},"b":[],"a":2}', 'a'],
+    ['in an object in an array', '{"list":[{"b":1},{"b":2,"b":3}]}', 'b'],
+    ['after an object with the same name', '{"a":{"a":1},"b":[],"a":2}', 'a'],
     ['called __proto__', '{"__proto__":1,"__proto__":2}', '__proto__'],
     ['with a quote in it', '{"\\"":1,"\\"":2}', '"'],
     ['empty', '{"":1,"":2}', ''],
-  ])('is refused: %s', (_, text, name) => {
+  ])('is rejected: %s', (_, text, name) => {
     const [code, fields = {}] = refusal(text)
     expect([code, Object.entries(fields as object)]).toEqual([
       'VALIDATION.body.json',
@@ -73,7 +73,7 @@ describe('a name that an object has twice', () => {
     ])
   })
 
-  test('is no name where it is a value or belongs to another object', () => {
+  test('is distinguished from values and names of other objects', () => {
     const text = '{"a":"a","b":{"a":"b","c":["a","a"]},"c":"a"}'
     expect(parseStrictJson(text)).toEqual(JSON.parse(text))
   })
@@ -82,7 +82,7 @@ describe('a name that an object has twice', () => {
 describe('any JSON', () => {
   const value = fc.jsonValue({ maxDepth: 5, noUnicodeString: false })
 
-  test('without such numbers and names is read as JSON.parse reads it', () => {
+  test('without such numbers and names is parsed like JSON.parse', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(undefined, 1, '\t'), (given, space) => {
         const text = JSON.stringify(given, null, space)
@@ -91,7 +91,7 @@ describe('any JSON', () => {
     )
   })
 
-  test('cut short anywhere is refused with a failure of the catalogue', () => {
+  test('truncated anywhere is rejected with an error of the catalog', () => {
     fc.assert(
       fc.property(value, fc.nat(), (given, cut) => {
         const text = JSON.stringify([given])
@@ -104,11 +104,11 @@ describe('any JSON', () => {
 test.each([
   [32, []],
   [33, ['VALIDATION.body.too_deep', undefined]],
-])('%i objects and lists in one another', (depth, expected) => {
+])('%i nested objects and arrays', (depth, expected) => {
   expect(refusal('['.repeat(depth) + ']'.repeat(depth))).toEqual(expected)
 })
 
-/** Each is 256 KB. Time that grew with the square of the length would be minutes. */
+/** Each is 256 KB. Quadratic time would be minutes. */
 test.each<[string, string]>([
   ['open brackets', '['.repeat(262_144)],
   ['empty objects', `[${'{},'.repeat(87_000)}{}]`],
@@ -119,7 +119,7 @@ test.each<[string, string]>([
   ['digits', '1'.repeat(262_144)],
   ['zeros within a number', `1${'0'.repeat(262_000)}1`],
   ['long numbers', `[${'0.30000000000000004,'.repeat(13_000)}1]`],
-])('%s take time in proportion to their length', (_, text) => {
+])('%s take time linear in their length', (_, text) => {
   const startedAt = performance.now()
   refusal(text)
   expect(performance.now() - startedAt).toBeLessThan(2000)

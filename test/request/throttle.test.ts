@@ -43,7 +43,7 @@ const call = (email: string, from = '192.0.2.1', headers = {}, text?: string): P
 const everything = async () => JSON.stringify(await itemsOf(service.tableName))
 const newEmail = () => `caller-${callers++}@example.com`
 
-test('the sixth request of a minute is refused until the first is a minute old', async () => {
+test('the sixth request is rejected until the first is a minute old', async () => {
   const email = newEmail()
   for (let n = 0; n < 5; n += 1) {
     expect((await call(email)).status).toBe(200)
@@ -63,7 +63,7 @@ test('the sixth request of a minute is refused until the first is a minute old',
   expect((await call(email)).status).toBe(429)
 })
 
-test('another address or another e-mail counts for itself, the same e-mail in other letters does not', async () => {
+test('other addresses and other e-mails are counted separately; the case of an e-mail does not matter', async () => {
   const email = newEmail()
   for (let n = 0; n < 5; n += 1) await call(email)
   expect((await call(email.toUpperCase())).status).toBe(429)
@@ -71,7 +71,7 @@ test('another address or another e-mail counts for itself, the same e-mail in ot
   expect((await call(newEmail())).status).toBe(200)
 })
 
-test('what a header says of the address counts for nothing', async () => {
+test('addresses in headers are ignored', async () => {
   const email = newEmail()
   for (let n = 0; n < 5; n += 1) await call(email, '192.0.2.1', { 'X-Forwarded-For': `198.51.100.${n}` })
   expect((await call(email, '192.0.2.1', { 'X-Forwarded-For': '198.51.100.9' })).status).toBe(429)
@@ -81,7 +81,7 @@ test('what a header says of the address counts for nothing', async () => {
   expect(toRequest({ ...event, headers, requestContext }).sourceAddress).toBe('203.0.113.7')
 })
 
-test('of bursts of fifty at any times, no window of a minute holds more than five that were let in', async () => {
+test('of bursts of fifty at any times, no window of a minute admits more than five', async () => {
   const steps = fc.array(
     fc.record({ pause: fc.integer({ min: 0, max: 45_000 }), burst: fc.constantFrom(1, 2, 3, 50) }),
     { minLength: 2, maxLength: 5 },
@@ -97,7 +97,7 @@ test('of bursts of fifty at any times, no window of a minute holds more than fiv
         expect(statuses.every((status) => status === 200 || status === 429)).toBe(true)
         const free = 5 - admitted.filter((at) => at > now - windowSeconds * 1000).length
         const passed = statuses.filter((status) => status === 200)
-        // Neither more than there is room for, nor fewer.
+        // Exactly the remaining number.
         expect(passed).toHaveLength(Math.min(burst, free))
         admitted.push(...passed.map(() => now))
       }
@@ -106,7 +106,7 @@ test('of bursts of fifty at any times, no window of a minute holds more than fiv
   )
 }, 120_000)
 
-test('a key is honoured though its record says nothing of the body that could be tried out', async () => {
+test('a key is honored, although its record contains nothing to guess the body from', async () => {
   const headers = { 'Idempotency-Key': 'one' }
   const email = newEmail()
   await call(email, '192.0.2.3', headers, '123456')
@@ -135,7 +135,7 @@ describe('a request with a key', () => {
     ])
   })
 
-  test('is counted once, however often it is replayed', async () => {
+  test('is counted once for any number of replays', async () => {
     const email = newEmail()
     for (let n = 0; n < 10; n += 1) await keyed(email)
     const statuses = []
@@ -143,7 +143,7 @@ describe('a request with a key', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429])
   })
 
-  test('with another payload is counted, so that a key does not confirm guesses', async () => {
+  test('with another payload is counted, so a key does not confirm guesses', async () => {
     const email = newEmail()
     await keyed(email, '000000')
     const codes = []
@@ -152,7 +152,7 @@ describe('a request with a key', () => {
   })
 })
 
-test('neither address nor e-mail stands in the table', async () => {
+test('the table contains neither address nor e-mail', async () => {
   await call('canary@example.com', '203.0.113.99')
   const stored = await everything()
   expect(stored).toContain('rate#')

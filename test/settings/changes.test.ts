@@ -6,7 +6,7 @@ import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 const accepted = defineEndpoint(
   defineRoute({
     operation: 'tests.accepted',
@@ -342,7 +342,7 @@ describe('requests', () => {
   test('requests.timeoutHeader', async () => {
     const answer = async (service: Service, headers: Record<string, string>, step: number) => {
       let now = Date.now()
-      // Every look at the clock takes as long as a slow step of the request would.
+      // Each read of the clock advances it like a slow step of the request.
       const clock = { ...systemClock, now: () => (now += step) }
       const slow = await startService({ settings: service.settings, tableName: service.tableName, clock })
       const as = service === local ? { role: 'Viewer' } : who('Viewer')
@@ -353,7 +353,7 @@ describe('requests', () => {
       '504 DEPENDENCY.timeout',
       '200',
     ])
-    // Without the header the largest budget holds: ten seconds here, five there.
+    // Without the header the maximum budget applies: ten seconds in one deployment, five in the other.
     expect([await answer(local, {}, 1200), await answer(other, {}, 1200)]).toEqual([
       '200',
       '504 DEPENDENCY.timeout',

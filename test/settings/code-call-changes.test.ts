@@ -3,9 +3,9 @@ import { audit, outcome } from '#test/codes/code-calls.ts'
 import { both, codeIn, local, other, type Tenant } from '#test/codes/two-deployments.ts'
 import type { Service } from '#test/support/service.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
-describe('the calls on a code', () => {
+describe('operations on a code', () => {
   test('codes.hardDeleteReason', async () => {
     const answers = await both(async ({ tenant, make, send, admin }, service) => {
       const { id } = await make()

@@ -4,7 +4,7 @@ import { both, callsOf, codeIn, newTenant, other, tenantOf, who } from '#test/co
 import { type Answer, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 describe('a code', () => {
   test('codes.types', async () => {
@@ -113,7 +113,7 @@ describe('the states of a code', () => {
     expect(outcome(await update(admin, id, '*', { state: 'soft_deleted' }))).toBe('400 VALIDATION.field.enum')
     const archived = await seeded(other, tenant, { state: 'archived' })
     expect(reasonOf(await update(admin, archived.id, '*', { state: 'active' }))).toBe('transition')
-    // No update brings a deleted code back to life, where an Admin may update one.
+    // An update of a deleted code by an Admin does not restore it.
     const lenient = { ...otherSettings, 'codes.adminUpdateOfSoftDeleted': 'allowed' as const }
     const lenientCalls = callsOf(await startService({ settings: lenient, tableName: other.tableName }))
     await softDelete(editor, id)
@@ -147,7 +147,7 @@ describe('the states of a code', () => {
     ])
   })
 
-  test('codes.adminUpdateOfSoftDeleted: a refusal from afar is audited without a foreign id', async () => {
+  test('codes.adminUpdateOfSoftDeleted: a denial from another tenant is audited without its id', async () => {
     const { tenant, make, softDelete, update, editor, admin } = tenantOf(other)
     const { id } = await make()
     await softDelete(editor, id)

@@ -33,7 +33,7 @@ function throttlesOf(template: Template): Record<string, unknown> {
   const methods: Record<string, unknown>[] = stage?.[1].Properties.MethodSettings
   const throttles = methods.map(
     ({ HttpMethod, ResourcePath, MetricsEnabled, ThrottlingRateLimit, ThrottlingBurstLimit, ...rest }) => {
-      // A method with options of its own keeps none of the others.
+      // A method with its own options inherits none.
       expect(rest).toEqual({ LoggingLevel: 'ERROR', DataTraceEnabled: false })
       return [`${HttpMethod} ${ResourcePath}`, [ThrottlingRateLimit, ThrottlingBurstLimit]] as const
     },
@@ -44,7 +44,7 @@ function throttlesOf(template: Template): Record<string, unknown> {
 }
 
 describe('limits.gateway', () => {
-  test('throttles all operations, and those apart that it names', () => {
+  test('throttles all operations, and the named ones separately', () => {
     expect(throttlesOf(local)).toEqual({
       all: [500, 1000],
       'GET /~1codes:export': [20, 40],
@@ -62,13 +62,13 @@ describe('limits.gateway', () => {
   test.each([
     ['orders.make', /limits\.gateway: there is no operation orders\.make/],
     ['codes.restore', /limits\.gateway: the gateway cannot tell codes\.restore and codes\.share apart/],
-  ])('that names %s alone is refused', (operation, message) => {
+  ])('that names only %s is rejected', (operation, message) => {
     const settings = throttling(operation)
     expect(() => checkOperations(settings, routes, 'p.json')).toThrow(ProfileError)
     expect(() => checkOperations(settings, routes, 'p.json')).toThrow(message)
   })
 
-  test('takes operations that share a method, if both are throttled alike', () => {
+  test('accepts operations that share a method, if both have the same throttle', () => {
     expect(() => checkOperations(throttling('codes.restore', 'codes.share'), routes, 'p.json')).not.toThrow()
   })
 })
@@ -114,7 +114,7 @@ describe('limits.webAcl', () => {
     expect(rates).toEqual([[[1000, 300]], [[200, 60]]])
   })
 
-  test('decides the Retry-After of blocked requests, and the domains and the life of CAPTCHA tokens', () => {
+  test('sets the Retry-After of blocked requests, and the domains and the lifetime of CAPTCHA tokens', () => {
     const { Rules, TokenDomains, CaptchaConfig } = resourceNamed(
       other,
       'AWS::WAFv2::WebACL',
@@ -127,7 +127,7 @@ describe('limits.webAcl', () => {
 })
 
 describe('storage.backups', () => {
-  test('decides how long a backup is kept', () => {
+  test('sets the retention of backups', () => {
     const [[, plan]] = resourcesOf(other, 'AWS::Backup::BackupPlan') as [[string, Resource]]
     expect(plan.Properties.BackupPlan.BackupPlanRule[0].Lifecycle).toEqual({ DeleteAfterDays: 90 })
   })

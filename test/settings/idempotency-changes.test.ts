@@ -7,7 +7,7 @@ import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
 import { inMemoryProvider, payEndpoint } from '../faults/payment-saga.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 const stops: (() => Promise<void>)[] = []
 afterAll(async () => {
@@ -42,17 +42,17 @@ async function secondOf(changes: Partial<Settings>) {
 }
 
 describe('a request while the first one with its key is in progress', () => {
-  test('idempotency.whilePending with 503 answers that it may be retried', async () => {
+  test('idempotency.whilePending with 503 returns a retryable error', async () => {
     const changes = { 'idempotency.whilePending': { waitSeconds: 0, status: 503 } } as const
     expect(await secondOf(changes)).toEqual([503, 'DEPENDENCY.unavailable', true, '1'])
   })
 
-  test('idempotency.whilePending with 409 answers that it must not be retried', async () => {
+  test('idempotency.whilePending with 409 returns an error that is not retryable', async () => {
     const changes = { 'idempotency.whilePending': { waitSeconds: 0, status: 409 } } as const
     expect(await secondOf(changes)).toEqual([409, 'CONFLICT.idempotency.in_progress', false, undefined])
   })
 
-  test('errors.retryAfterSeconds is the hint of the 503', async () => {
+  test('errors.retryAfterSeconds is the Retry-After of the 503', async () => {
     const waiting = { waitSeconds: 0, status: 503 } as const
     const changes = { 'idempotency.whilePending': waiting, 'errors.retryAfterSeconds': 7 }
     expect((await secondOf(changes))[3]).toBe('7')

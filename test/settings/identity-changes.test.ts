@@ -18,14 +18,14 @@ import {
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 let services: Service[]
 beforeAll(async () => {
   services = await Promise.all([localSettings, otherSettings].map((settings) => startService({ settings })))
 })
 
-/** The outcomes of both deployments, the local one first. */
+/** Returns the outcomes of both deployments, the local one first. */
 const both = <T>(ask: (service: Service) => Promise<T>) => Promise.all(services.map(ask))
 const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
 
@@ -37,7 +37,7 @@ describe('one-time codes', () => {
       for (let n = 0; n < 3; n += 1) await verifyCode(service, email, otherThan(code))
       return [code.length, (await verifyCode(service, email, code)).status]
     }
-    // Of two tries allowed, the third ends the code; of five it does not.
+    // The third attempt ends the code with a limit of two, and not with a limit of five.
     expect(await both(ask)).toEqual([
       [6, 200],
       [8, 400],
@@ -67,7 +67,7 @@ describe('one-time codes', () => {
       for (let n = 0; n < 8; n += 1) await verifyCode(service, newEmail(), '123456')
       return told(await verifyCode(service, newEmail(), '123456'))
     })
-    // Of eight wrong codes allowed, the ninth is refused; of sixty it is not.
+    // The ninth wrong code is rejected with a limit of eight, and not with a limit of sixty.
     expect(outcomes).toEqual(['400 CODE.invalid', '429 RATE_LIMIT.exceeded'])
   })
 
@@ -157,7 +157,7 @@ describe('sessions', () => {
       }),
     ).toEqual([
       ['200', '401 AUTH.invalid_credentials'],
-      // The other profile wants a second factor for its lists, which a code by mail never is.
+      // The other profile requires a second factor for lists, and a code by mail is none.
       ['401 AUTH.invalid_credentials', '403 POLICY.mfa.required'],
     ]))
 
@@ -173,7 +173,7 @@ describe('sessions', () => {
     })
     expect(await Promise.all(answers)).toEqual([
       ['200', '403 AUTHZ.csrf.token'],
-      // The other profile says 404 of a code that does not apply.
+      // The other profile returns 404 for a code that does not apply.
       ['404 NOT_FOUND.code', '419 AUTHZ.csrf.token'],
     ])
     expect(asking.map(({ settings }) => settings['auth.csrf'].header)).toEqual([
@@ -209,10 +209,10 @@ describe('API keys', () => {
   const order = `/v1/orders/${newId(systemClock)}`
 
   test('auth.operationScopes', async () =>
-    // A key with the scope of the operation learns that there is no such order.
+    // A key with the scope of the operation gets a 404 for an absent order.
     expect(await both((service) => statusOf(service, ['sales'], order))).toEqual([403, 404]))
 
-  test('auth.operationScopes keeps keys from operations that it leaves out', async () =>
+  test('auth.operationScopes denies keys the operations that it omits', async () =>
     expect(await both((service) => statusOf(service, ['operations:read'], '/operations/x'))).toEqual([
       404, 403,
     ]))
@@ -220,6 +220,6 @@ describe('API keys', () => {
   test('auth.apiKeyPermissions', async () =>
     expect(await both((service) => statusOf(service, [], order))).toEqual([403, 404]))
 
-  test('auth.apiKeyPermissions does not widen a key with scopes', async () =>
+  test('auth.apiKeyPermissions does not extend a key with scopes', async () =>
     expect(await both((service) => statusOf(service, ['codes:read'], order))).toEqual([403, 403]))
 })

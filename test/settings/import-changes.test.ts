@@ -4,7 +4,7 @@ import { type ImportService, startImports } from '#test/imports/import-service.t
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 import { serving } from '../formats/file-network.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 const file = 'email\na@example.com\nb@\nc@\nd@\n'
 const chosen = [
@@ -18,10 +18,10 @@ const chosen = [
 ] as const
 const others = Object.fromEntries(chosen.map((key) => [key, otherSettings[key]]))
 let local: ImportService
-/** By file_url only. */
+/** Accepts only file_url. */
 let other: ImportService
 let taking: ImportService
-/** With few operations in progress. */
+/** Permits few operations in progress. */
 let busy: ImportService
 beforeAll(async () => {
   const file = 'shared/settings/profiles/local.json'
@@ -38,21 +38,21 @@ const told = ({ status, json }: { status: number; json: { error?: { code: string
 const begin = async (service: ImportService) =>
   (await service.upload('acme', `${file}${crypto.randomUUID()}@\n`)).json.operation_id as string
 
-describe('a deployment decides', () => {
-  test('imports.request: which uploads are taken', async () => {
+describe('settings of imports', () => {
+  test('imports.request: the accepted uploads', async () => {
     expect(told(await local.upload('acme', file))).toBe('202')
     const refused = await other.upload('acme', file)
     expect(told(refused)).toBe('415 VALIDATION.content_type.unsupported')
     expect(refused.headers['Accept-Post']).toBe('application/json')
   })
 
-  test('imports.maxBytes and limits.tooLarge: how large a file may be, and what a larger one is told', async () => {
+  test('imports.maxBytes and limits.tooLarge: the maximum size of a file, and the error of a larger one', async () => {
     const large = `email\n${'x'.repeat(300)}\n`
     expect(told(await local.upload('acme', large))).toBe('202')
     expect(told(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
   })
 
-  test('imports.result: how many rejects are shown, and for how long all of them can be fetched', async () => {
+  test('imports.result: the number of returned rejects, and how long all of them are available', async () => {
     for (const [service, shown, seconds] of [
       [local, 4, 300],
       [taking, 2, 60],
@@ -65,7 +65,7 @@ describe('a deployment decides', () => {
     }
   })
 
-  test('imports.fetch: how slow the host of a file may be', async () => {
+  test('imports.fetch: the minimum speed of a file’s host', async () => {
     const slow = { file: Buffer.from(file), afterMilliseconds: 1500 }
     const stateAt = async (service: ImportService) => {
       const as = { tenant: 'slow-host', role: 'Editor' }
@@ -77,7 +77,7 @@ describe('a deployment decides', () => {
     expect([await stateAt(local), await stateAt(taking)]).toEqual(['succeeded', 'failed'])
   })
 
-  test('imports.inProgressPerTenant: how many operations a tenant may have in progress', async () => {
+  test('imports.inProgressPerTenant: the number of operations in progress for each tenant', async () => {
     const last = async (service: ImportService) => {
       for (let n = 0; n < 2; n += 1) await service.upload('busy', `email\n${n}@example.com\n`)
       return told(await service.upload('busy', 'email\nlast@example.com\n'))
@@ -85,7 +85,7 @@ describe('a deployment decides', () => {
     expect([await last(local), await last(busy)]).toEqual(['202', '429 RATE_LIMIT.exceeded'])
   })
 
-  test('operations.cancel: how a cancellation is called and answered', async () => {
+  test('operations.cancel: the call of a cancellation and its response', async () => {
     const call = async (service: ImportService, verb: string) => {
       const path = `/operations/${await begin(service)}:${verb}`
       return told(
@@ -96,7 +96,7 @@ describe('a deployment decides', () => {
     expect(await call(taking, 'cancel')).toBe('404 NOT_FOUND.route')
   })
 
-  test('operations.retryAfter and operations.retentionDays: when to ask again, and until when', async () => {
+  test('operations.retryAfter and operations.retentionDays: the Retry-After and the lifetime of operations', async () => {
     for (const [service, seconds, days] of [
       [local, '1', localSettings['operations.retentionDays']],
       [taking, '5', 7],

@@ -11,7 +11,7 @@ import {
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
@@ -58,7 +58,7 @@ test.each([
   ['login.countBy', '/login', 200],
   ['passwordReset.countBy', '/password/reset', 202],
 ])('%s', async (_, path, passed) => {
-  // The source has made 100 requests for other addresses: twice the limit, and less than five times.
+  // The source made 100 requests for other addresses: twice the limit, and less than five times.
   const call = (service: Service, email: string) =>
     post(service, path, path === '/login' ? { email, password } : { email })
   const statuses = await both(async ({ settings }) => {
@@ -81,7 +81,7 @@ test('login.refusalMilliseconds', async () => {
   expect(durations[0]).toBeGreaterThanOrEqual(398)
 })
 
-test('login.scopes, under the claims that auth.scopeClaim and auth.roleClaim name', async () => {
+test('login.scopes, in the claims named by auth.scopeClaim and auth.roleClaim', async () => {
   const event = {
     triggerSource: 'TokenGeneration_Authentication',
     callerContext: { clientId },

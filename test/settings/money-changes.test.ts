@@ -13,7 +13,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
 
-/** Each setting proves itself: the same call, answered otherwise by a deployment that chose otherwise. */
+/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
 let providers: PaymentProviderDouble[]
 let services: Service[]
@@ -29,7 +29,7 @@ function at(settings: Settings, provider: PaymentProviderDouble | undefined): Se
   return { ...settings, 'refunds.provider': { ...settings['refunds.provider'], endpoint } }
 }
 
-/** The outcomes of both deployments, the local one first. */
+/** Returns the outcomes of both deployments, the local one first. */
 const both = <T>(ask: (service: Service, index: number) => Promise<T>) => Promise.all(services.map(ask))
 let made = 0
 const nonce = { 'X-Nonce': 'n' }
@@ -85,13 +85,13 @@ describe('refunds', () => {
       '409 POLICY.refund.repeated',
     ])
     const declined = async (service: Service) => code(await refund(service, 'ch_declined_policy'))
-    // A refund that was refused holds the charge no longer.
+    // A rejected refund no longer reserves part of the charge.
     await both(declined)
     expect(await both(declined)).toEqual(['409 POLICY.refund.declined', '409 POLICY.refund.declined'])
   })
 })
 
-/** Signed by the scheme of the deployment to which it goes. */
+/** Signs an event with the scheme of its deployment. */
 function signedFor(settings: Settings, body: string, secondsAgo = 0): Record<string, string> {
   const { idHeader, timestampHeader, signatureHeader, prefix } = settings['webhooks.scheme']
   const id = JSON.parse(body).event_id
@@ -221,7 +221,7 @@ describe('discounts', () => {
       const percent = types.find(([, { kind }]) => kind === 'percentage')
       if (!percent) throw new Error('the profile has no percentage')
       const [type, { value }] = percent
-      // Three quarters of a minor unit are left over: rounded up by one deployment, down by the other.
+      // The remainder is 0.75 minor units: one deployment rounds up, the other down.
       const minor = Math.round((1.75 * 100) / value)
       await told(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
       await makeLive(service, type, 'ROUNDED')
@@ -254,7 +254,7 @@ describe('discounts', () => {
     }
     expect(await both(second)).toEqual(['200', '409 CONFLICT.code.not_combinable'])
   })
-  test('discount.amount lets the sum of several codes exceed the cart only where it says so', async () => {
+  test('discount.amount permits the sum of several codes to exceed the cart only if configured', async () => {
     const sumOn = async (cappedAtCart: boolean) => {
       const [service] = services as [Service]
       const amount = { ...service.settings['discount.amount'], cappedAtCart }
@@ -280,7 +280,7 @@ describe('discounts', () => {
       }),
     ).toEqual([200, 429]))
 
-  /** A code that is active, whatever the first state of the deployment is. */
+  /** Creates an active code, regardless of the deployment's initial state. */
   async function makeLive(service: Service, type: string, text: string) {
     const { json, headers } = await service.call({
       method: 'POST',

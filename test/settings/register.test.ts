@@ -7,7 +7,7 @@ import { register, type SettingKey } from '#shared/settings/register.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The text of the TypeScript files there, those that are new and not those that are deleted since the last commit. */
+/** Returns the text of the TypeScript files in folders, including uncommitted and excluding deleted files. */
 function textOf(...places: string[]): string {
   const listing = ['ls-files', '-co', '--exclude-standard', ...places]
   const files = execFileSync('git', listing, { cwd: root, encoding: 'utf8' }).split('\n')
@@ -42,28 +42,28 @@ valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
 const structural: SettingKey[] = ['audit.read', 'lists.or', 'events.payloads']
 
 describe('the register', () => {
-  test.each(keys)('%s is read by the code and named by a test of another value', (key) => {
+  test.each(keys)('contains %s, which the code reads and a test with another value names', (key) => {
     if (structural.includes(key)) return
     expect(code).toContain(`['${key}']`)
     expect(tests).toContain(key)
   })
 
-  test.each(keys)('%s has a description', (key) => {
+  test.each(keys)('contains a description of %s', (key) => {
     expect(register[key].description).toMatch(/^[A-Z].{9,}[^.]$/)
   })
 })
 
 describe('a profile', () => {
-  test('that closes every open point is taken', () => {
+  test('with a value for every setting is accepted', () => {
     expect(Object.keys(readProfile(valid, 'p.json')).sort()).toEqual([...keys].sort())
   })
 
-  test.each(keys)('without %s is refused in words, as nothing has a default', (key) => {
+  test.each(keys)('without %s is rejected with a clear message, because nothing has a default', (key) => {
     const { [key]: _, ...rest } = valid
     expect(() => readProfile(rest, 'p.json')).toThrow(new RegExp(`${key.replaceAll('.', '\\.')}: missing`))
   })
 
-  test('is told everything that is wrong at once', () => {
+  test('is rejected with all its errors together', () => {
     const { 'auth.roleClaim': _, ...rest } = valid
     const wrong = { ...rest, 'idempotency.lifetimeHours': 12, 'auth.crossTenantStatus': 200, colour: 'red' }
     let message = ''
@@ -78,7 +78,7 @@ describe('a profile', () => {
       expect(message).toContain(`  ${key}`)
   })
 
-  test('whose bulk update could not hold its largest number of items is refused', () => {
+  test('with a bulk update that is too small for its maximum number of items is rejected', () => {
     const tight = { ...valid['codes.bulkUpdate'], maxItems: 1000, maxBytes: 1_000_000 }
     expect(() => readProfile({ ...valid, 'codes.bulkUpdate': tight }, 'p.json')).toThrow(
       /codes\.bulkUpdate: maxBytes must hold maxItems/,
@@ -100,11 +100,11 @@ describe('a profile', () => {
     ],
     ['otp.sourceThrottle', { requests: 5001, wrongAttempts: 1, windowSeconds: 1 }, /otp\.sourceThrottle at/],
     ['otp.dailyWrongAttempts', { limit: 1001, knownSourceDays: 1 }, /otp\.dailyWrongAttempts at limit/],
-  ])('whose %s could not be counted, as %j, is refused', (key, value, message) => {
+  ])('with an uncountable %s, such as %j, is rejected', (key, value, message) => {
     expect(() => readProfile({ ...valid, [key]: value }, 'p.json')).toThrow(message)
   })
 
-  test.each([null, [], 'text'])('that is %j is refused', (profile) => {
+  test.each([null, [], 'text'])('that is %j is rejected', (profile) => {
     expect(() => readProfile(profile, 'p.json')).toThrow(ProfileError)
   })
 })

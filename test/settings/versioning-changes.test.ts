@@ -6,9 +6,9 @@ import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
-import { standingClock } from '../listing/manual-clock.ts'
+import { manualClock } from '../listing/manual-clock.ts'
 
-/** The last millisecond before the sunset, and the first after it. */
+/** The last millisecond before the sunset, and the first one after it. */
 const sunset = Date.parse('2031-07-01T00:00:00Z')
 const dates = { deprecatedAt: '2031-01-01', sunsetAt: '2031-07-01' }
 
@@ -20,7 +20,7 @@ function deprecating(settings: Settings, deprecated: object = { 'orders.create':
   )
 }
 
-const clock = standingClock(sunset)
+const clock = manualClock(sunset)
 let local: Service
 let other: Service
 beforeAll(async () => {
@@ -41,8 +41,8 @@ const place = (service: Service, key: string, body: unknown = order) =>
 const noticeOf = ({ headers }: { headers: Record<string, string> }) => [headers.Deprecation, headers.Sunset]
 const notice = ['@1924992000', 'Tue, 01 Jul 2031 00:00:00 GMT']
 
-describe('before its sunset a deprecated operation', () => {
-  test('works, and says with each answer since when it is deprecated and when it ends', async () => {
+describe('a deprecated operation before its sunset', () => {
+  test('works, and each response states the deprecation and the sunset', async () => {
     clock.at = sunset - 1
     const placed = await place(local, 'before')
     expect([placed.status, ...noticeOf(placed)]).toEqual([201, ...notice])
@@ -54,22 +54,22 @@ describe('before its sunset a deprecated operation', () => {
     expect([strange.status, ...noticeOf(strange)]).toEqual([401, ...notice])
   })
 
-  test('says so to scripts of other origins, too', async () => {
+  test('exposes these headers to scripts of other origins', async () => {
     const origin = localSettings['cors.allowedOrigins'][0] ?? ''
     const { headers } = await local.call({ method: 'POST', path: '/v1/orders', headers: { origin } })
     const exposed = headers['Access-Control-Expose-Headers']?.split(', ')
     expect(exposed).toEqual(expect.arrayContaining(['Deprecation', 'Sunset']))
   })
 
-  test('leaves the others alone', async () => {
+  test('does not affect other operations', async () => {
     clock.at = sunset + 1
     const listed = await local.call({ path: '/v1/orders', as: identity })
     expect([listed.status, ...noticeOf(listed)]).toEqual([200, undefined, undefined])
   })
 })
 
-describe('from its sunset on a deprecated operation', () => {
-  test('versioning.sunset: is answered with the status and code of the profile', async () => {
+describe('a deprecated operation after its sunset', () => {
+  test('versioning.sunset: returns the status and code of the profile', async () => {
     clock.at = sunset
     const answers = await Promise.all([local, other].map((service) => place(service, 'after')))
     expect(answers.map(({ status, json }) => `${status} ${json.error.code}`)).toEqual([
@@ -108,7 +108,7 @@ describe('a profile', () => {
       'p.json',
     )
 
-  test('versioning.sunset: keeps its own promise of how long callers have', () => {
+  test('versioning.sunset: is rejected if it breaks its minimum notice period', () => {
     const short = { deprecatedAt: '2031-01-01', sunsetAt: '2031-01-31' }
     expect(check(localSettings, short)).toThrow('orders.create ends 30 days after its deprecation')
     expect(check(otherSettings, short)).not.toThrow()
@@ -117,7 +117,7 @@ describe('a profile', () => {
   })
 
   test.each(['2031-02-30', '2031-1-1', 'soon', '2031-01-01T00:00:00Z'])(
-    'cannot name %s as a day',
+    'with the date %s is rejected',
     (sunsetAt) => {
       expect(() =>
         deprecating(localSettings, { 'orders.create': { deprecatedAt: '2030-01-01', sunsetAt } }),
@@ -126,7 +126,7 @@ describe('a profile', () => {
   )
 })
 
-test('the API description marks deprecated operations, with the answer after their sunset, and no other', () => {
+test('the API description marks only deprecated operations, with their response after the sunset', () => {
   const described = JSON.parse(JSON.stringify(openapiDocument(deprecating(localSettings))))
   const { get, post } = described.paths['/v1/orders']
   expect([get.deprecated, post.deprecated]).toEqual([undefined, true])

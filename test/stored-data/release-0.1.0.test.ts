@@ -20,8 +20,8 @@ import { createTable } from '#test/support/tables.ts'
 import { inMemoryProvider, movableClock, payEndpoint } from '../faults/payment-saga.ts'
 
 /**
- * Every kind of item as release 0.1.0 wrote it, with the requests that wrote them and what they answered. The file is
- * never written again: data of a running deployment looks like this, and later code has to read it.
+ * Every kind of item as release 0.1.0 wrote it, with the requests and responses that wrote them. The file never changes:
+ * it is the data of a running deployment, which later code must read.
  */
 const stored = JSON.parse(readFileSync(join(import.meta.dirname, 'release-0.1.0.json'), 'utf8'))
 const { known } = stored
@@ -71,7 +71,7 @@ function binaryOf(value: any): any {
 describe('idempotency records of 0.1.0', () => {
   const finished = requests.filter(({ answer }) => answer.headers['Idempotency-Status'] === 'stored')
   test.each(finished.map((one) => [one.name, one] as const))(
-    '%s is replayed byte for byte',
+    '%s is replayed with the same bytes',
     async (_, { request, answer }) => {
       const replayed = await service.call(request)
       expect({
@@ -86,7 +86,7 @@ describe('idempotency records of 0.1.0', () => {
     },
   )
 
-  test('a reused key with another payload is still a mismatch', async () => {
+  test('a reused key with another payload is rejected', async () => {
     const { request } = requestOf('order')
     const body = { ...(request.body as object), amount_minor: 1 }
     const { json } = await service.call({ ...request, body })
@@ -95,21 +95,21 @@ describe('idempotency records of 0.1.0', () => {
 })
 
 describe('pending work of 0.1.0', () => {
-  test('a refund goes on when its request is sent again, and is paid once', async () => {
+  test('a refund resumes when its request is repeated, and is paid once', async () => {
     const { request } = requestOf('pending refund')
     const resumed = await service.call(request)
     expect(resumed.status).toBe(201)
     expect(provider.refunds().filter(({ charge }) => charge === 'ch_2')).toHaveLength(1)
   })
 
-  test('a refund that nobody sends again is finished by the sweeper, and is paid once', async () => {
+  test('a refund that is never repeated is finished by the sweeper, and is paid once', async () => {
     clock.advance(restMilliseconds)
     const { finished, left } = await finishSagas(swept, service.runtime)
     expect({ finished, left }).toEqual({ finished: 1, left: 0 })
     expect(provider.refunds().filter(({ charge }) => charge === 'ch_3')).toHaveLength(1)
   })
 
-  test('a bulk update goes on after the rows that were committed', async () => {
+  test('a bulk update resumes after the committed rows', async () => {
     const { request } = requestOf('interrupted bulk update')
     const resumed = await service.call(request)
     expect(resumed.json.counts).toEqual({ total: 5, succeeded: 5, failed: 0 })
@@ -118,7 +118,7 @@ describe('pending work of 0.1.0', () => {
     expect(updated.map(({ version }) => version)).toEqual([2, 2, 2, 2, 2])
   })
 
-  test('an import that was only accepted is carried out', async () => {
+  test('an accepted import is executed', async () => {
     const { operation_id } = known.imports.pending
     await service.run('acme', operation_id)
     const { json } = await service.read('acme', operation_id)
@@ -127,13 +127,13 @@ describe('pending work of 0.1.0', () => {
 })
 
 describe('entities of 0.1.0', () => {
-  test('a paid order is read with its entity tag', async () => {
+  test('a paid order is returned with its entity tag', async () => {
     const read = await service.call({ path: `/v1/orders/${known.order_id}`, as: editor })
     expect(read.json).toMatchObject({ id: known.order_id, status: 'paid' })
     expect(read.headers.ETag).toMatch(/^"/)
   })
 
-  test('codes are listed, without the deleted one', async () => {
+  test('codes are listed without the deleted one', async () => {
     const { json } = await service.call({ path: '/codes?page_size=100', as: editor })
     expect(json.data).toHaveLength(46)
   })
@@ -143,7 +143,7 @@ describe('entities of 0.1.0', () => {
     expect(json.data.map(({ name }: { name: string }) => name)).toEqual(['Winter'])
   })
 
-  test('a deleted code is restored to the state it had', async () => {
+  test('a deleted code is restored to its previous state', async () => {
     const restored = await service.call({
       method: 'POST',
       path: `/codes/${known.code_ids['DELETED-1']}:restore`,
@@ -164,7 +164,7 @@ describe('entities of 0.1.0', () => {
     expect(again.json.error.code).toBe('CONFLICT.code.exists')
   })
 
-  test('a code applies to a cart with the gift card and the discount it had', async () => {
+  test('a code applies to a cart with its gift card and discount', async () => {
     const applied = await service.call({
       method: 'POST',
       path: '/discount/verify',
@@ -175,12 +175,12 @@ describe('entities of 0.1.0', () => {
     expect(applied.json).toEqual({ applied: true, amount: 500 })
   })
 
-  test('a finished operation is read with its result', async () => {
+  test('a finished operation is returned with its result', async () => {
     const { json } = await service.read('acme', known.imports.finished.operation_id)
     expect(json).toMatchObject({ state: 'succeeded', progress: 1, result: { outcome: 'PARTIAL' } })
   })
 
-  test('a file that was imported is not imported again', async () => {
+  test('an imported file is not imported again', async () => {
     const again = await service.upload('acme', 'email,name\njane@example.com,Jane\nnot an address,X\n')
     expect(again.headers['Idempotency-Status']).toBe('replayed')
     expect(again.json.operation_id).toBe(known.imports.finished.operation_id)
@@ -203,7 +203,7 @@ describe('credentials of 0.1.0', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('a one-time code that was sent is still right', async () => {
+  test('a sent one-time code is still right', async () => {
     const { email, code } = known.open
     const answer = await service.call({ method: 'POST', path: '/otp/verify', body: { email, code } })
     expect(answer.status).toBe(200)
@@ -223,7 +223,7 @@ describe('events of 0.1.0', () => {
     expect(await handleEvent(event.event_id, { table, clock, settings })).toBe('known')
   })
 
-  test('the events that items carry are published', async () => {
+  test('the events of items are published', async () => {
     const items: Item[] = stored.items.map((item: object) => unmarshall(binaryOf(item)) as Item)
     const published: string[] = []
     const changes = items.map((after, index) => ({ sequenceNumber: `${index}`, before: undefined, after }))

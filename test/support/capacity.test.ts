@@ -57,7 +57,7 @@ afterAll(async () => {
   await proxy.stop()
 })
 
-test('reads and writes are counted apart, and a call that did not ask is unmeasured', async () => {
+test('reads and writes are counted separately, and a call without reported units is unmeasured', async () => {
   const stored = item(text(1500))
   await client.send(new PutItemCommand({ TableName, ReturnConsumedCapacity, Item: stored }))
   await client.send(new PutItemCommand({ TableName, Item: item() }))
@@ -73,7 +73,7 @@ test('reads and writes are counted apart, and a call that did not ask is unmeasu
   expect(capacityOf(proxy.calls)).toEqual({ requests: 3, readUnits: 1, writeUnits: 2, unmeasured: 1 })
 })
 
-test('every item of a transaction counts, also those that cost the same', async () => {
+test('every item of a transaction counts, also those with equal cost', async () => {
   await transact(item(), item(text(2500)), item(), item({ gk: { S: 'a' } }), item({ gk: { S: 'b' } }))
   expect(capacityOf(proxy.calls, ['gk']).writeUnits).toBe(2 + 6 + 2 + 4 + 4)
 })
@@ -90,7 +90,7 @@ const shapes: [string, Item][] = [
   ['numbers', { list: { L: Array.from({ length: 500 }, () => ({ N: '123456' })) } }],
 ]
 
-test.each(shapes)('the size of %s is counted as DynamoDB Local counts it', async (_, attributes) => {
+test.each(shapes)('the size of %s equals that of DynamoDB Local', async (_, attributes) => {
   await transact(item(attributes))
   const local = proxy.calls[0]?.consumed[0]?.CapacityUnits
   const [call] = proxy.calls.map((recorded) => ({ ...recorded, consumed: [{ CapacityUnits: 0 }] }))

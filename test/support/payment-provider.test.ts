@@ -54,7 +54,7 @@ const refund = (form: Ask & Record<string, unknown>) =>
 const read = (path: string, options: Ask = {}) => ask('GET', path, { ...options })
 
 describe('refunds', () => {
-  test('a refund in Stripe’s fields', async () => {
+  test('a refund has Stripe’s fields', async () => {
     const { status, headers, body } = await refund({
       charge: 'ch_1',
       amount: 500,
@@ -76,7 +76,7 @@ describe('refunds', () => {
     expect(headers.get('idempotency-key')).toBe('k')
   })
 
-  test('without an amount it is all that is left', async () => {
+  test('without an amount it is the remaining amount', async () => {
     await refund({ charge: 'ch_1', amount: 1 })
     expect((await refund({ charge: 'ch_1' })).body.amount).toBe(99_999)
   })
@@ -90,25 +90,25 @@ describe('refunds', () => {
     [{ charge: 'ch_1', amonut: 1 }, 400, 'parameter_unknown'],
     [{ charge: 'ch_declined_1', amount: 1 }, 402, 'charge_not_refundable'],
     [{ charge: 'ch_1', amount: 1, account: 'nobody' }, 403, 'account_invalid'],
-  ])('%j is refused: %d %s', async (form, status, code) => {
+  ])('%j is rejected: %d %s', async (form, status, code) => {
     const answer = await refund(form)
     expect([answer.status, answer.body.error.code]).toEqual([status, code])
     expect(answer.body.error).toMatchObject({ type: 'invalid_request_error', message: expect.any(String) })
     expect(double.refunds()).toEqual([])
   })
 
-  test('nothing is left of a charge that was refunded in full', async () => {
+  test('nothing remains of a charge that was refunded in full', async () => {
     await refund({ charge: 'ch_1' })
     expect((await refund({ charge: 'ch_1', amount: 1 })).body.error.code).toBe('charge_already_refunded')
     expect((await refund({ charge: 'ch_1', amount: 1, account: 'acct_b' })).status).toBe(200)
   })
 
-  test('a request without a key of the API is refused', async () => {
+  test('a request without an API key is rejected', async () => {
     const answer = await refund({ charge: 'ch_1', headers: { Authorization: '' } })
     expect(answer.status).toBe(401)
   })
 
-  test('what was paid is listed, with and without a version, for one account or all', async () => {
+  test('paid refunds are listed, with and without a version, for one account or all', async () => {
     await refund({ charge: 'ch_1', amount: 1 })
     await refund({ charge: 'ch_2', amount: 2 })
     await refund({ charge: 'ch_1', amount: 3, account: 'acct_b' })
@@ -122,7 +122,7 @@ describe('refunds', () => {
     )
   })
 
-  test('one refund, and its charge', async () => {
+  test('a refund and its charge are returned', async () => {
     const { body } = await refund({ charge: 'ch_1', amount: 500 })
     expect((await read(`/v1/refunds/${body.id}`)).body).toEqual(body)
     expect((await read(`/v1/refunds/${body.id}`, { account: 'acct_b' })).status).toBe(404)
@@ -141,7 +141,7 @@ describe('refunds', () => {
 })
 
 describe('keys', () => {
-  test('the same parameters get the first answer, also one that refused', async () => {
+  test('the same parameters get the first response, errors included', async () => {
     for (const form of [
       { charge: 'ch_1', amount: 1 },
       { charge: 'ch_1', amount: 200_000 },
@@ -155,14 +155,14 @@ describe('keys', () => {
     expect(double.refunds()).toHaveLength(1)
   })
 
-  test('other parameters are refused; another account has keys of its own', async () => {
+  test('other parameters are rejected; each account has its own keys', async () => {
     await refund({ charge: 'ch_1', amount: 1, key: 'k' })
     const other = await refund({ charge: 'ch_1', amount: 2, key: 'k' })
     expect([other.status, other.body.error.type]).toEqual([400, 'idempotency_error'])
     expect((await refund({ charge: 'ch_1', amount: 2, key: 'k', account: 'acct_b' })).status).toBe(200)
   })
 
-  test('a key is in use while its request is under way', async () => {
+  test('a key is in use while its request is in progress', async () => {
     const work = Promise.withResolvers<void>()
     double.faults = ({ number }) => (number === 1 ? { until: work.promise } : undefined)
     const first = refund({ charge: 'ch_1', amount: 1, key: 'k' })
@@ -175,7 +175,7 @@ describe('keys', () => {
 })
 
 describe('names with effects', () => {
-  test('ch_slow_…: paid, and answered to the first request of a key once it gave up', async () => {
+  test('ch_slow_…: paid, with a response after the first request of a key gave up', async () => {
     const form = { charge: 'ch_slow_1', amount: 1, key: 'k' }
     await expect(refund({ ...form, signal: AbortSignal.timeout(200) })).rejects.toMatchObject({
       name: 'TimeoutError',
@@ -207,7 +207,7 @@ describe('names with effects', () => {
 })
 
 describe('faults', () => {
-  test.each(['before', 'after'] as const)('%s it is carried out', async (when) => {
+  test.each(['before', 'after'] as const)('%s the execution', async (when) => {
     const signal = () => AbortSignal.timeout(200)
     const form = { charge: 'ch_1', amount: 1 }
     double.faults = ({ number }) =>
@@ -229,7 +229,7 @@ describe('faults', () => {
     expect(double.refunds()).toHaveLength(3)
   })
 
-  test('a fault that throws is told', async () => {
+  test('a fault that throws is reported', async () => {
     double.faults = () => {
       throw new Error('mistaken')
     }

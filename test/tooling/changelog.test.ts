@@ -8,6 +8,6 @@ const releases = text
   .slice(1)
   .map((release) => [release.slice(0, release.indexOf('\n')), release] as const)
 
-test.each(releases)('%s says whether an update of a running stack has downtime', (_name, release) => {
+test.each(releases)('%s states whether an update of a running stack has downtime', (_name, release) => {
   expect(release).toMatch(/^### Updating\n\n(No downtime|Downtime|The first release)/m)
 })

@@ -51,13 +51,13 @@ describe('the commands of the pages on deployment and operation', () => {
   })
 
   test.each(commands.flatMap(({ flags, ...rest }) => flags.map((flag) => ({ ...rest, flag }))))(
-    '$page: npm run $script takes --$flag',
+    '$page: npm run $script accepts --$flag',
     ({ script, flag }) => {
       expect(flagsOf(script)).toContain(flag)
     },
   )
 
-  test.each(pages.slice(0, 2))('%s links to files that exist', (page) => {
+  test.each(pages.slice(0, 2))('%s links to existing files', (page) => {
     const links = [...read(page).matchAll(/\]\(([\w./-]+)\)/g)].map(([, link = '']) =>
       join(root, 'docs', link),
     )
@@ -70,17 +70,17 @@ describe('the pipeline', () => {
   const { jobs } = pipeline
   const runsOf = (job: string) => jobs[job]?.steps.flatMap(({ run }) => run ?? []) ?? []
 
-  test('checks before it deploys to staging, and deploys to staging before production', () => {
+  test('runs the checks before staging, and staging before production', () => {
     expect([jobs.staging?.needs, jobs.production?.needs]).toEqual([['check', 'synth'], 'staging'])
   })
 
-  test.each(['staging', 'production'])('verifies %s right after the deployment', (job) => {
+  test.each(['staging', 'production'])('verifies %s immediately after its deployment', (job) => {
     const [, deploy, verify] = runsOf(job)
     expect(deploy).toMatch(/^npx cdk deploy --all --app cdk\.out/)
     expect(verify).toMatch(/^npm run -s verify /)
   })
 
-  test('deploys from main only, to environments that hold the approval', () => {
+  test('deploys only from main, to environments that require approval', () => {
     const deployments = [jobs.staging, jobs.production].map((job) => [job?.if, job?.environment])
     expect(deployments).toEqual([
       ["github.ref == 'refs/heads/main'", 'staging'],
@@ -92,7 +92,7 @@ describe('the pipeline', () => {
     expect(runsOf('diff').join('\n')).toMatch(/npx cdk diff --app cdk\.out\/prod.*gh pr comment/s)
   })
 
-  test('gets credentials by OIDC, in the jobs that need some and in no other', () => {
+  test('gets credentials by OIDC, only in the jobs that need them', () => {
     const withCredentials = Object.entries(jobs).filter(([, { steps }]) =>
       steps.some(({ uses }) => uses?.startsWith('aws-actions/configure-aws-credentials')),
     )
@@ -103,7 +103,7 @@ describe('the pipeline', () => {
     expect(withTokens).toEqual(withCredentials)
   })
 
-  test('names no long-lived key', () => {
+  test('contains no long-lived key', () => {
     expect(read('docs/examples/github-actions.yml')).not.toMatch(/aws-access-key-id|secrets\./i)
   })
 })
@@ -121,19 +121,19 @@ describe('the policy of operators', () => {
     ),
   )
 
-  test.each([...new Set(calls)])('allows the call %s of a command', (call) => {
+  test.each([...new Set(calls)])('permits the call %s of a command', (call) => {
     const names = actions.map((action) => action.split(':')[1])
     expect(names).toContain({ Invoke: 'InvokeFunction' }[call] ?? call)
   })
 
   test.each(['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'ConditionCheckItem'])(
-    'allows dynamodb:%s, which commands need for audit records and transactions',
+    'permits dynamodb:%s, which commands need for audit records and transactions',
     (action) => {
       expect(actions).toContain(`dynamodb:${action}`)
     },
   )
 
-  test('names actions one by one', () => {
+  test('names actions individually', () => {
     expect(actions.filter((action) => action.includes('*'))).toEqual([])
   })
 })

@@ -9,7 +9,7 @@ import type { Capacity } from '#test/support/capacity.ts'
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 
-test('sources run as native ES modules, with their own types stripped and packages as they are', async () => {
+test('sources run as native ES modules, with types stripped and packages unchanged', async () => {
   const nothing: Capacity = capacityOf([])
   expect(nothing.requests).toBe(0)
   expect(import.meta.url).toMatch(/^file:.*jest-runtime\.test\.ts$/)
@@ -19,7 +19,7 @@ test('sources run as native ES modules, with their own types stripped and packag
   expect(await middy().handler(async () => 'done')({}, {} as never)).toBe('done')
 })
 
-test('the run has a DynamoDB Local of its own, and a client without an endpoint is refused', async () => {
+test('the run has its own DynamoDB Local, and a client without an endpoint is rejected', async () => {
   const client = testClient()
   expect(client).toBeInstanceOf(DynamoDBClient)
   expect(await client.send(new ListTablesCommand({ Limit: 1 }))).toHaveProperty('TableNames')
@@ -27,7 +27,7 @@ test('the run has a DynamoDB Local of its own, and a client without an endpoint 
   expect(() => testClient('')).toThrow('DYNAMODB_ENDPOINT')
 })
 
-test('an error of Node itself is an Error, and only an error of a class is of that class', async () => {
+test('an error of Node itself is an Error, and only an error of a class is an instance of it', async () => {
   const [refused] = await once(connect(1, '127.0.0.1'), 'error').catch((error) => [error])
   expect(refused instanceof Error).toBe(true)
   expect(refused instanceof TypeError).toBe(false)

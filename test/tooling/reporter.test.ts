@@ -34,7 +34,7 @@ async function lastLine(files: Record<string, string>, ...options: string[]) {
 }
 
 describe('the last line of a run', () => {
-  test('gives the totals after all that jest and its workers print', async () => {
+  test('contains the totals, after all output of jest and its workers', async () => {
     const run = await lastLine({
       'a.test.js': `
         test('passes', () => { console.log('noise'); process.stdout.write('raw') })
@@ -49,7 +49,7 @@ describe('the last line of a run', () => {
     expect(run.code).toBe(1)
   })
 
-  test('stands after the warning about open handles and after coverage', async () => {
+  test('follows the warning about open handles and the coverage', async () => {
     const leaking = { 'a.test.js': `test('leaks', () => { setTimeout(() => {}, 3000) })` }
     const run = await lastLine(leaking, '--runInBand', '--coverage')
     expect(run.text).toContain('Jest did not exit one second after')
@@ -58,7 +58,7 @@ describe('the last line of a run', () => {
   })
 })
 
-test('skipped tests are named only when there are some', () => {
+test('names skipped tests only if there are any', () => {
   const results = { numPassedTests: 3, numFailedTests: 0, numRuntimeErrorTestSuites: 0 }
   expect(totals({ ...results, numPendingTests: 0, numTodoTests: 0 })).toBe('3 passed, 0 failed')
   expect(totals({ ...results, numPendingTests: 1, numTodoTests: 1 })).toBe('3 passed, 0 failed, 2 skipped')

@@ -77,7 +77,7 @@ const deaths: [string, Fault][] = [
   ['after its transaction took effect', 'hold'],
 ]
 
-test.each(deaths)('a handler killed %s: the next one ends in one ledger entry', async (_, fault) => {
+test.each(deaths)('a handler killed %s: the next one results in one ledger entry', async (_, fault) => {
   const id = await pendingRefund()
   const batch = messages([
     await receive('refund.succeeded', { id }),
@@ -97,7 +97,7 @@ test.each(deaths)('a handler killed %s: the next one ends in one ledger entry', 
   expect(ledger.map(({ refund_id }) => refund_id)).toEqual([id])
 })
 
-test('poisoned events of a batch come again alone, each after a pause, and all others are handled', async () => {
+test('poison events of a batch are redelivered alone with a delay, and all others are handled', async () => {
   const refunds = [await pendingRefund(), await pendingRefund(), await pendingRefund()].toSorted()
   const poisons = [
     await receive('cart.updated', { id: 'c', tenant_id: tenant, amount_minor: 'much', currency: 'EUR' }),

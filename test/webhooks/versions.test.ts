@@ -53,7 +53,7 @@ describe('a received event', () => {
     expect(await handledBy(id)).toBe(by)
   })
 
-  test('of a version that is unknown is never taken for another: it waits, and is handled once it is known', async () => {
+  test('of an unknown version stays queued, and is handled once the version is known', async () => {
     const id = await receive(2)
     for (let attempt = 0; attempt < 2; attempt += 1)
       await expect(handle(id)).rejects.toThrow('an event has an unknown version')
@@ -62,7 +62,7 @@ describe('a received event', () => {
     expect([await stateOf(id), await handledBy(id)]).toEqual(['handled', 'second'])
   })
 
-  test('of a type that nobody handles changes nothing in whatever version', async () => {
+  test('of a type without a handler changes nothing in any version', async () => {
     const id = await receive(7, 'parcel.packed')
     expect(await handle(id)).toBe('handled')
   })

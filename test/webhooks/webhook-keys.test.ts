@@ -8,7 +8,7 @@ import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
 
 const encoded = Buffer.from('a key of 32 bytes that is long !').toString('base64')
 
-describe('the secret that signs webhooks', () => {
+describe('the webhook secret', () => {
   test.each([
     ['with the prefix', `whsec_${encoded}`],
     ['without the prefix', encoded],
@@ -19,24 +19,24 @@ describe('the secret that signs webhooks', () => {
     expect(key?.toString('base64').replaceAll('=', '')).toBe(secret.replace('whsec_', '').replaceAll('=', ''))
   })
 
-  test('holds several keys during a rotation', () => {
+  test('contains several keys during a rotation', () => {
     expect(webhookKeys(`whsec_${encoded} ${webhookSecret}`)).toHaveLength(2)
   })
 
   test.each([
     ['with punctuation', `whsec_${encoded.slice(0, -4)}!x#y`],
-    ['in the alphabet for URLs', 'whsec_-_-_'],
-    ['with a character too few', 'whsec_abcde'],
-    ['with bits that no byte takes up', 'whsec_QUJDRX=='],
+    ['in base64url', 'whsec_-_-_'],
+    ['with a missing character', 'whsec_abcde'],
+    ['with unused bits', 'whsec_QUJDRX=='],
     ['with padding in the middle', 'whsec_QQ==QUJD'],
     ['without a key', 'whsec_'],
-    ['that is empty', ' '],
-    ['whose second key is malformed', `${webhookSecret} whsec_***`],
-  ])('is refused %s', (_, secret) => {
+    ['if it is empty', ' '],
+    ['with a malformed second key', `${webhookSecret} whsec_***`],
+  ])('is rejected %s', (_, secret) => {
     expect(() => webhookKeys(secret)).toThrow(ConfigurationError)
   })
 
-  test('is named in the log when it is malformed, without the secret', () => {
+  test('is named in the log if it is malformed, without its value', () => {
     let fault: unknown
     try {
       webhookKeys(`${webhookSecret} whsec_not*base64`)
@@ -50,11 +50,11 @@ describe('the secret that signs webhooks', () => {
   })
 })
 
-test('the message of any other fault stays out of the log', () => {
+test('the message of any other error is not logged', () => {
   expect(describeFault(new Error('somebody@example.com'))).not.toHaveProperty('message')
 })
 
-test('nobody gets in with an empty key while the secret is malformed', async () => {
+test('nobody can sign with an empty key while the secret is malformed', async () => {
   const service = await startService({ secrets: { webhooks: 'whsec_' } })
   const event = eventOf('cart.updated', { id: 'c' })
   const body = JSON.stringify(event)

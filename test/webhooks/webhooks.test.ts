@@ -16,8 +16,8 @@ const send = (event: object, headers = signed(JSON.stringify(event))) =>
 const handle = (eventId: string) =>
   handleEvent(eventId, { table: service.table, clock: systemClock, settings: service.settings })
 
-describe('an event', () => {
-  test('is received once, and a duplicate is answered alike', async () => {
+describe('POST /v1/webhooks/events', () => {
+  test('stores an event once, and returns the same response for a duplicate', async () => {
     const event = eventOf('cart.emptied', { id: 'c' })
     const first = await send(event)
     const again = await send(event)
@@ -26,7 +26,7 @@ describe('an event', () => {
     expect(await handle(event.event_id)).toBe('known')
   })
 
-  test('is taken with either of two keys while they are changed', async () => {
+  test('accepts either of two keys during a rotation', async () => {
     const other = `whsec_${Buffer.from('the key that comes after it').toString('base64')}`
     const changing = await startService({ secrets: { webhooks: `${webhookSecret} ${other}` } })
     for (const secret of [webhookSecret, other]) {
@@ -45,24 +45,24 @@ describe('an event', () => {
   const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
   test.each([
     ['that is too old', (body: string) => signed(body, { at: ago(310) })],
-    ['that comes from the future', (body: string) => signed(body, { at: ago(-310) })],
+    ['from the future', (body: string) => signed(body, { at: ago(-310) })],
     ['signed with another key', (body: string) => signed(body, { secret: 'whsec_b3RoZXI=' })],
-    ['whose body was changed', (body: string) => signed(`${body} `, { id: JSON.parse(body).event_id })],
+    ['with a changed body', (body: string) => signed(`${body} `, { id: JSON.parse(body).event_id })],
     ['without a signature', () => ({ 'Content-Type': 'application/json' })],
-  ])('%s is refused', async (_, headersOf) => {
+  ])('rejects an event %s', async (_, headersOf) => {
     const event = eventOf('cart.emptied', { id: 'c' })
     const answer = await send(event, headersOf(JSON.stringify(event)) as Record<string, string>)
     expect([answer.status, answer.json.error.code]).toEqual([401, 'AUTH.invalid_credentials'])
   })
 
-  test('at either end of the window is taken', async () => {
+  test('accepts the limits of the time window', async () => {
     for (const seconds of [295, -295]) {
       const event = eventOf('cart.emptied', { id: 'c' })
       expect((await send(event, signed(JSON.stringify(event), { at: ago(seconds) }))).status).toBe(202)
     }
   })
 
-  test('whose id is another than the signed one is refused', async () => {
+  test('rejects an id that differs from the signed one', async () => {
     const event = eventOf('cart.emptied', { id: 'c' })
     const answer = await send(event, signed(JSON.stringify(event), { id: 'another' }))
     expect([answer.status, answer.json.error.details.fields.event_id.reason]).toEqual([
@@ -78,7 +78,7 @@ describe('an event', () => {
     ['2026-01-01T00:00:00z', 'VALIDATION.field.format', 'utc_required'],
     ['2026-01-01T00:00:00', 'VALIDATION.datetime.timezone_required', 'timezone_required'],
     ['yesterdayZ', 'VALIDATION.field.format', 'date-time'],
-  ])('whose occurred_at is %s is refused, because it is not UTC ending in Z', async (at, error, reason) => {
+  ])('rejects occurred_at %s, because it is not UTC ending in Z', async (at, error, reason) => {
     const { status, json } = await send(eventOf('cart.emptied', { id: 'c' }, { occurred_at: at }))
     expect([status, json.error.code, json.error.details.fields.occurred_at.reason]).toEqual([
       400,
@@ -87,7 +87,7 @@ describe('an event', () => {
     ])
   })
 
-  test('whose numbers take too much space when they are written out is refused', async () => {
+  test('rejects numbers with an excessive number of digits', async () => {
     const event = eventOf('cart.emptied', { id: 'c', numbers: [] })
     const body = JSON.stringify(event).replace('[]', `[${Array(40_000).fill('1e20').join()}]`)
     const headers = signed(body)
@@ -96,7 +96,7 @@ describe('an event', () => {
   })
 
   const ahead = (seconds: number) => ({ occurred_at: ago(-seconds).toISOString() })
-  test('that occurs later than the tolerance allows is refused and not stored', async () => {
+  test('rejects an event later than the tolerance, and does not store it', async () => {
     const event = eventOf('cart.updated', { id: 'c' }, ahead(330))
     const { status, json } = await send(event)
     expect([status, json.error.code, json.error.details.fields.occurred_at]).toEqual([
@@ -107,12 +107,12 @@ describe('an event', () => {
     expect(await service.table.get(inboxKey(event.event_id))).toBeUndefined()
   })
 
-  test('that occurs ahead of the clock but within the tolerance is received', async () => {
+  test('accepts an event ahead of the clock within the tolerance', async () => {
     expect((await send(eventOf('cart.updated', { id: 'c' }, ahead(280)))).status).toBe(202)
   })
 })
 
-describe('cart.updated with cart_id and correlation_id alone', () => {
+describe('cart.updated with only cart_id and correlation_id', () => {
   const about = { cart_id: 'bare', tenant_id: 'minimal', correlation_id: 'corr-1' }
   const updated = async (data: object = {}, more: object = {}) => {
     const event = eventOf('cart.updated', { id: 'bare', ...about, ...data }, more)
@@ -120,7 +120,7 @@ describe('cart.updated with cart_id and correlation_id alone', () => {
     return handle(event.event_id)
   }
 
-  test('is handled although the cart is not known', async () => {
+  test('is handled although the cart is unknown', async () => {
     expect(await updated()).toBe('handled')
   })
 
@@ -147,15 +147,15 @@ describe('the correlation id of an event', () => {
 
   test.each([
     ['its own', { correlation_id: 'of-event' }, { correlation_id: 'of-data' }, 'of-event'],
-    ['that of its data', {}, { correlation_id: 'of-data' }, 'of-data'],
-    ['that of the request where its data holds none that is valid', {}, { correlation_id: 7 }, 'of-header'],
-    ['that of the request where nothing else names one', {}, {}, 'of-header'],
+    ['the one in its data', {}, { correlation_id: 'of-data' }, 'of-data'],
+    ['that of the request if its data contains none that is valid', {}, { correlation_id: 7 }, 'of-header'],
+    ['that of the request if the event has none', {}, {}, 'of-header'],
   ])('is %s', async (_, more, data, expected) => {
     expect(await correlationOf(more, data)).toBe(expected)
   })
 })
 
-test('what is published because of an event carries the correlation id of its data', async () => {
+test('is that of the event that caused it', async () => {
   const placed = await service.call({
     method: 'POST',
     path: '/v1/orders',
@@ -170,7 +170,7 @@ test('what is published because of an event carries the correlation id of its da
   expect(order).toMatchObject({ outbox: { correlation_id: 'checkout-7' } })
 })
 
-test('an order is paid once by however many events, and not before it is there', async () => {
+test('an order is paid once by any number of events, once it exists', async () => {
   const early = eventOf('order.paid', { id: '01900000-0000-7000-8000-000000000000' })
   await send(early)
   await expect(handle(early.event_id)).rejects.toThrow('NOT_FOUND.order')

@@ -23,7 +23,7 @@ describe('the command', () => {
     return { child, endpoint: /http:\S+/.exec(String(line))?.[0] ?? '' }
   }
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('it says where it listens, and ends on %s', async (signal) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('prints its address, and ends on %s', async (signal) => {
     const { child, endpoint } = await run()
     expect((await fetch(`${endpoint}/refunds`)).status).toBe(200)
     const ended = once(child, 'exit')
@@ -31,7 +31,7 @@ describe('the command', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('it ends when the process that started it is gone', async () => {
+  test('ends after the process that started it ended', async () => {
     const { child } = await run()
     const ended = once(child, 'exit')
     child.disconnect()
@@ -39,7 +39,7 @@ describe('the command', () => {
   })
 })
 
-describe('in the local run', () => {
+describe('the local run', () => {
   async function profileWith(provider: unknown): Promise<string> {
     const file = join(folder, 'profile.json')
     await writeFile(file, JSON.stringify({ 'refunds.provider': provider }))
@@ -57,16 +57,16 @@ describe('in the local run', () => {
     ['https://api.stripe.com', undefined],
     ['https://127.0.0.1:4577', undefined],
     ['nonsense', undefined],
-  ])('the endpoint %s: port %s', async (endpoint, port) => {
+  ])('reads the endpoint %s: port %s', async (endpoint, port) => {
     expect(await localProviderPort(await profileWith({ endpoint }))).toBe(port)
   })
 
-  test('a profile that cannot be read is left to synthesis', async () => {
+  test('leaves an unreadable profile to synthesis', async () => {
     expect(await localProviderPort(join(folder, 'missing.json'))).toBeUndefined()
     expect(await localProviderPort(await profileWith(undefined))).toBeUndefined()
   })
 
-  test('it starts, holds its port and ends', async () => {
+  test('starts the provider, which holds its port and ends', async () => {
     const port = await freePort()
     await assertProviderPortFree(port)
     const local = await startLocalProvider({ port, logFile: join(folder, 'provider.log') })
@@ -79,14 +79,14 @@ describe('in the local run', () => {
     await assertProviderPortFree(port)
   })
 
-  test('an unexpected end is reported with the path of its log', async () => {
+  test('reports an unexpected end with the path of the log', async () => {
     const logFile = join(folder, 'provider.log')
     const local = await startLocalProvider({ port: await freePort(), logFile })
     process.kill(local.pid, 'SIGKILL')
     expect(await local.died).toContain(logFile)
   })
 
-  test('a port that is in use by then is reported with the log', async () => {
+  test('reports an occupied port with the log', async () => {
     const double = await startPaymentProvider()
     const port = Number(new URL(double.endpoint).port)
     const starting = startLocalProvider({ port, logFile: join(folder, 'provider.log') })
