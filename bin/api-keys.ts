@@ -1,27 +1,15 @@
-import { type Clock, newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { type Clock, newId, timestamp } from '#shared/platform/base/clock.ts'
 import { type ApiKeyItem, makeApiKey } from '#shared/platform/identity/api-key.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
 import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
-import { printLine } from './command.ts'
-import { openTable, outputOf, stackCommand } from './deployment.ts'
 import { auditOfOperator, itemsOf } from './tenant-records.ts'
-
-const usage = `usage: npm run -s api-keys -- COMMAND --tenant T [--stack NAME]
-  make --name PURPOSE --scope "SCOPE ..."   creates a key for operations of these scopes and prints it, only once
-  list                                      prints the keys as JSON lines, without their secrets
-  rotate --id KEY_ID [--overlap SECONDS]    creates a key with the same scopes and prints it. The old key expires after
-                                            the overlap; without --overlap it stays valid until it is revoked
-  revoke --id KEY_ID                        ends a key at once`
 
 /** The public fields of a key: everything but its secret. */
 export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash'>
 
 /** A new key, which cannot be read again, and its public fields. */
-interface CreatedKey {
-  key: string
-  line: ApiKeyLine
-}
+type CreatedKey = ApiKeyLine & { key: string }
 
 const inactive = 'there is no such key, or it is not active'
 
@@ -55,7 +43,7 @@ export async function make(
   const audit = auditOfOperator(tenant, entry, clock)
   const rejection = await table.transact([{ item, condition: { absent: true } }, ...changes, audit])
   if (rejection) throw new Error(inactive)
-  return { key: text, line: lineOf(item) }
+  return { key: text, ...lineOf(item) }
 }
 
 /** Yields the keys of a tenant, oldest first. */
@@ -94,32 +82,4 @@ function changeOfActive(tenant: string, id: string, set: Record<string, string>)
 
 function lineOf({ pk: _pk, sk: _sk, secret_hash: _hash, ...line }: ApiKeyItem): ApiKeyLine {
   return line
-}
-
-function printKey({ key, line }: CreatedKey): void {
-  printLine({ key, ...line })
-}
-
-function secondsOf(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new Error('--overlap takes a whole number of seconds')
-  return Number(text)
-}
-
-if (import.meta.main) {
-  const optional = { name: 'optional', scope: 'optional', id: 'optional', overlap: 'optional' } as const
-  const options = { command: 'argument', tenant: 'required', ...optional } as const
-  await stackCommand(usage, options, async ({ command, tenant, name, scope, id, overlap }, stack) => {
-    const table = openTable(stack)
-    if (command === 'list') {
-      for await (const line of list(table, tenant)) printLine(line)
-    } else if (command === 'make' && name) {
-      const scopes = scopesOf(scope, outputOf(stack, 'ApiKeyScopes'))
-      printKey(await make(table, systemClock, { tenant, name, scopes }))
-    } else if (command === 'rotate' && id) {
-      printKey(await rotate(table, systemClock, { tenant, id, overlapSeconds: secondsOf(overlap) }))
-    } else if (command === 'revoke' && id) {
-      await revoke(table, systemClock, tenant, id)
-    } else throw new Error(`the command ${command} is unknown or lacks an option\n${usage}`)
-  })
 }

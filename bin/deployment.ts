@@ -3,7 +3,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { command, type Options, type Values } from './command.ts'
 import { runningService } from './local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
@@ -18,30 +17,13 @@ export interface DeployedStack {
   }
 }
 
-/** Runs a command on the stack that `--stack` names, or on the local run. */
-export function stackCommand<const Of extends Options>(
-  usage: string,
-  options: Of,
-  run: (values: Values<Of> & { stack: string | undefined }, stack: DeployedStack) => Promise<void>,
-): Promise<void> {
-  const about =
-    'Without --stack it works on the local run; with it, on that stack of the account and region of the environment.'
-  return command(`${usage}\n${about}`, { ...options, stack: 'optional' }, async (parsed) => {
-    const values = parsed as Values<Of> & { stack: string | undefined }
-    await run(values, values.stack === undefined ? localStack() : await namedStack(values.stack))
-  })
-}
-
-function localStack(): DeployedStack {
-  const { aws_endpoint: endpoint, region, outputs } = runningService('--stack')
-  return {
-    outputs,
-    access: { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } },
+/** Returns the stack of this name in the account and region of the environment; without a name, the local run. */
+export async function deployedStack(StackName: string | undefined): Promise<DeployedStack> {
+  if (StackName === undefined) {
+    const { aws_endpoint: endpoint, region, outputs } = runningService('--stack')
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+    return { outputs, access: { endpoint, region, credentials } }
   }
-}
-
-/** Returns a stack of the account and region of the environment. */
-export async function namedStack(StackName: string): Promise<DeployedStack> {
   const { Stacks: [stack] = [] } = await new CloudFormationClient({}).send(
     new DescribeStacksCommand({ StackName }),
   )
@@ -60,4 +42,9 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
 export function openTable(stack: DeployedStack): Table {
   const client = new DynamoDBClient(stack.access)
   return dynamodbTable(client, outputOf(stack, 'TableName'), systemClock, startBudget(systemClock, 600_000))
+}
+
+/** Returns the address of the API of a deployment, without a slash at its end. */
+export function baseUrlOf(stack: DeployedStack, url?: string): string {
+  return (url ?? outputOf(stack, 'BaseUrl')).replace(/\/$/, '')
 }

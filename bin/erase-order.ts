@@ -1,13 +1,7 @@
-import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { type Clock, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
-import { printLine } from './command.ts'
-import { openTable, stackCommand } from './deployment.ts'
 import { auditOfOperator } from './tenant-records.ts'
-
-const usage = `usage: npm run -s erase-order -- --tenant T --id ID [--stack NAME]
-Erases an order permanently. Reading it then returns 410 or 404, as the setting orders.gone says. The stored response to
-its creation remains until its idempotency record expires.`
 
 const maxAttempts = 5
 
@@ -32,8 +26,3 @@ export async function eraseOrder(table: Table, clock: Clock, tenant: string, id:
   }
   throw new Error('the order changed during each attempt: try again')
 }
-
-if (import.meta.main)
-  await stackCommand(usage, { tenant: 'required', id: 'required' }, async ({ tenant, id }, stack) => {
-    printLine({ order_id: id, erased: await eraseOrder(openTable(stack), systemClock, tenant, id) })
-  })

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { command } from './command.ts'
+import { parseArgs } from 'node:util'
 
 /**
  * Runs `npm run NAME`, which writes a generated file. With `--check` it writes nothing and fails if the file is out of
@@ -13,14 +13,12 @@ export async function generatedFile(
   file: string,
   generate: () => Promise<string | object>,
 ): Promise<void> {
-  const usage = `usage: npm run -s ${name} [-- --check]
-Writes ${file}. With --check it writes nothing and fails if the file is out of date.`
-  await command(usage, { check: 'flag' }, async ({ check }) => {
-    const generated = await generate()
-    const text = typeof generated === 'string' ? generated : `${JSON.stringify(generated, null, 2)}\n`
-    const path = join(import.meta.dirname, '..', file)
-    if (!check) return writeFile(path, text)
-    if ((await readFile(path, 'utf8').catch(() => '')) !== text)
-      throw new Error(`${file} is out of date: run npm run ${name} and commit it`)
-  })
+  const { check } = parseArgs({ options: { check: { type: 'boolean' } } }).values
+  const generated = await generate()
+  const text = typeof generated === 'string' ? generated : `${JSON.stringify(generated, null, 2)}\n`
+  const path = join(import.meta.dirname, '..', file)
+  if (!check) return writeFile(path, text)
+  if ((await readFile(path, 'utf8').catch(() => '')) === text) return
+  console.error(`${file} is out of date: run npm run ${name} and commit it`)
+  process.exitCode = 1
 }

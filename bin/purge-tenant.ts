@@ -1,13 +1,8 @@
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import type { Clock } from '#shared/platform/base/clock.ts'
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { printLine } from './command.ts'
-import { openTable, stackCommand } from './deployment.ts'
+import type { Report } from './cli/output.ts'
 import { auditOfOperator } from './tenant-records.ts'
-
-const usage = `usage: npm run -s purge-tenant -- --tenant T --yes [--with-audit] [--stack NAME]
-Deletes the data of a tenant in the table permanently. --with-audit also deletes its audit records. Idempotency records
-and files expire later. Users remain in the user pool.`
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25
@@ -22,10 +17,12 @@ export async function purgeTenant(
   table: Table,
   clock: Clock,
   tenant: string,
-  { withAudit }: { withAudit: boolean },
+  { withAudit, report = () => {} }: { withAudit: boolean; report?: Report },
 ): Promise<Partial<Record<Entity, number>>> {
   const deleted: Partial<Record<Entity, number>> = {}
-  for (const entity of Object.keys(entities) as Entity[]) {
+  const all = Object.keys(entities) as Entity[]
+  for (const [at, entity] of all.entries()) {
+    report(entity, at / all.length)
     if (entity === 'audit' && !withAudit) continue
     for (const partition of partitionsOf(tenant, entity))
       deleted[entity] = (deleted[entity] ?? 0) + (await purgePartition(table, partition))
@@ -44,12 +41,4 @@ async function purgePartition(table: Table, partition: string): Promise<number> 
     await table.transact(items.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' as const })))
     deleted += items.length
   }
-}
-
-if (import.meta.main) {
-  const options = { tenant: 'required', yes: 'flag', 'with-audit': 'flag' } as const
-  await stackCommand(usage, options, async ({ tenant, yes, 'with-audit': withAudit }, stack) => {
-    if (!yes) throw new Error('nothing was deleted: confirm with --yes')
-    printLine({ tenant, deleted: await purgeTenant(openTable(stack), systemClock, tenant, { withAudit }) })
-  })
 }

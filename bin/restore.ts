@@ -9,14 +9,8 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
-import { printLine, timeOf } from './command.ts'
-import { outputOf, stackCommand } from './deployment.ts'
-
-const usage = `usage: npm run -s restore -- --table NAME [--to TIME] [--stack NAME]
-Restores the table of a stack into a new table, as it was at a time such as 2026-01-31T12:00:00Z. Without --to it prepares
-a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live,
-point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing
-changes for callers before the next deployment. After an interruption, run it again.`
+import type { Report } from './cli/output.ts'
+import { type DeployedStack, outputOf } from './deployment.ts'
 
 /** The value of the setting storage.restoredTable. */
 export interface RestoredTable {
@@ -31,11 +25,12 @@ export interface Restore {
   /** Absent for an existing target. */
   at?: Date | undefined
   pauseSeconds: number
+  report?: Report
 }
 
 /** Restores a table and prepares it for the service. @throws Error for a missing target without a time */
 export async function restoreTable(restore: Restore): Promise<RestoredTable> {
-  const { dynamodb, source, target: TableName, at, pauseSeconds } = restore
+  const { dynamodb, source, target: TableName, at, pauseSeconds, report = () => {} } = restore
   const existing = await dynamodb.send(new DescribeTableCommand({ TableName })).catch((thrown: Error) => {
     if (thrown.name !== 'ResourceNotFoundException') throw thrown
   })
@@ -44,7 +39,9 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     const request = { SourceTableName: source, TargetTableName: TableName, RestoreDateTime: at }
     await dynamodb.send(new RestoreTableToPointInTimeCommand(request))
   }
+  report(`restoring ${TableName}`)
   const table = await active()
+  report(`preparing ${TableName}`)
   if (!table.StreamSpecification?.StreamEnabled)
     await update({ StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } })
   if (!table.DeletionProtectionEnabled) await update({ DeletionProtectionEnabled: true })
@@ -71,10 +68,11 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
   }
 }
 
-if (import.meta.main)
-  await stackCommand(usage, { table: 'required', to: 'optional' }, async ({ table, to }, stack) => {
-    const at = to === undefined ? undefined : timeOf('to', to)
-    const dynamodb = new DynamoDBClient(stack.access)
-    const restore = { dynamodb, source: outputOf(stack, 'TableName'), target: table, at, pauseSeconds: 10 }
-    printLine({ 'storage.restoredTable': await restoreTable(restore) })
-  })
+/** Restores the table of a stack. */
+export function restoreTableOf(
+  stack: DeployedStack,
+  restore: Pick<Restore, 'target' | 'at' | 'report'>,
+): Promise<RestoredTable> {
+  const dynamodb = new DynamoDBClient(stack.access)
+  return restoreTable({ dynamodb, source: outputOf(stack, 'TableName'), pauseSeconds: 10, ...restore })
+}

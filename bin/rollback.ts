@@ -9,11 +9,6 @@ import {
   paginateListVersionsByFunction,
   UpdateAliasCommand,
 } from '@aws-sdk/client-lambda'
-import { command, printLine, timeOf } from './command.ts'
-
-const usage = `usage: npm run -s rollback -- --stack NAME [--before TIME] [--dry-run]
-Moves the alias of every function to its newest version from before the last update of the stack, at once and without
-CodeDeploy. --before names another time, such as 2026-01-31T12:00:00Z. --dry-run only prints the moves, as JSON lines.`
 
 /** The move of an alias from one version of its function to another. */
 export interface Move {
@@ -25,15 +20,16 @@ export interface Move {
 
 interface Rollback {
   stack: string
-  cloudFormation: CloudFormationClient
-  lambda: LambdaClient
   /** Restores the versions from before this time. By default, it is the start of the last update of the stack. */
   before?: Date | undefined
   dryRun: boolean
 }
 
 /** Moves the aliases of a stack back. An alias whose function has no older version stays. */
-export async function rollBack({ stack, before, dryRun, cloudFormation, lambda }: Rollback): Promise<Move[]> {
+export async function rollBack(
+  { stack, before, dryRun }: Rollback,
+  { cloudFormation, lambda } = { cloudFormation: new CloudFormationClient(), lambda: new LambdaClient() },
+): Promise<Move[]> {
   const time = before ?? (await lastUpdate(stack, cloudFormation))
   const arns = await aliasArns(stack, cloudFormation)
   const moves = (await Promise.all(arns.map((arn) => moveOf(arn, time, lambda)))).filter((move) => !!move)
@@ -72,14 +68,4 @@ async function moveOf(arn: string, before: Date, client: LambdaClient): Promise<
     for (const { Version, LastModified = '' } of Versions)
       if (Version !== '$LATEST' && new Date(LastModified) < before) to = Math.max(to, Number(Version))
   return to === 0 || String(to) === from ? undefined : { functionName, alias, from, to: String(to) }
-}
-
-if (import.meta.main) {
-  const options = { stack: 'required', before: 'optional', 'dry-run': 'flag' } as const
-  await command(usage, options, async ({ stack, before, 'dry-run': dryRun }) => {
-    const [cloudFormation, lambda] = [new CloudFormationClient({}), new LambdaClient({})]
-    const time = before === undefined ? undefined : timeOf('before', before)
-    const moves = await rollBack({ stack, before: time, dryRun, cloudFormation, lambda })
-    for (const move of moves) printLine(move)
-  })
 }

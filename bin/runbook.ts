@@ -1,14 +1,9 @@
-import { writeFile } from 'node:fs/promises'
 import { type AlarmDefinition, alarmDefinitions, apiFailing, type Threshold } from '#lib/alarm-definitions.ts'
 import { period } from '#lib/measures.ts'
-import { command } from './command.ts'
-
-const usage = `usage: npm run -s runbook [-- --out FILE]
-Writes what to do about each alarm as Markdown, to a file or to standard output.`
 
 const opening = `# Runbook
 
-Generated from the alarms by \`npm run runbook\`. Each section is named like its alarm, without the name of the stack. The
+Generated from the alarms by \`npx commerce runbook\`. Each section is named like its alarm, without the name of the stack. The
 name contains the severity: \`page\` means now, \`ticket\` the next working day. STACK stands for the name of the stack, T
 for a tenant. The queries are for CloudWatch Logs Insights. The name of a log group begins with STACK and ends with the
 text that is shown; for functions of nested stacks, the name of the nested stack is in between. While
@@ -63,9 +58,3 @@ function textOf({ measure, above, below, periods = 1 }: Threshold): string {
   const limit = below === undefined ? `above ${above}` : `below ${below} or missing`
   return `${measure.text} ${limit}${duration}`
 }
-
-if (import.meta.main)
-  await command(usage, { out: 'optional' }, async ({ out }) => {
-    if (out === undefined) process.stdout.write(runbook())
-    else await writeFile(out, runbook())
-  })

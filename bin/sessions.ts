@@ -1,12 +1,7 @@
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import type { Clock } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { printLine } from './command.ts'
-import { openTable, stackCommand } from './deployment.ts'
 import { auditOfOperator, itemsOf } from './tenant-records.ts'
-
-const usage = `usage: npm run -s sessions -- --tenant T [--revoke SESSION_ID] [--stack NAME]
-Prints the active sessions of a tenant as JSON lines, or ends one of them at once.`
 
 /** The public fields of a session: everything but its secret. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>
@@ -24,13 +19,4 @@ export async function revoke(table: Table, clock: Clock, tenant: string, id: str
   const entry = { action: 'session.revoke', target: `session/${id}` }
   const rejection = await table.transact([revokeSession(tenant, id), auditOfOperator(tenant, entry, clock)])
   if (rejection) throw new Error('there is no such session, or it is not active')
-}
-
-if (import.meta.main) {
-  const options = { tenant: 'required', revoke: 'optional' } as const
-  await stackCommand(usage, options, async ({ tenant, revoke: id }, stack) => {
-    const table = openTable(stack)
-    if (id !== undefined) return revoke(table, systemClock, tenant, id)
-    for await (const line of list(table, tenant, systemClock)) printLine(line)
-  })
 }

@@ -3,8 +3,6 @@ import { type AuditEntry, auditItem } from '#shared/platform/idempotency/commit.
 import { readMerged } from '#shared/platform/listing/read-index.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
-import { printLine } from './command.ts'
-import { openTable, stackCommand } from './deployment.ts'
 
 /** Yields all items of a tenant for an entity whose keys are ids, oldest first. */
 export async function* itemsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<Item> {
@@ -20,12 +18,9 @@ export async function* itemsOf(table: Table, tenant: string, entity: Entity): As
   }
 }
 
-/** Runs a command that prints the items of a tenant for an entity as JSON lines, oldest first. */
-export function recordsCommand(usage: string, entity: Entity): Promise<void> {
-  return stackCommand(usage, { tenant: 'required' }, async ({ tenant }, stack) => {
-    for await (const { pk: _pk, sk: _sk, ...record } of itemsOf(openTable(stack), tenant, entity))
-      printLine(record)
-  })
+/** Yields the records of a tenant without their keys in the table, oldest first. */
+export async function* recordsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<object> {
+  for await (const { pk: _pk, sk: _sk, ...record } of itemsOf(table, tenant, entity)) yield record
 }
 
 /** Returns the audit record of an operator's action, to be written with that action. */

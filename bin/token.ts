@@ -1,11 +1,5 @@
 import { importJWK, SignJWT } from 'jose'
-import { roles } from '#shared/platform/identity/caller.ts'
-import { command } from './command.ts'
 import { developmentKey, loadSettings } from './settings-file.ts'
-
-const usage = `usage: npm run -s token -- --tenant T --role R --sub S
-  [--scope "codes:read codes:write"] [--expires-in SECONDS] [--claims JSON] [--settings FILE]
-Prints a token of the local issuer. A negative --expires-in and other --claims make tokens that the service rejects.`
 
 export interface TokenRequest {
   tenant: string
@@ -45,17 +39,4 @@ export async function issueToken(request: TokenRequest, profile?: string): Promi
   return new SignJWT(Object.fromEntries(payload))
     .setProtectedHeader(header)
     .sign(await importJWK(key, 'ES256'))
-}
-
-if (import.meta.main) {
-  const claim = { tenant: 'required', role: 'required', sub: 'required', scope: 'optional' } as const
-  const options = { ...claim, 'expires-in': 'optional', claims: 'optional', settings: 'optional' } as const
-  await command(usage, options, async ({ 'expires-in': seconds = '3600', claims, settings, ...request }) => {
-    if (!roles.some((role) => role === request.role))
-      console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
-    const expiresInSeconds = Number(seconds)
-    if (!Number.isInteger(expiresInSeconds)) throw new Error('--expires-in takes a whole number of seconds')
-    const token = { ...request, expiresInSeconds, claims: JSON.parse(claims ?? '{}') }
-    console.log(await issueToken(token, settings))
-  })
 }

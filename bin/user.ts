@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import {
   AdminCreateUserCommand,
   AdminDeleteUserCommand,
@@ -11,16 +10,11 @@ import {
 import { type PoolUser, userAttributes, userOf } from '#shared/login/token-claims.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { normalizeEmail } from '#shared/platform/formats/text.ts'
-import { type Role, roles } from '#shared/platform/identity/caller.ts'
+import type { Role } from '#shared/platform/identity/caller.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
-import { printLine } from './command.ts'
-import { openTable, outputOf, stackCommand } from './deployment.ts'
+import { type DeployedStack, openTable, outputOf } from './deployment.ts'
 import { auditOfOperator } from './tenant-records.ts'
-
-const usage = `usage: npm run -s user -- --email E --tenant T --role R --password-stdin [--stack NAME]
-Creates a user, or changes the role or the password of an existing one, and prints the user. A change of a role is audited.
---password-stdin reads the password from standard input; --password P is for the local run only.`
 
 /** The stores of users and of the audit. */
 interface UserStore {
@@ -32,17 +26,23 @@ interface UserStore {
 interface UserRequest {
   email: string
   tenant?: string | undefined
-  role?: string | undefined
+  role?: Role | undefined
   password?: string | undefined
 }
 
+export function userStore(stack: DeployedStack): UserStore {
+  const cognito = new CognitoIdentityProviderClient(stack.access)
+  return { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
+}
+
 /** Creates or changes the user of an e-mail address. @throws Error with one sentence if the request is invalid */
-async function changeUser(request: UserRequest, store: UserStore): Promise<PoolUser & { created: boolean }> {
-  const { tenant, password } = request
+export async function changeUser(
+  request: UserRequest,
+  store: UserStore,
+): Promise<PoolUser & { created: boolean }> {
+  const { tenant, role, password } = request
   const email = normalizeEmail(request.email)
   if (email === undefined) throw new Error(`${request.email} is not an e-mail address`)
-  const role = roles.find((one) => one === request.role)
-  if (request.role !== undefined && !role) throw new Error(`--role takes one of ${roles.join(', ')}`)
   const known = await findUser(email, store)
   if (known && tenant !== undefined && tenant !== known.tenant)
     throw new Error(`a user stays in the tenant they were created in: ${known.tenant}`)
@@ -103,33 +103,4 @@ async function changeRole(Username: string, user: PoolUser, role: Role, store: U
 
 function userWith(attributes: AttributeType[] = []): PoolUser {
   return userOf(Object.fromEntries(attributes.map(({ Name = '', Value }) => [Name, Value])))
-}
-
-/**
- * Returns the password in the options, if there is one. Other users of the machine see the arguments of a command, and
- * the shell keeps them in its history.
- * @throws Error for a password among the arguments of a command on a deployed stack
- */
-export async function passwordOf(
-  options: { password?: string | undefined; 'password-stdin'?: boolean; stack?: string | undefined },
-  input: AsyncIterable<Buffer | string>,
-): Promise<string | undefined> {
-  if (options.password !== undefined && options.stack !== undefined)
-    throw new Error('other users can see a password on the command line: use --password-stdin')
-  if (!options['password-stdin']) return options.password
-  const password = (await text(input)).replace(/\r?\n$/, '')
-  if (password === '') throw new Error('standard input holds no password')
-  return password
-}
-
-if (import.meta.main) {
-  const optional = { tenant: 'optional', role: 'optional', password: 'optional' } as const
-  const options = { email: 'required', ...optional, 'password-stdin': 'flag' } as const
-  await stackCommand(usage, options, async (values, stack) => {
-    const { email, tenant, role } = values
-    const password = await passwordOf(values, process.stdin)
-    const cognito = new CognitoIdentityProviderClient(stack.access)
-    const store = { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
-    printLine(await changeUser({ email, tenant, role, password }, store))
-  })
 }

@@ -5,14 +5,8 @@ import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { make, revoke } from './api-keys.ts'
-import { openTable, outputOf, stackCommand } from './deployment.ts'
+import { baseUrlOf, type DeployedStack, openTable } from './deployment.ts'
 import { purgeTenant } from './purge-tenant.ts'
-import { loadSettings } from './settings-file.ts'
-
-const usage = `usage: npm run -s verify -- [--settings FILE] [--url URL] [--stack NAME]
-Checks a deployment over HTTP: health, a rejected token, an order, its replay, a changed payload and a list. It creates a
-tenant and an API key for this, and deletes both. Prints a line for each check. --settings names the profile of the
-deployment.`
 
 /** The deployment to check, and a credential that may create and list orders in a tenant without orders. */
 export interface Target {
@@ -86,18 +80,20 @@ async function ask({ baseUrl }: Target, path: string, init: RequestInit = {}): P
   return { status: response.status, headers: response.headers, text, json }
 }
 
-if (import.meta.main)
-  await stackCommand(usage, { settings: 'optional', url: 'optional' }, async (values, stack) => {
-    const settings = await loadSettings(values.settings)
-    const table = openTable(stack)
-    const tenant = `verify-${newId(systemClock)}`
-    const scopes = [createOrder, listOrders].flatMap((route) => apiKeyScopes(route, settings) ?? [])
-    const { key: apiKey, line } = await make(table, systemClock, { tenant, name: 'verify', scopes })
-    const baseUrl = values.url ?? outputOf(stack, 'BaseUrl')
-    try {
-      await verify({ baseUrl, apiKey, settings }, (check) => console.log(`ok  ${check}`))
-    } finally {
-      await revoke(table, systemClock, tenant, line.key_id)
-      await purgeTenant(table, systemClock, tenant, { withAudit: true })
-    }
-  })
+/** Checks a deployment with an API key in a tenant that is made for it, and deletes both. */
+export async function verifyStack(
+  stack: DeployedStack,
+  { settings, url }: { settings: Settings; url?: string | undefined },
+  report: (check: string) => void,
+): Promise<void> {
+  const table = openTable(stack)
+  const tenant = `verify-${newId(systemClock)}`
+  const scopes = [createOrder, listOrders].flatMap((route) => apiKeyScopes(route, settings) ?? [])
+  const { key: apiKey, key_id } = await make(table, systemClock, { tenant, name: 'verify', scopes })
+  try {
+    await verify({ baseUrl: baseUrlOf(stack, url), apiKey, settings }, report)
+  } finally {
+    await revoke(table, systemClock, tenant, key_id)
+    await purgeTenant(table, systemClock, tenant, { withAudit: true })
+  }
+}

@@ -1,4 +1,4 @@
-import type { TaskQueue } from '#shared/platform/events/outbox.ts'
+import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
@@ -115,4 +115,12 @@ export const subscriptions: readonly Subscription[] = [
     uses: ['table.write'],
     impact: 'Users can neither log in with a password nor renew a login.',
   },
+]
+
+/** The names of the dead-letter queues: those of task queues, and of functions that the table's stream feeds. */
+export const deadLetterNames: readonly string[] = [
+  ...Object.keys(taskQueues),
+  ...subscriptions.flatMap(({ name, source }) =>
+    typeof source === 'object' && 'stream' in source ? [name] : [],
+  ),
 ]

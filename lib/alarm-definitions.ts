@@ -56,9 +56,9 @@ export function alarmName(stage: string, audience: Severity | 'silent', id: stri
 /** The name of the event bus among the owners of dead-letter queues. */
 export const busName = 'events.bus'
 
-const rollback = 'npm run -s rollback -- --stack STACK'
-const lastDeployment = 'If it began with a deployment, roll back with npm run rollback.'
-const ledger = 'npm run -s ledger -- --tenant T --stack STACK'
+const rollback = 'npx commerce rollback --stack STACK'
+const lastDeployment = 'If it began with a deployment, roll back with npx commerce rollback.'
+const ledger = 'npx commerce ledger list --tenant T --stack STACK'
 const listExecutions = 'aws stepfunctions list-executions --state-machine-arn ARN --status-filter'
 
 /**
@@ -140,7 +140,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact: 'The event bus could not encrypt or decrypt events. Their subscribers did not receive them.',
     act: 'Check that the key of the stage is enabled and that its policy names events.amazonaws.com. Then replay the events of that time.',
-    commands: ['npm run -s replay -- --from TIME --to TIME --stack STACK'],
+    commands: ['npx commerce events replay --from TIME --to TIME --stack STACK'],
     thresholds: [{ measure: measures.deadLettersOf(busName), above: 0 }],
   },
   {
@@ -278,8 +278,8 @@ function remedyOf({ uses }: Route): string {
 function commandsOn({ uses, auth }: Route): string[] {
   return [
     ...(uses.includes('secret.payments') ? [ledger] : []),
-    ...(uses.includes('secret.webhooks') ? ['npm run -s redrive -- --queue webhooks --stack STACK'] : []),
-    ...(auth === 'bearer' ? ['npm run -s audit -- --tenant T --stack STACK'] : []),
+    ...(uses.includes('secret.webhooks') ? ['npx commerce dead-letters redrive webhooks --stack STACK'] : []),
+    ...(auth === 'bearer' ? ['npx commerce audit list --tenant T --stack STACK'] : []),
   ]
 }
 
@@ -316,7 +316,7 @@ function alarmsOfConsumer({ name, source, impact }: Subscription): AlarmDefiniti
     return [failing('The next run, within a minute, handles the missed work.'), notRunning]
   }
   const ofQueue = 'queue' in source
-  const redrive = `npm run -s redrive -- ${ofQueue ? `--queue ${source.queue}` : `--stream ${name}`} --stack STACK`
+  const redrive = `npx commerce dead-letters redrive ${ofQueue ? source.queue : name} --stack STACK`
   const first = ofQueue
     ? failing('Failed messages are kept in its dead-letter queue: redrive it afterwards.', [redrive])
     : failing(

@@ -6,9 +6,9 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
-import { pascalCase } from './function-entries.ts'
+import { deadLettersOutput, pascalCase, streamFunctionOutput } from './function-entries.ts'
 import { grant, grantStream } from './grants.ts'
-import { deadLetterQueue, deadLettersOutput, type WorkQueue } from './queues.ts'
+import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
 /** A function without a route, with its own dead-letter queue if it has one. */
@@ -61,11 +61,6 @@ export function consumers(
     new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
     return { name, handler, deadLetters }
   })
-}
-
-/** Returns the stack output that holds the name of a function fed by the stream. */
-export function streamFunctionOutput(name: string): string {
-  return `${pascalCase(name)}FunctionName`
 }
 
 function feedFromQueue(handler: lambda.Function, { queue }: WorkQueue, maxConcurrency?: number): void {

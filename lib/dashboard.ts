@@ -53,7 +53,7 @@ export function dashboard(scope: Construct, props: Watched): void {
     [shown(sharedGraphs.mail), ...(props.backupVault ? [shown(sharedGraphs.backups)] : [])],
     [
       new cloudwatch.TextWidget({
-        markdown: '`npm run -s runbook` prints the response to each alarm.',
+        markdown: '`npx commerce runbook` prints the response to each alarm.',
         width: 24,
         height: 1,
       }),

@@ -11,7 +11,7 @@ export type DataTable = dynamodb.Table | dynamodb.ITable
 
 /**
  * Creates the only table of the service, for every entity, idempotency record, audit record and outgoing event. A table
- * created by `npm run restore` replaces it once the profile names that table. On a stage that keeps data, the old table
+ * created by `npx commerce table restore` replaces it once the profile names that table. On a stage that keeps data, the old table
  * remains.
  */
 export function dataTable(

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** The function that answers OPTIONS on every path. */
 export const preflight = {
@@ -30,4 +31,19 @@ export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 /** Returns `orders.list-all` as `OrdersListAll`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Returns the stack output that holds the address of a queue. */
+export function queueOutput(queue: TaskQueue): string {
+  return `${pascalCase(queue)}QueueUrl`
+}
+
+/** Returns the stack output that holds the address of the dead letters of a queue, or of a function fed by the stream. */
+export function deadLettersOutput(name: string): string {
+  return `${pascalCase(name)}DeadLettersUrl`
+}
+
+/** Returns the stack output that holds the name of a function fed by the stream. */
+export function streamFunctionOutput(name: string): string {
+  return `${pascalCase(name)}FunctionName`
 }

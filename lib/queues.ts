@@ -4,7 +4,7 @@ import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pascalCase } from './function-entries.ts'
+import { deadLettersOutput, pascalCase, queueOutput } from './function-entries.ts'
 
 /** A work queue and its dead-letter queue. The settings define the number of attempts. */
 export interface WorkQueue {
@@ -13,16 +13,6 @@ export interface WorkQueue {
 }
 
 export type WorkQueues = Readonly<Record<TaskQueue, WorkQueue>>
-
-/** Returns the stack output that holds the address of a queue. */
-export function queueOutput(queue: TaskQueue): string {
-  return `${pascalCase(queue)}QueueUrl`
-}
-
-/** Returns the stack output that holds the address of the dead letters of a queue, or of a function fed by the stream. */
-export function deadLettersOutput(name: string): string {
-  return `${pascalCase(name)}DeadLettersUrl`
-}
 
 /** Creates a queue for each kind of task that runs after a commit. */
 export function workQueues(scope: Construct, settings: Settings, key?: Key): WorkQueues {

@@ -63,7 +63,7 @@ export function serviceFunction(
     ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
-    // Versions outlive the deployment that replaces them, because npm run rollback moves the alias back.
+    // Versions outlive the deployment that replaces them, because npx commerce rollback moves the alias back.
     currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
   grantUses(created, uses, resources)

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { newSigningKey, storeSigningSecret } from '../webhook-secret.ts'
 import { ACCOUNT, cleanEnvironment, localAwsEnvironment, NODE_BIN, REGION } from './environment.ts'
 import { runStep, StartFailure } from './process.ts'
 
@@ -83,10 +82,8 @@ export async function deploy(endpoint: string, assembly: string, signal: AbortSi
  * valid base64. The local engine also generates punctuation, which senders cannot decode.
  */
 export async function storeWebhookKey(endpoint: string, outputs: StackOutputs): Promise<string> {
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-  const secrets = new SecretsManagerClient({ endpoint, region: REGION, credentials })
-  const SecretString = `whsec_${randomBytes(32).toString('base64')}`
-  await secrets.send(new PutSecretValueCommand({ SecretId: outputs.WebhooksSecretArn, SecretString }))
-  secrets.destroy()
-  return SecretString
+  const access = { endpoint, region: REGION, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  const secret = newSigningKey()
+  await storeSigningSecret({ outputs, access }, secret)
+  return secret
 }

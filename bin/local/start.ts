@@ -1,7 +1,6 @@
 /** `npm start`: runs the service on this machine, deployed to a local AWS; see the README. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { command } from '../command.ts'
 import { referenceSite, type ServedSite, serveSite } from '../reference/site.ts'
 import { loadSettings } from '../settings-file.ts'
 import { issueToken } from '../token.ts'
@@ -15,18 +14,19 @@ import {
   writeServiceFile,
 } from './service-file.ts'
 
-const usage = `usage: npm start -- [--port N] [--settings FILE]
-Runs the service on this machine, deployed to a local AWS, until Ctrl-C.`
-
-/** Long enough to try the service; `npm run -s token` creates more tokens. */
+/** Long enough to try the service; `npx commerce token` creates more tokens. */
 const TOKEN_SECONDS = 8 * 3600
 
-await command(usage, { port: 'optional', settings: 'optional' }, async (values) => {
-  const port = Number(values.port ?? '4566')
-  if (!Number.isInteger(port) || port < 1024 || port > 65_535)
-    throw new Error('--port takes a number from 1024 to 65535.')
-  const settings = resolve(values.settings ?? 'shared/settings/profiles/local.json')
-  if (!existsSync(settings)) throw new Error(`There is no settings file ${values.settings}.`)
+/** Runs the service until Ctrl-C or the end of npm. @param file the path of another profile than the local one */
+export async function start({
+  port,
+  settings: file,
+}: {
+  port: number
+  settings?: string | undefined
+}): Promise<void> {
+  const settings = resolve(file ?? 'shared/settings/profiles/local.json')
+  if (!existsSync(settings)) throw new Error(`there is no settings file ${file}`)
   const stopped = stopSignal()
   try {
     await serve(port, settings, stopped)
@@ -36,7 +36,7 @@ await command(usage, { port: 'optional', settings: 'optional' }, async (values) 
     if (!(error instanceof StartFailure)) console.error(error)
     else console.error([error.output, error.message].filter(Boolean).join('\n\n'))
   }
-})
+}
 
 /** Returns a signal that Ctrl-C aborts, and the end of npm. */
 function stopSignal(): AbortSignal {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
 import { bundle } from '#bin/bundle.ts'
-import { answerHelp } from '#bin/command.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
@@ -23,9 +22,6 @@ import { type Saving, savings } from './savings.ts'
 
 const page = join(import.meta.dirname, 'README.md')
 const localProfile = 'shared/settings/profiles/local.json'
-
-answerHelp(`usage: npm run bench
-Measures what requests cost and writes ${page}. With DYNAMODB_ENDPOINT it uses the DynamoDB Local that runs there.`)
 
 const dynamodb = process.env.DYNAMODB_ENDPOINT
   ? { endpoint: process.env.DYNAMODB_ENDPOINT, stop: async () => {} }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
@@ -36,8 +37,14 @@ test('the README is short enough for a first-time reader', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
 })
 
-test('the commands in the pages exist', () => {
+const described = [...pages, 'CHANGELOG.md', 'client/README.md']
+
+test.each(described)('%s names scripts that exist', (page) => {
   const { scripts } = JSON.parse(read('package.json'))
-  const named = pages.flatMap((page) => [...read(page).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)])
-  expect(named.map(([, name = '']) => name).filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+  const named = [...read(page).matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)].map(([, name = '']) => name)
+  expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([])
+})
+
+test.each(described)('%s names commands and options that exist', (page) => {
+  expect(commandLinesIn(read(page)).flatMap(unknownParts)).toEqual([])
 })

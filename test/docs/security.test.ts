@@ -40,10 +40,4 @@ describe('docs/security.md', () => {
     )
     expect(named.filter((key) => !Object.hasOwn(register, key))).toEqual([])
   })
-
-  test('names existing commands', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    const named = matchesOf(/npm run ([a-z:-]+)/g)
-    expect(named.filter((command) => !Object.hasOwn(scripts, command))).toEqual([])
-  })
 })

@@ -52,7 +52,9 @@ async function withFreePorts({ file, write }: Checkout): Promise<void> {
 
 function shell(cwd: string, lines: string, env: NodeJS.ProcessEnv): Promise<Ran> {
   return new Promise((resolve) => {
-    const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 }
+    // npx links the program of the checkout in the cache of npm.
+    const cache = { npm_config_cache: join(cwd, '.npm') }
+    const options = { cwd, env: { ...process.env, ...cache, ...env }, maxBuffer: 2 ** 26 }
     execFile('bash', ['-e', '-c', lines], options, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, output: stdout + stderr })
     })

@@ -21,7 +21,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
       headers: { 'Idempotency-Key': `codes-${keys++}`, ...options.headers },
     })
   const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
-  const records = (of: string) => deployment().run('audit', '--tenant', of)
+  const records = (of: string) => deployment().run('audit', 'list', '--tenant', of)
 
   test('a code is created, replayed, read, changed, deleted, restored, shared and deleted for good', async () => {
     const made = await post('/codes', code, { as: editor, headers: { 'Idempotency-Key': 'summer' } })

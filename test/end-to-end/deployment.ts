@@ -26,9 +26,9 @@ export interface Deployment extends ServiceFile {
   /** A request over HTTP; `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
   /** A command of the project against this deployment: what it prints, line by line as JSON. */
-  run(command: string, ...args: string[]): Promise<Record<string, unknown>[]>
+  run(...args: string[]): Promise<Record<string, unknown>[]>
   /** The same with a text on its standard input. */
-  pipe(input: string, command: string, ...args: string[]): Promise<Record<string, unknown>[]>
+  pipe(input: string, ...args: string[]): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
 }
 
@@ -65,10 +65,10 @@ export async function deploy(): Promise<Deployment> {
     tokens.set(name, known)
     return known
   }
-  const pipe: Deployment['pipe'] = async (input, command, ...args) => {
+  const pipe: Deployment['pipe'] = async (input, ...args) => {
     const running = promisify(execFile)(
       'node',
-      [join(root, `bin/${command}.ts`), ...args, '--stack', stackName],
+      [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName],
       {
         env: {
           PATH: process.env.PATH ?? '',
@@ -95,7 +95,7 @@ export async function deploy(): Promise<Deployment> {
       await local.stop()
       await rm(dirname(settings), { recursive: true, force: true })
     },
-    run: (command, ...args) => pipe('', command, ...args),
+    run: (...args) => pipe('', ...args),
     pipe,
     async send(path, { method = 'GET', as = {}, headers = {}, body } = {}) {
       const answer = await fetch(`${service.base_url}${path}`, {

@@ -54,9 +54,9 @@ export function identityOverHttp(deployment: () => Deployment): void {
     expect(told(await send('/v1/orders', { headers: { Cookie } }))).toBe('401 AUTH.invalid_credentials')
 
     const { session_id } = verified.json
-    const sessions = await deployment().run('sessions', '--tenant', 'public')
+    const sessions = await deployment().run('sessions', 'list', '--tenant', 'public')
     expect(sessions.map((session) => session.session_id)).toContain(session_id)
-    await deployment().run('sessions', '--tenant', 'public', '--revoke', session_id)
+    await deployment().run('sessions', 'revoke', session_id, '--tenant', 'public', '--yes')
     expect(told(await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token }))).toBe(
       '401 AUTH.invalid_credentials',
     )
@@ -92,15 +92,15 @@ export function identityOverHttp(deployment: () => Deployment): void {
     const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
     const orders = async (key: unknown) =>
       told(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))
-    const [made] = await run('make', '--name', 'a test', '--scope', 'orders:read')
+    const [made] = await run('create', '--name', 'a test', '--scope', 'orders:read')
     expect(await orders(made?.key)).toBe('200')
     expect(await orders(`${made?.key}x`)).toBe('401 AUTH.invalid_credentials')
-    const [next] = await run('rotate', '--id', String(made?.key_id), '--overlap', '0')
+    const [next] = await run('rotate', String(made?.key_id), '--overlap', '0')
     expect([await orders(made?.key), await orders(next?.key)]).toEqual([
       '401 AUTH.invalid_credentials',
       '200',
     ])
-    await run('revoke', '--id', String(next?.key_id))
+    await run('revoke', String(next?.key_id), '--yes')
     expect(await orders(next?.key)).toBe('401 AUTH.invalid_credentials')
     const listed = await run('list')
     expect(listed.map(({ state }) => state)).toEqual(['active', 'revoked'])

@@ -56,7 +56,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
       id,
       'replayed',
     ])
-    const audit = await deployment().run('audit', '--tenant', tenant)
+    const audit = await deployment().run('audit', 'list', '--tenant', tenant)
     expect(audit.map(({ action, result }) => `${action} ${result}`)).toEqual(['import allow'])
     expect(JSON.stringify(audit)).not.toContain('@example.com')
   }, 300_000)

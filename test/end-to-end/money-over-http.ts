@@ -31,11 +31,11 @@ export function moneyOverHttp(running: () => Running): void {
     const { data } = (await answer.json()) as { data: { amount: number }[] }
     return data.map(({ amount }) => amount)
   }
-  const ledger = () => running().service.run('ledger', '--tenant', tenant)
+  const ledger = () => running().service.run('ledger', 'list', '--tenant', tenant)
   const tell = async (type: string, id: string, data: object = {}, ...more: string[]) => {
     const { service } = running()
-    const about = ['--type', type, '--id', id, '--tenant', tenant, '--data', JSON.stringify(data)]
-    const [line] = await service.run('webhook', ...about, '--url', service.base_url, ...more)
+    const about = ['webhook', 'send', type, '--id', id, '--tenant', tenant, '--data', JSON.stringify(data)]
+    const [line] = await service.run(...about, '--url', service.base_url, ...more)
     return line
   }
   const eventually = async (condition: () => Promise<boolean>, seconds: number) => {
@@ -142,7 +142,7 @@ export function moneyOverHttp(running: () => Running): void {
   test('an event that nobody can handle is given up, kept, and tried again by redrive', async () => {
     const { service } = running()
     expect(await tell('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
-    const redriven = async () => (await service.run('redrive', '--queue', 'webhooks'))[0]?.moved === 1
+    const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
     await eventually(redriven, 40)
     await eventually(redriven, 40)
   }, 100_000)

@@ -121,9 +121,13 @@ describe('whoever follows the README', () => {
 
   test('imports a file of customers, and learns which row is wrong', async () => {
     const [, , , lines = ''] = blocksOf(readme, 'A first request')
-    const { code, output: said } = await here.shell(lines)
-    expect(said).toMatch(/PARTIAL: 2 rows, 1 imported, 1 rejected/)
-    expect(said).toContain('row 2: VALIDATION.email (email)')
+    const { code, stdout } = await here.shell(lines)
+    expect(JSON.parse(stdout)).toMatchObject({
+      outcome: 'PARTIAL',
+      total: 2,
+      succeeded: 1,
+      rejects: [{ row: 2, code: 'VALIDATION.email', field: 'email' }],
+    })
     expect(code).toBe(1)
   }, 60_000)
 

@@ -86,9 +86,9 @@ export function redriveOverHttp(running: () => Running): void {
 
     const stretch = await stretchOf(placed.json.id)
     await giveUp(stretch)
-    const redrive = () => service.run('redrive', '--stream', 'events.relay')
+    const redrive = () => service.run('dead-letters', 'redrive', 'events.relay')
     expect(await redrive()).toEqual([
-      { stream: 'events.relay', messages: 1, from_stream: 1, from_table: 0, left: 0 },
+      { name: 'events.relay', messages: 1, from_stream: 1, from_table: 0, left: 0 },
     ])
     await listener.until(() => ours().length >= 4)
     expect(told()).toEqual([...once, ...once].toSorted())

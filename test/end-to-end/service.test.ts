@@ -103,7 +103,7 @@ describe('over HTTP on the deployed stack', () => {
     const foreign = await service.send(`/v1/orders/${json.id}`, { as, headers })
     const absent = await service.send('/v1/orders/01900000-0000-7000-8000-000000000000', { as, headers })
     expect([foreign.status, foreign.text, told(foreign)]).toEqual([404, absent.text, told(absent)])
-    const records = await service.run('audit', '--tenant', 'onlooker')
+    const records = await service.run('audit', 'list', '--tenant', 'onlooker')
     expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
   })
 

@@ -31,7 +31,7 @@ const unknown = '401 AUTH.invalid_credentials'
 
 describe('an API key', () => {
   test('has the role Service in its tenant', async () => {
-    const { key, line } = await newKey('keyed')
+    const { key, ...line } = await newKey('keyed')
     const placed = await service.call({
       method: 'POST',
       path: '/v1/orders',
@@ -52,7 +52,7 @@ describe('an API key', () => {
   })
 
   test('has a recognizable prefix, and is stored as a hash', async () => {
-    const { key, line } = await newKey('hidden')
+    const { key, ...line } = await newKey('hidden')
     expect(key).toMatch(/^ck_hidden\.[0-9a-f-]{36}\.[\w-]{43}$/)
     const stored = JSON.stringify(await service.items('hidden', 'api_key'))
     expect(stored).not.toContain(readApiKey(key)?.secret)
@@ -128,7 +128,7 @@ describe('an API key', () => {
   })
 
   test('is revoked at once', async () => {
-    const { key, line } = await newKey('revoked')
+    const { key, ...line } = await newKey('revoked')
     await revoke(service.table, clock, 'revoked', line.key_id)
     expect(told(await ordersBy(key))).toBe(unknown)
     await expect(revoke(service.table, clock, 'revoked', line.key_id)).rejects.toThrow('not active')
@@ -139,16 +139,16 @@ describe('an API key', () => {
 
   test('that was rotated stays valid for the announced time, and its successor is valid at once', async () => {
     const tenant = 'changed'
-    const { key, line } = await newKey(tenant)
+    const { key, ...line } = await newKey(tenant)
     const next = await rotate(service.table, clock, { tenant, id: line.key_id, overlapSeconds: 60 })
-    expect([next.line.scopes, next.line.name]).toEqual([line.scopes, line.name])
+    expect([next.scopes, next.name]).toEqual([line.scopes, line.name])
     now += 60_000
     expect([(await ordersBy(key)).status, (await ordersBy(next.key)).status]).toEqual([200, 200])
     now += 1
     expect([told(await ordersBy(key)), told(await ordersBy(next.key))]).toEqual([unknown, '200'])
     const third = await rotate(service.table, clock, {
       tenant,
-      id: next.line.key_id,
+      id: next.key_id,
       overlapSeconds: undefined,
     })
     now += 1e9

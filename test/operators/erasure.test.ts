@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eraseOrder } from '#bin/erase-order.ts'
 import { purgeTenant } from '#bin/purge-tenant.ts'
-import { windowOf } from '#bin/replay.ts'
+import { checkWindow } from '#bin/replay.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -83,11 +83,23 @@ describe('a tenant that an operator purged', () => {
   })
 })
 
-test('a replay requires a period in the past', () => {
+describe('the window of a replay', () => {
   const now = Date.parse('2026-03-01T12:00:00Z')
-  const [from, to] = ['2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z']
-  expect(windowOf(from, to, now)).toEqual({ start: new Date(from), end: new Date(to) })
-  expect(() => windowOf('yesterday', to, now)).toThrow('--from takes a time in UTC')
-  expect(() => windowOf(to, from, now)).toThrow('--from must be before --to')
-  expect(() => windowOf(from, '2026-03-01T13:00:00Z', now)).toThrow('must not be in the future')
+  const [ten, eleven, one] = [10, 11, 13].map((hour) => new Date(`2026-03-01T${hour}:00:00Z`)) as [
+    Date,
+    Date,
+    Date,
+  ]
+
+  test('may be in the past', () => {
+    expect(() => checkWindow({ from: ten, to: eleven }, now)).not.toThrow()
+  })
+
+  test('begins before it ends', () => {
+    expect(() => checkWindow({ from: eleven, to: ten }, now)).toThrow('--from must be before --to')
+  })
+
+  test('is not in the future', () => {
+    expect(() => checkWindow({ from: ten, to: one }, now)).toThrow('must not be in the future')
+  })
 })

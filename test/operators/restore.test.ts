@@ -8,7 +8,7 @@ import {
   UpdateContinuousBackupsCommand,
 } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { timeOf } from '#bin/command.ts'
+import { parseTime } from '#bin/cli/options.ts'
 import { type RestoredTable, restoreTable } from '#bin/restore.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -66,7 +66,7 @@ beforeAll(async () => {
   restored = await restoreTable(restoring)
 }, 120_000)
 
-describe('npm run restore', () => {
+describe('npx commerce table restore', () => {
   test('restores the table of the stack to the time', () => {
     expect(asked[0]).toEqual({
       SourceTableName: before.tableName,
@@ -121,7 +121,7 @@ describe('npm run restore', () => {
   test.each(['yesterday', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00'])(
     'refuses %s as a time',
     (text) => {
-      expect(() => timeOf('to', text)).toThrow('--to takes a time in UTC')
+      expect(() => parseTime(text)).toThrow('It takes a time in UTC')
     },
   )
 })

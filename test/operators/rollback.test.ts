@@ -65,7 +65,7 @@ const access = {
 }
 const clients = { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) }
 const run = (options: { dryRun?: boolean; before?: Date } = {}) =>
-  rollBack({ stack: 'commerce-prod', dryRun: false, ...clients, ...options })
+  rollBack({ stack: 'commerce-prod', dryRun: false, ...options }, clients)
 
 beforeEach(() => {
   weights.clear()

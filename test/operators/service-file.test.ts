@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { describeService } from '#bin/local/service-file.ts'
-import { signingKey } from '#bin/webhook.ts'
+import { signingSecret } from '#bin/webhook-secret.ts'
 import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
@@ -22,10 +22,10 @@ const outputs = {
   WebhooksSecretArn: 'arn:webhooks',
 }
 
-test('webhooks are signed with the first key of the secret', async () => {
+test('the secret that signs webhooks is read from the secret of the stack', async () => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
   const access = { endpoint: aws.endpoint, region: 'us-east-1', credentials }
-  expect((await signingKey({ outputs, access })).toString()).toBe('new key')
+  expect(await signingSecret({ outputs, access })).toBe(secrets['arn:webhooks'])
 })
 
 const parts = { endpoint: 'http://127.0.0.1:4566', outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }

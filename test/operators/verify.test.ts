@@ -19,7 +19,7 @@ async function passedChecks(tenant: string, scopes: string[], into: string[]): P
   await verify({ baseUrl: http.base_url, apiKey, settings: localSettings }, (check) => into.push(check))
 }
 
-describe('npm run verify', () => {
+describe('npx commerce verify', () => {
   test('passes all its checks against a service that works', async () => {
     const passed: string[] = []
     await passedChecks('verify-well', ['orders:read', 'orders:write'], passed)

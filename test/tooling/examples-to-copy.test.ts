@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
+import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
 
 interface Job {
   needs?: string | string[]
@@ -15,47 +15,13 @@ interface Job {
   steps: { run?: string; uses?: string; with?: Record<string, string> }[]
 }
 
-interface Command {
-  script: string
-  flags: string[]
-}
-
-/** Returns the project's own commands in a text: `npm run SCRIPT -- --flag`. */
-function commandsIn(text: string): Command[] {
-  const joined = text.replaceAll('\\\n', ' ').replaceAll('`', '\n')
-  return [...joined.matchAll(/npm run (?:-s )?([\w:-]+)([^\n;|&]*)/g)].map(([, script = '', rest = '']) => ({
-    script,
-    flags: [...rest.matchAll(/(?<= )--([\w-]+)/g)].map(([, flag = '']) => flag),
-  }))
-}
-
-/** Returns the options that a script of bin/ declares, itself or in a wrapper of commands that it imports. */
-function flagsOf(script: string): string[] {
-  const file = /bin\/[\w/-]+\.ts/.exec(scripts[script] ?? '')?.[0]
-  return file ? optionsIn(read(file)) : []
-}
-
-function optionsIn(source: string): string[] {
-  const imported = [...source.matchAll(/from '\.\/([\w-]+\.ts)'/g)].map(([, name]) => read(`bin/${name}`))
-  const wrappers = imported.filter((text) => !text.includes('import.meta.main'))
-  const options = [...source.matchAll(/'?([\w-]+)'?: '(?:required|optional|flag)'/g)]
-  return [...options.map(([, name = '']) => name), ...wrappers.flatMap(optionsIn)]
-}
-
 const pages = ['docs/deployment.md', 'docs/operations.md', 'docs/examples/github-actions.yml']
-const commands = pages.flatMap((page) => commandsIn(read(page)).map((command) => ({ page, ...command })))
+const commandLines = pages.flatMap((page) => commandLinesIn(read(page)).map((line) => ({ page, ...line })))
 
 describe('the commands of the pages on deployment and operation', () => {
-  test.each(commands)('$page: npm run $script exists', ({ script }) => {
-    expect(Object.keys(scripts)).toContain(script)
+  test.each(commandLines)('$page: npx commerce $name takes $flags', (line) => {
+    expect(unknownParts(line)).toEqual([])
   })
-
-  test.each(commands.flatMap(({ flags, ...rest }) => flags.map((flag) => ({ ...rest, flag }))))(
-    '$page: npm run $script accepts --$flag',
-    ({ script, flag }) => {
-      expect(flagsOf(script)).toContain(flag)
-    },
-  )
 
   test.each(pages.slice(0, 2))('%s links to existing files', (page) => {
     const links = [...read(page).matchAll(/\]\(([\w./-]+)\)/g)].map(([, link = '']) =>
@@ -77,7 +43,7 @@ describe('the pipeline', () => {
   test.each(['staging', 'production'])('verifies %s immediately after its deployment', (job) => {
     const [, deploy, verify] = runsOf(job)
     expect(deploy).toMatch(/^npx cdk deploy --all --app cdk\.out/)
-    expect(verify).toMatch(/^npm run -s verify /)
+    expect(verify).toMatch(/^npx commerce verify /)
   })
 
   test('deploys only from main, to environments that require approval', () => {

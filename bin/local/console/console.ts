@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeployedStack } from '../../deployment.ts'
+import { redrive } from '../../redrive.ts'
 import type { Answer, Site } from '../../reference/site.ts'
 import type { ServiceFile } from '../service-file.ts'
 import { type Activity, activity, type Entry } from './activity.ts'
-import { redrive } from './redrive.ts'
 import {
   activitySource,
   eventSource,

@@ -15,7 +15,8 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { deadLettersOutput, queueOutput } from '#lib/queues.ts'
+import { deadLetterNames } from '#functions/subscriptions.ts'
+import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
 import { countsOf, statusOf } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import type { PublishedEvent, TaskQueue } from '#shared/platform/events/outbox.ts'
@@ -23,7 +24,6 @@ import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import type { DeployedStack } from '../../deployment.ts'
 import type { ServiceFile } from '../service-file.ts'
 import type { Entry } from './activity.ts'
-import { queueNames } from './redrive.ts'
 
 /** A part of the local run that the console reads again and again. */
 export interface Source {
@@ -239,7 +239,7 @@ export function queueSource({ aws_endpoint, outputs }: ServiceFile): Source {
           Object.values(regions).flatMap(Object.entries<Message[]>),
         ),
       )
-      return queueNames.map((name) => {
+      return deadLetterNames.map((name) => {
         const waiting = byUrl.get(outputs[queueOutput(name as TaskQueue)] ?? '') ?? []
         const letters = byUrl.get(outputs[deadLettersOutput(name)] ?? '') ?? []
         return {

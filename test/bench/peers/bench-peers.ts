@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { basename, join } from 'node:path'
-import { answerHelp } from '#bin/command.ts'
 import { ensureJars, startDynamodbLocal } from '#test/support/dynamodb-local.ts'
 import { startCommerceApi } from './commerce-api.ts'
 import { install, versionOf } from './install.ts'
@@ -17,8 +16,6 @@ import { startVendure } from './vendure.ts'
 const page = join(import.meta.dirname, '../peers.md')
 const effort: Effort = { clients: 16, rounds: 5, warmUp: 2500, requests: 400, contenders: 100 }
 
-answerHelp(`usage: npm run bench:peers
-Measures the service next to Vendure and Medusa on this machine and writes ${page}.`)
 endAllWithThisProcess(15)
 process.exitCode = await compare().catch(report)
 

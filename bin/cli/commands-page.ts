@@ -1,0 +1,41 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+import { generatedFile } from '../generated-file.ts'
+import { createProgram, leavesOf, nameOf } from './program.ts'
+
+const opening = `# Commands
+
+Run \`npx commerce\` with a command, in the root of the repository. This page is the text of \`--help\`, written by
+\`npm run commands\`.
+
+- Commands work on the local run (\`npm start\`). With \`--stack NAME\` they work on a stack in the AWS account and region of
+  the environment, with the permissions of [examples/operator-policy.json](examples/operator-policy.json).
+- Output is a table on a terminal, and JSON lines when it is piped. Progress and errors go to standard error.
+- Destructive commands ask on a terminal. Elsewhere they need \`--yes\`.
+- Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.
+
+What developers of the service run is in [testing.md](testing.md).
+`
+
+/** Returns the page of all commands, made of their help. */
+export function commandsPage(): string {
+  const groups = Map.groupBy(leavesOf(createProgram()), (command) => command.helpGroup().replace(':', ''))
+  const sections = [...groups].map(([group, commands]) => {
+    const texts = commands.map(
+      (command) => `### ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
+    )
+    return `## ${group}\n\n${texts.join('\n')}`
+  })
+  return [opening, ...sections].join('\n')
+}
+
+/** Returns the help of a command as it is printed without colors in a terminal with 100 columns. */
+export function helpOf(command: CommandUnknownOpts): string {
+  let help = ''
+  const writeOut = (text: string) => {
+    help += text
+  }
+  command.configureOutput({ writeOut, getOutHasColors: () => false, getOutHelpWidth: () => 100 }).outputHelp()
+  return help.trimEnd()
+}
+
+if (import.meta.main) await generatedFile('commands', 'docs/commands.md', async () => commandsPage())

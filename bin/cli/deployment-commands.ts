@@ -1,0 +1,98 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Argument } from '@commander-js/extra-typings'
+import { deadLetterNames } from '#functions/subscriptions.ts'
+import {
+  awsStack,
+  type Define,
+  parseTime,
+  settings,
+  settingsOf,
+  stack,
+  stackOf,
+  url,
+  yes,
+} from './options.ts'
+import { confirm, printRecord, printRecords, withProgress } from './output.ts'
+
+/** Defines the commands of operators on a whole deployment, and those that describe it. */
+export function defineDeploymentCommands(define: Define): void {
+  define(
+    'verify',
+    'Check a deployment over HTTP: health, a rejected token, an order, its replay, a changed payload and a list. It creates a tenant and an API key for this, and deletes both. It stops at the first check that fails.',
+    'verify',
+    'verify --stack commerce-prod --settings profiles/prod.json',
+  )
+    .addOption(settings)
+    .addOption(url)
+    .addOption(stack)
+    .action(async ({ settings, url, stack }) => {
+      const { verifyStack } = await import('../verify.ts')
+      const options = { settings: await settingsOf(settings), url }
+      await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
+    })
+  define(
+    'dead-letters redrive',
+    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table.`,
+    'dead-letters redrive webhooks',
+    'dead-letters redrive events.relay',
+  )
+    .addArgument(new Argument('<name>', 'the queue, or the function').choices(deadLetterNames))
+    .addOption(stack)
+    .action(async (name, { stack }) => {
+      const { redrive } = await import('../redrive.ts')
+      const from = await stackOf(stack)
+      printRecord(await withProgress((report) => redrive(from, name, report)))
+    })
+  define(
+    'table restore',
+    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again.',
+    'table restore commerce-prod-restored-1 --to 2026-01-31T12:00:00Z --stack commerce-prod',
+  )
+    .argument('<name>', 'the new table')
+    .option('--to <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
+    .addOption(stack)
+    .action(async (target, { to: at, stack: name }) => {
+      const { restoreTableOf } = await import('../restore.ts')
+      const stack = await stackOf(name)
+      const restored = await withProgress((report) => restoreTableOf(stack, { target, at, report }))
+      printRecord({ 'storage.restoredTable': restored })
+    })
+  define(
+    'rollback',
+    'Move all functions back to their versions from before the last update. It moves the alias of each function behind the gateway at once, without CodeDeploy, and prints the moves.',
+    'rollback --stack commerce-prod --dry-run',
+    'rollback --stack commerce-prod',
+  )
+    .addOption(awsStack)
+    .option('--before <time>', 'another time, such as 2026-01-31T12:00:00Z', parseTime)
+    .option('--dry-run', 'only print the moves', false)
+    .addOption(yes)
+    .action(async ({ yes, ...options }) => {
+      const { rollBack } = await import('../rollback.ts')
+      if (!options.dryRun) await confirm(`Roll back all functions of ${options.stack}?`, yes)
+      await printRecords(await rollBack(options))
+    })
+  define('runbook', 'Write what to do about each alarm as Markdown.', 'runbook --out runbook.md')
+    .option('--out <file>', 'a file instead of standard output')
+    .action(async ({ out }) => {
+      const { runbook } = await import('../runbook.ts')
+      if (out === undefined) process.stdout.write(runbook())
+      else await writeFile(out, runbook())
+    })
+  define(
+    'reference',
+    'Write the pages for API consumers into a folder that any web server can serve. With --url the pages can call operations of that service, if its settings allow the origin of the pages.',
+    'reference --out site --url https://api.acme.cloud --settings profiles/prod.json',
+  )
+    .requiredOption('--out <folder>', 'the folder')
+    .option('--url <address>', 'the service that the pages call')
+    .addOption(settings)
+    .action(async ({ out, url, settings }) => {
+      const { referenceSite } = await import('../reference/site.ts')
+      const site = await referenceSite(await settingsOf(settings), url ? { base_url: url } : undefined)
+      await mkdir(out, { recursive: true })
+      for (const [file, content] of site) await writeFile(join(out, file), content)
+      printRecord({ folder: out, files: site.size })
+    })
+}

@@ -1,0 +1,75 @@
+import { text } from 'node:stream/consumers'
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+
+/** A command line that is wrong as a whole. Wrong values of single options are InvalidArgumentErrors. */
+export class UsageError extends Error {}
+
+export const tenant = new Option('--tenant <name>', 'the tenant').makeOptionMandatory()
+export const stack = new Option('--stack <name>', 'a stack of your AWS account instead of the local run')
+export const awsStack = new Option('--stack <name>', 'the stack of your AWS account').makeOptionMandatory()
+export const settings = new Option(
+  '--settings <file>',
+  'the profile of the deployment; by default the local one',
+)
+export const url = new Option('--url <address>', 'another address of the service than that of the stack')
+export const yes = new Option('--yes', 'do not ask')
+
+/** Returns the deployment that --stack names. */
+export async function stackOf(name: string | undefined) {
+  return (await import('../deployment.ts')).deployedStack(name)
+}
+
+/** Returns the table of the deployment that --stack names. */
+export async function tableOf(name: string | undefined) {
+  return (await import('../deployment.ts')).openTable(await stackOf(name))
+}
+
+/** Returns the profile that --settings names. */
+export async function settingsOf(file: string | undefined) {
+  return (await import('../settings-file.ts')).loadSettings(file)
+}
+
+/** Returns the secret on standard input, without the line end. @throws UsageError if there is none */
+export async function secretFrom(input: AsyncIterable<Buffer | string>): Promise<string> {
+  const secret = (await text(input)).replace(/\r?\n$/, '')
+  if (secret === '') throw new UsageError('standard input is empty')
+  return secret
+}
+
+export type Define = ReturnType<typeof definer>
+
+/** Returns the function that adds commands to a program, such as `api-keys list` in the group `api-keys`. */
+export function definer(program: Command) {
+  const groups = new Map<string, Command>()
+  return (path: string, description: string, ...examples: string[]) => {
+    const [name = '', group] = path.split(' ').reverse()
+    if (group && !groups.has(group)) groups.set(group, program.command(group).helpCommand(false))
+    const parent = groups.get(group ?? '')
+    const lines = examples.map((example) => `  $ npx commerce ${example}`)
+    const command = (parent ?? program).command(name).description(description)
+    if (parent) command.helpGroup(parent.helpGroup())
+    return command.addHelpText('after', ['\nExamples:', ...lines].join('\n'))
+  }
+}
+
+/** @throws InvalidArgumentError for anything but a time in UTC */
+export function parseTime(text: string): Date {
+  const time = new Date(text)
+  if (text.endsWith('Z') && !Number.isNaN(time.getTime())) return time
+  throw new InvalidArgumentError('It takes a time in UTC, such as 2026-01-31T12:00:00Z.')
+}
+
+/** @throws InvalidArgumentError for anything but a whole number */
+export function parseWholeNumber(text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It takes a whole number.')
+}
+
+/** @throws InvalidArgumentError for anything but a JSON object */
+export function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {}
+  throw new InvalidArgumentError('It takes a JSON object.')
+}

@@ -1,0 +1,107 @@
+import { createInterface } from 'node:readline/promises'
+import { styleText } from 'node:util'
+import { UsageError } from './options.ts'
+
+/**
+ * Prints records: a table on a terminal, JSON lines if the output is piped.
+ * @param columns the fields of the table; all if empty
+ */
+export async function printRecords(
+  records: AsyncIterable<object> | Iterable<object>,
+  ...columns: string[]
+): Promise<void> {
+  if (process.stdout.isTTY) {
+    const rows: object[] = []
+    for await (const record of records) rows.push(record)
+    console.log(rows.length === 0 ? styleText('dim', 'There are none.') : tableOf(rows, columns))
+  } else for await (const record of records) console.log(JSON.stringify(record))
+}
+
+/**
+ * Prints one record: a line for each field on a terminal, with lists of records as tables below; one JSON line if the
+ * output is piped.
+ */
+export function printRecord(record: object): void {
+  if (!process.stdout.isTTY) {
+    console.log(JSON.stringify(record))
+    return
+  }
+  const fields = Object.entries(record)
+  const lists = fields.filter(([, value]) => Array.isArray(value) && typeof value[0] === 'object')
+  console.log(listOf(Object.fromEntries(fields.filter((field) => !lists.includes(field)))))
+  for (const [name, list] of lists) console.log(`\n${name}\n${tableOf(list)}`)
+}
+
+/** Returns records as a table, or as one list of fields for each if the table is wider than the terminal. */
+function tableOf(records: readonly object[], columns: readonly string[] = []): string {
+  const names = columns.length > 0 ? columns : [...new Set(records.flatMap((record) => Object.keys(record)))]
+  const rows = records.map((record) => new Map(Object.entries(record)))
+  const cells = [names, ...rows.map((row) => names.map((name) => textOf(row.get(name))))]
+  const widths = names.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))
+  if (widths.reduce((sum, width) => sum + width + 2, 0) > (process.stdout.columns || 80))
+    return records.map(listOf).join('\n\n')
+  const [head = '', ...lines] = cells.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  return [styleText('bold', head), ...lines].join('\n')
+}
+
+function listOf(record: object): string {
+  const width = Math.max(...Object.keys(record).map((name) => name.length))
+  return Object.entries(record)
+    .map(([name, value]) => `${styleText('dim', name.padEnd(width))}  ${textOf(value)}`)
+    .join('\n')
+}
+
+/** Returns a value without control characters, which could change the terminal. */
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return text.replace(/\p{Cc}/gu, ' ')
+}
+
+/** Reports how far long work is: a text, and the share that is done, from 0 to 1, if it is known. */
+export type Report = (text: string, share?: number) => void
+
+const barWidth = 30
+
+/** Runs long work. Its latest report and its duration are shown on standard error, if that is a terminal. */
+export async function withProgress<T>(work: (report: Report) => Promise<T>): Promise<T> {
+  if (!process.stderr.isTTY) return work(() => {})
+  const started = Date.now()
+  let line = ''
+  const draw = () => {
+    const seconds = Math.floor((Date.now() - started) / 1000)
+    process.stderr.write(`\r\x1b[K${line}  ${seconds} s`)
+  }
+  const timer = setInterval(draw, 1000)
+  try {
+    return await work((text, share) => {
+      line = share === undefined ? text : `${barOf(share)}  ${text}`
+      draw()
+    })
+  } finally {
+    clearInterval(timer)
+    process.stderr.write('\r\x1b[K')
+  }
+}
+
+function barOf(share: number): string {
+  const bar = '█'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '░')
+  return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`
+}
+
+/**
+ * Asks a person at a terminal before a destructive command.
+ * @param yes whether the command line has confirmed it
+ * @throws UsageError if nobody can be asked; Error for any answer but yes
+ */
+export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
+  if (yes) return
+  if (!process.stdin.isTTY) throw new UsageError(`${question} Confirm with --yes.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`${question} [y/N] `).finally(() => terminal.close())
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('canceled, nothing was changed')
+}

@@ -1,0 +1,64 @@
+import { styleText } from 'node:util'
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import { defineDeploymentCommands } from './deployment-commands.ts'
+import { definer, UsageError } from './options.ts'
+import { defineServiceCommands } from './service-commands.ts'
+import { defineTenantCommands } from './tenant-commands.ts'
+
+const description =
+  'The command line of the commerce API. Commands work on the local run (npm start). With --stack NAME they work on a stack in the AWS account and region of the environment.'
+
+const conventions = `
+Output is a table on a terminal, and JSON lines when it is piped. NO_COLOR turns colors off.
+Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.`
+
+/** Returns the whole command line. Definitions are light: a command loads its code and the AWS SDK when it runs. */
+export function createProgram(): Command {
+  const program = new Command('commerce')
+    .description(description)
+    .addHelpText('after', conventions)
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({
+      styleTitle: (title) => styleText('bold', title),
+      visibleCommands: (command) => command.commands.flatMap(leavesOf),
+      subcommandTerm: (command) => nameOf(command),
+      subcommandDescription: (command) => /^.*?(?=\.(?: |$))/.exec(command.description())?.[0] ?? '',
+    })
+    .configureOutput({
+      outputError: (text, write) => write(styleText('red', text, { stream: process.stderr })),
+    })
+    .showHelpAfterError('Add --help to see how the command is used.')
+  const define = definer(program)
+  program.commandsGroup('Use the service:')
+  defineServiceCommands(define)
+  program.commandsGroup('Tenants:')
+  defineTenantCommands(define)
+  program.commandsGroup('Operate a deployment:')
+  defineDeploymentCommands(define)
+  return program
+}
+
+/** Returns the commands that do something: not those that only group others. */
+export function leavesOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+}
+
+/** Returns the name of a command as it is typed after `commerce`. */
+export function nameOf(command: CommandUnknownOpts): string {
+  const group = command.parent
+  return group?.parent ? `${group.name()} ${command.name()}` : command.name()
+}
+
+/** Runs a command line and prints its errors. @returns the exit code */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? 0)
+  } catch (thrown) {
+    // The library has printed its own errors and the help that was asked for.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
+    console.error(styleText('red', `error: ${(thrown as Error).message}`, { stream: process.stderr }))
+    return thrown instanceof UsageError ? 2 : 1
+  }
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { roles } from '#shared/platform/identity/caller.ts'
+import {
+  awsStack,
+  type Define,
+  parseObject,
+  parseTime,
+  parseWholeNumber,
+  secretFrom,
+  settings,
+  settingsOf,
+  stack,
+  stackOf,
+  tenant,
+  UsageError,
+  url,
+  yes,
+} from './options.ts'
+import { confirm, printRecord, withProgress } from './output.ts'
+
+/** Defines the commands that use the service as callers, senders and subscribers do. */
+export function defineServiceCommands(define: Define): void {
+  define(
+    'start',
+    'Run the service on this machine, deployed to a local AWS, until Ctrl-C.',
+    'start',
+    'start --port 5000',
+  )
+    .option('--port <number>', 'the port of the local AWS', parseWholeNumber, 4566)
+    .option('--settings <file>', 'another profile than the local one')
+    .action(async ({ port, settings }) => {
+      if (port < 1024 || port > 65_535) throw new UsageError('--port takes a number from 1024 to 65535')
+      await (await import('../local/start.ts')).start({ port, settings })
+    })
+  define(
+    'token',
+    'Print a token of the local issuer. A negative --expires-in and other claims make tokens that the service rejects.',
+    'token --tenant acme --role Editor --sub u1 --scope "codes:read codes:write"',
+  )
+    .addOption(tenant)
+    .requiredOption('--role <role>', `the role: ${roles.join(', ')}, or an unknown one`)
+    .requiredOption('--sub <id>', 'the subject')
+    .option('--scope <scopes>', 'scopes, separated by spaces')
+    .option('--expires-in <seconds>', 'its lifetime', parseWholeNumber, 3600)
+    .option('--claims <json>', 'other claims; null removes one', parseObject)
+    .addOption(settings)
+    .action(async ({ settings, expiresIn: expiresInSeconds, ...request }) => {
+      if (!roles.some((role) => role === request.role))
+        console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
+      const { issueToken } = await import('../token.ts')
+      console.log(await issueToken({ ...request, expiresInSeconds }, settings))
+    })
+  defineImports(define)
+  defineEvents(define)
+  defineWebhook(define)
+}
+
+function defineImports(define: Define): void {
+  define(
+    'imports create',
+    'Import a CSV file of customers, and wait for the result. It works on the local run, with a token of the local issuer, or on the service at --url. It exits with 1 unless every row is imported.',
+    'imports create customers.csv --tenant acme',
+  )
+    .argument('<file>', 'the CSV file')
+    .addOption(tenant)
+    .option('--url <address>', 'the address of the service')
+    .option('--token <token>', 'a token of its issuer')
+    .addOption(settings)
+    .action(async (file, { tenant, url, token, settings }) => {
+      if (url !== undefined && token === undefined) throw new UsageError('--url requires --token')
+      const { importCustomers } = await import('../import.ts')
+      const { issueToken } = await import('../token.ts')
+      const { runningService } = await import('../local/service-file.ts')
+      const service = {
+        baseUrl: (url ?? runningService('--url').base_url).replace(/\/$/, ''),
+        token: token ?? (await issueToken({ tenant, role: 'Editor', sub: 'import' }, settings)),
+        tenant,
+      }
+      const result = await withProgress((report) => importCustomers(file, service, report))
+      printRecord(result)
+      if (result.outcome !== 'SUCCESS') process.exitCode = 1
+    })
+}
+
+function defineEvents(define: Define): void {
+  define(
+    'events replay',
+    'Publish the archived events between two times again. They keep their ids, so consumers recognize duplicates. The local run has no archive.',
+    'events replay --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --stack commerce-prod',
+  )
+    .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
+    .requiredOption('--to <time>', 'such as 2026-01-31T13:00:00Z', parseTime)
+    .addOption(awsStack)
+    .action(async ({ stack, ...window }) => {
+      const { checkWindow, replay } = await import('../replay.ts')
+      checkWindow(window, Date.now())
+      printRecord({ replay: await replay(await stackOf(stack), window) })
+    })
+}
+
+function defineWebhook(define: Define): void {
+  define(
+    'webhook send',
+    'Send a signed event, as another service would, and print the status of the response.',
+    'webhook send order.paid --id ORDER_ID --tenant acme',
+    `webhook send cart.updated --id cart-1 --tenant acme --data '{"amount_minor":5000,"currency":"EUR"}'`,
+  )
+    .argument('<type>', 'the type, such as order.paid')
+    .requiredOption('--id <id>', 'data.id')
+    .option('--tenant <name>', 'data.tenant_id')
+    .option('--data <json>', 'the other fields of data', parseObject)
+    .option('--event-id <id>', 'by default a new one')
+    .option('--occurred-at <time>', 'by default now', parseTime)
+    .addOption(settings)
+    .addOption(url)
+    .addOption(stack)
+    .action(async (type, { id, tenant, data, eventId, occurredAt, settings, url, stack }) => {
+      const { sendEvent } = await import('../webhook.ts')
+      const event = {
+        event_id: eventId ?? randomUUID(),
+        type,
+        occurred_at: (occurredAt ?? new Date()).toISOString(),
+        data: { id, ...(tenant !== undefined && { tenant_id: tenant }), ...data },
+      }
+      printRecord(await sendEvent(await stackOf(stack), event, { settings: await settingsOf(settings), url }))
+    })
+  define(
+    'webhook secret',
+    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. Functions use a new secret within minutes.',
+    'webhook secret',
+    'webhook secret --generate --keep --yes --stack commerce-prod > webhooks.key',
+  )
+    .option('--generate', 'store a new random key')
+    .option('--set-stdin', 'store the secret that standard input holds')
+    .option('--keep', 'keep the present keys after the new one, for a rotation')
+    .addOption(yes)
+    .addOption(stack)
+    .action(async ({ generate, setStdin, keep, yes, stack: name }) => {
+      if (generate && setStdin) throw new UsageError('--generate and --set-stdin exclude each other')
+      const { newSigningKey, signingSecret, storeSigningSecret } = await import('../webhook-secret.ts')
+      const stack = await stackOf(name)
+      if (!generate && !setStdin) return console.log(await signingSecret(stack))
+      const key = generate ? newSigningKey() : await secretFrom(process.stdin)
+      const secret = keep ? `${key} ${await signingSecret(stack)}` : key
+      if (setStdin && !yes) throw new UsageError('--set-stdin requires --yes')
+      await confirm(`Replace the secret that signs webhooks${keep ? '' : ', without the present keys'}?`, yes)
+      await storeSigningSecret(stack, secret)
+      console.log(secret)
+    })
+}

@@ -1,0 +1,199 @@
+import { Option } from '@commander-js/extra-typings'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { roles } from '#shared/platform/identity/caller.ts'
+import {
+  type Define,
+  parseWholeNumber,
+  secretFrom,
+  stack,
+  stackOf,
+  tableOf,
+  tenant,
+  UsageError,
+  yes,
+} from './options.ts'
+import { confirm, printRecord, printRecords, withProgress } from './output.ts'
+
+/** Defines the commands on the data, the users and the credentials of a tenant. */
+export function defineTenantCommands(define: Define): void {
+  defineRecords(
+    define,
+    'audit',
+    'List the audit records of a tenant, oldest first: who did what, allowed or denied.',
+    'at',
+    'actor_id',
+    'action',
+    'target',
+    'result',
+  )
+  defineRecords(
+    define,
+    'ledger',
+    'List the paid refunds of a tenant, oldest first, with amounts in minor units.',
+  )
+  define(
+    'orders erase',
+    'Erase an order permanently. Reading it then returns 410 or 404, as the setting orders.gone says. The stored response to its creation remains until its idempotency record expires.',
+    'orders erase ORDER_ID --tenant acme --yes',
+  )
+    .argument('<id>', 'the order')
+    .addOption(tenant)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (id, { tenant, yes, stack }) => {
+      const { eraseOrder } = await import('../erase-order.ts')
+      await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
+      printRecord({ order_id: id, erased: await eraseOrder(await tableOf(stack), systemClock, tenant, id) })
+    })
+  defineSessions(define)
+  defineApiKeys(define)
+  defineUsers(define)
+  define(
+    'tenants purge',
+    'Delete the data of a tenant in the table permanently. Idempotency records and files expire later. Users remain in the user pool. An interrupted purge can be repeated.',
+    'tenants purge acme --yes',
+  )
+    .argument('<tenant>', 'the tenant')
+    .option('--with-audit', 'also delete its audit records', false)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (tenant, { withAudit, yes, stack }) => {
+      const { purgeTenant } = await import('../purge-tenant.ts')
+      await confirm(`Delete all data of ${tenant} permanently?`, yes)
+      const table = await tableOf(stack)
+      const deleted = await withProgress((report) =>
+        purgeTenant(table, systemClock, tenant, { withAudit, report }),
+      )
+      printRecord({ tenant, deleted })
+    })
+}
+
+function defineRecords(
+  define: Define,
+  entity: 'audit' | 'ledger',
+  description: string,
+  ...columns: string[]
+): void {
+  define(`${entity} list`, description, `${entity} list --tenant acme`)
+    .addOption(tenant)
+    .addOption(stack)
+    .action(async ({ tenant, stack }) => {
+      const { recordsOf } = await import('../tenant-records.ts')
+      await printRecords(recordsOf(await tableOf(stack), tenant, entity), ...columns)
+    })
+}
+
+function defineSessions(define: Define): void {
+  define(
+    'sessions list',
+    'List the active sessions of a tenant, oldest first.',
+    'sessions list --tenant public',
+  )
+    .addOption(tenant)
+    .addOption(stack)
+    .action(async ({ tenant, stack }) => {
+      const { list } = await import('../sessions.ts')
+      await printRecords(list(await tableOf(stack), tenant, systemClock))
+    })
+  define('sessions revoke', 'End a session at once.', 'sessions revoke SESSION_ID --tenant public --yes')
+    .argument('<id>', 'the session')
+    .addOption(tenant)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (id, { tenant, yes, stack }) => {
+      const { revoke } = await import('../sessions.ts')
+      await confirm(`End the session ${id} of ${tenant}?`, yes)
+      await revoke(await tableOf(stack), systemClock, tenant, id)
+      printRecord({ session_id: id, revoked: true })
+    })
+}
+
+function defineApiKeys(define: Define): void {
+  define(
+    'api-keys create',
+    'Create a key for the operations of some scopes, and print it. It cannot be printed again.',
+    'api-keys create --tenant acme --name shop --scope "orders:read orders:write"',
+  )
+    .addOption(tenant)
+    .requiredOption('--name <purpose>', 'what the key is for')
+    .requiredOption('--scope <scopes>', 'scopes, separated by spaces')
+    .addOption(stack)
+    .action(async ({ tenant, name, scope, stack: stackName }) => {
+      const { make, scopesOf } = await import('../api-keys.ts')
+      const { openTable, outputOf } = await import('../deployment.ts')
+      const stack = await stackOf(stackName)
+      const scopes = scopesOf(scope, outputOf(stack, 'ApiKeyScopes'))
+      printRecord(await make(openTable(stack), systemClock, { tenant, name, scopes }))
+    })
+  define(
+    'api-keys list',
+    'List the keys of a tenant without their secrets, oldest first.',
+    'api-keys list --tenant acme',
+  )
+    .addOption(tenant)
+    .addOption(stack)
+    .action(async ({ tenant, stack }) => {
+      const { list } = await import('../api-keys.ts')
+      await printRecords(
+        list(await tableOf(stack), tenant),
+        'key_id',
+        'name',
+        'scopes',
+        'state',
+        'valid_until',
+      )
+    })
+  define(
+    'api-keys rotate',
+    'Create a key with the name and scopes of an active one, and print it.',
+    'api-keys rotate KEY_ID --tenant acme --overlap 86400',
+  )
+    .argument('<id>', 'the key to replace')
+    .addOption(tenant)
+    .option(
+      '--overlap <seconds>',
+      'how long the old key stays valid; by default until it is revoked',
+      parseWholeNumber,
+    )
+    .addOption(stack)
+    .action(async (id, { tenant, overlap, stack }) => {
+      const { rotate } = await import('../api-keys.ts')
+      printRecord(await rotate(await tableOf(stack), systemClock, { tenant, id, overlapSeconds: overlap }))
+    })
+  define('api-keys revoke', 'End a key at once.', 'api-keys revoke KEY_ID --tenant acme --yes')
+    .argument('<id>', 'the key')
+    .addOption(tenant)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (id, { tenant, yes, stack }) => {
+      const { revoke } = await import('../api-keys.ts')
+      await confirm(`End the API key ${id} of ${tenant}?`, yes)
+      await revoke(await tableOf(stack), systemClock, tenant, id)
+      printRecord({ key_id: id, revoked: true })
+    })
+}
+
+function defineUsers(define: Define): void {
+  define(
+    'users set',
+    'Create a user, or change the role or the password of an existing one, and print the user. A change of a role is audited.',
+    'users set jane@example.com --tenant acme --role Editor --password-stdin < password.txt',
+    'users set jane@example.com --role Admin',
+  )
+    .argument('<email>', 'the e-mail address')
+    .option('--tenant <name>', 'the tenant of a new user')
+    .addOption(new Option('--role <role>', 'the role').choices(roles))
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--password <password>', 'the password, on the local run only')
+    .addOption(stack)
+    .action(async (email, { tenant, role, password, passwordStdin, stack }) => {
+      // Other users of the machine see the arguments of a command, and the shell keeps them in its history.
+      if (password !== undefined && stack !== undefined)
+        throw new UsageError('other users can see a password on the command line: use --password-stdin')
+      const { changeUser, userStore } = await import('../user.ts')
+      const secret = passwordStdin ? await secretFrom(process.stdin) : password
+      printRecord(
+        await changeUser({ email, tenant, role, password: secret }, userStore(await stackOf(stack))),
+      )
+    })
+}

@@ -1,0 +1,31 @@
+import { UsageError } from '#bin/cli/options.ts'
+import { confirm, printRecord, printRecords, withProgress } from '#bin/cli/output.ts'
+
+const records = [
+  { id: 'a', at: '2026-01-31', after: { role: 'Admin' } },
+  { id: 'bc', at: '2026-02-01' },
+]
+
+/** Uses one function of the output, for tests that run it with and without a terminal. */
+const samples: Record<string, () => Promise<void>> = {
+  records: () => printRecords(records),
+  columns: () => printRecords(records, 'at', 'id'),
+  none: () => printRecords([]),
+  wide: () => printRecords(records.map((record) => ({ ...record, text: 'x'.repeat(100) }))),
+  escape: () => printRecords([{ text: '\u001b[31mred' }]),
+  record: async () => printRecord({ outcome: 'PARTIAL', rejects: [{ row: 2, code: 'VALIDATION.email' }] }),
+  confirm: async () => {
+    await confirm('Delete it?', undefined)
+    console.log('deleted')
+  },
+  progress: () =>
+    withProgress(async (report) => {
+      report('running', 0.5)
+      console.log('done')
+    }),
+}
+
+await samples[process.argv[2] ?? '']?.().catch((thrown: Error) => {
+  console.log(thrown.message)
+  process.exitCode = thrown instanceof UsageError ? 2 : 1
+})
