@@ -1,8 +1,15 @@
+/**
+ * Campaigns take minutes each: processes killed at each step, the whole deployed stack, audits of the templates. They run
+ * with `npm run test:all`, or if the command names one.
+ */
+const withCampaigns = process.env.TEST_ALL === '1' || process.argv.some((word) => word.includes('campaign'))
+
 /** Jest on native ES modules: `npm test`, or `npx jest test/orders`. The flag that Node needs for it is set in .npmrc. */
 export default {
   // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
   roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(withCampaigns ? [] : ['\\.campaign\\.test\\.ts$'])],
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

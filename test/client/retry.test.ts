@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { freePort } from '#test/support/free-port.ts'
+import { runs } from '#test/support/runs.ts'
 import {
   BareAnswerError,
   CommerceError,
@@ -91,7 +92,7 @@ describe('attempts', () => {
           else expect(outcome.data).toEqual({ id: 'o1' })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   }, 60_000)
 
@@ -116,7 +117,7 @@ describe('attempts', () => {
           expect([received.length, outcome.http]).toEqual([1, status])
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

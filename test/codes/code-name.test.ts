@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeName } from '#shared/codes/code-name.ts'
+import { runs } from '#test/support/runs.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { type CodeCalls, codeCalls, editor, made, outcome, validCode } from './code-calls.ts'
@@ -56,7 +57,7 @@ describe('parsing the name of a code', () => {
       fc.property(names, (text) => {
         expect(parse(text)).toEqual(expected(text))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -65,7 +66,7 @@ describe('parsing the name of a code', () => {
       fc.property(names, (text) => {
         expect(parse(text.normalize('NFD'))).toEqual(parse(text.normalize('NFC')))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -75,7 +76,7 @@ describe('parsing the name of a code', () => {
         const once = parse(text)
         if ('stored' in once) expect(parse(once.stored)).toEqual(once)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -143,7 +144,7 @@ describe('POST /codes and PATCH /codes/{id}', () => {
           else expect(outcome(answer)).toBe(`400 ${parsed.code}`)
         }
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     )
   })
 })

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeText, codeTextOf } from '#shared/codes/code-text.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { type CodeCalls, codeCalls, editor, outcome, stored, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
@@ -54,7 +55,7 @@ describe('parsing the text of a code', () => {
       fc.property(fc.oneof(anyText, nearText, validText), (text) => {
         expect(parse(text)).toEqual(expected(text))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -64,7 +65,7 @@ describe('parsing the text of a code', () => {
         const once = codeTextOf(text)
         if (once !== undefined) expect(codeTextOf(once)).toBe(once)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -145,7 +146,7 @@ describe('POST /codes', () => {
           expect(answer.json.error.details.fields).toEqual({ code: parsed.problem })
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

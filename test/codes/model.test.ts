@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { audit, claims, codeCalls } from './code-calls.ts'
 import { begin, type Real, sequences } from './code-commands.ts'
@@ -40,10 +41,10 @@ async function expectStored(service: Service, model: CodeModel, side: Side, tena
 
 test('any sequence of calls by any roles of two tenants matches the model, in responses and stored data', async () => {
   const service = await startService({ clock: tickingClock() })
-  let runs = 0
+  let sequence = 0
   await fc.assert(
     fc.asyncProperty(sequences, async (commands) => {
-      const run = runs++
+      const run = sequence++
       const real: Real = {
         calls: codeCalls(service),
         tenants: { left: `left-${run}`, right: `right-${run}` },
@@ -55,6 +56,6 @@ test('any sequence of calls by any roles of two tenants matches the model, in re
         await expectStored(service, model, side, real.tenants[side])
       }
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 }, 180_000)

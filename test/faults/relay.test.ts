@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { type Change, relay } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
+import { runs } from '#test/support/runs.ts'
 
 /** A version of an item. Commits are one second apart unless given a time. */
 function stateOf(id: string, version: number, types = ['order.paid'], second = version): Item {
@@ -162,7 +163,7 @@ describe('any failures of the bus', () => {
         expect(revisions).toEqual([...revisions].sort((a, b) => a - b))
       }
     }
-    await fc.assert(fc.asyncProperty(schedule, check), { numRuns: 1000, seed: 20_260_103 })
+    await fc.assert(fc.asyncProperty(schedule, check), { numRuns: runs(1000), seed: 20_260_103 })
   })
 })
 

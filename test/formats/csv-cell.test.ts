@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { bareCell, guardCell } from '#shared/platform/formats/csv-writer.ts'
+import { runs } from '#test/support/runs.ts'
 import { anyText } from './any-text.ts'
 
 const formulaStarts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']
@@ -11,7 +12,7 @@ describe('any text', () => {
       fc.property(anyText, (text) => {
         expect(bareCell(guardCell(text))).toBe(text)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -20,7 +21,7 @@ describe('any text', () => {
       fc.property(anyText, (text) => {
         expect(formulaStarts).not.toContain(guardCell(text)[0])
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -32,7 +33,7 @@ describe('any text', () => {
           .map((part) => part.replace(/^"*/, '')[0])
         expect(starts.filter((start) => start !== undefined && formulaStarts.includes(start))).toEqual([])
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -45,7 +46,7 @@ describe('any text', () => {
           others,
         ])
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { type CsvShape, readCsv } from '#shared/platform/formats/csv-reader.ts'
 import { bareCell } from '#shared/platform/formats/csv-writer.ts'
+import { runs } from '#test/support/runs.ts'
 import { anyText } from './any-text.ts'
 
 const shape: CsvShape = { required: ['code', 'amount'], ignored: ['note'], maxRows: 3 }
@@ -182,7 +183,7 @@ describe('any text', () => {
           expect(error.code).toMatch(/^VALIDATION\.csv\.(header|malformed|too_many_rows)$/)
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
     expect(read).toBeGreaterThan(0)
   })
@@ -193,7 +194,7 @@ describe('any text', () => {
         const [row] = readCsv(`code,amount\n"${any.replaceAll('"', '""')}",1\n`, shape)
         expect(row?.cells?.code).toBe(bareCell(any))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type CsvRow, readCsv } from '#shared/platform/formats/csv-reader.ts'
 import { csvLines } from '#shared/platform/formats/csv-writer.ts'
+import { runs } from '#test/support/runs.ts'
 import { anyText } from './any-text.ts'
 
 const csvLine = (cells: readonly string[]) => csvLines([cells])
@@ -53,7 +54,7 @@ describe('written cells', () => {
         const expected = rows.map((row, n) => [n + 1, columns.map((column, at) => [column, row[at]]).sort()])
         expect(entries).toEqual(expected)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 })

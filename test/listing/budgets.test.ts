@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, type Shown, sorted, sorts, start } from './code-pages.ts'
@@ -71,7 +72,7 @@ describe('a session with read budgets over several partitions, beyond a filtered
         expect(back.toReversed().flatMap((one) => one.ids)).toEqual(before)
       }
     })
-    await fc.assert(property, { numRuns: 100 })
+    await fc.assert(property, { numRuns: runs(100) })
   }, 180_000)
 })
 

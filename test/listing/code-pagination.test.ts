@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
@@ -131,6 +132,6 @@ describe.each(['code', 'id'])('any session by %s', (sortedBy) => {
   )
 
   test('shows the items that existed at its start, in order, in any direction and despite any changes', async () => {
-    await fc.assert(property, { numRuns: 100 })
+    await fc.assert(property, { numRuns: runs(100) })
   }, 180_000)
 })

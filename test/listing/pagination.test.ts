@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '../support/service.ts'
 import { manualClock } from './manual-clock.ts'
 
@@ -177,7 +178,7 @@ describe('any session', () => {
           current = following
         }
       }),
-      { numRuns: 120 },
+      { numRuns: runs(120) },
     )
   }, 120_000)
 })

@@ -11,6 +11,7 @@ import {
   valueIn,
 } from '#shared/platform/listing/read-index.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '../support/service.ts'
 
 const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), minLength: 1, maxLength: 4 })
@@ -121,6 +122,6 @@ describe('an index', () => {
       }
       expect(seen).toEqual(expected)
     })
-    await fc.assert(property, { numRuns: 120 })
+    await fc.assert(property, { numRuns: runs(120) })
   }, 120_000)
 })

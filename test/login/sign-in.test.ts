@@ -6,6 +6,7 @@ import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -140,7 +141,7 @@ describe('a password', () => {
         expect((await login(`any-${callers++}@acme.example`, given, {}, quick)).status).toBe(401)
         expect(provider.calls[0]?.input.AuthParameters.PASSWORD).toBe(given)
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 

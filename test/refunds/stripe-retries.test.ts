@@ -6,6 +6,7 @@ import type { ProviderOutcome } from '#shared/refunds/payment-provider.ts'
 import { freePort } from '#test/support/free-port.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import { runs } from '#test/support/runs.ts'
 import {
   answered,
   callsOf,
@@ -259,6 +260,6 @@ test('with any failures in between, one key is one refund', async () => {
       expect(outcome).toMatchObject({ status: 'succeeded', providerRefundId: paid?.id })
       expect(more).toEqual([])
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   )
 })

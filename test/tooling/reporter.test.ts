@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { totals } from './reporter.ts'
+import { slowestFiles, totals } from './reporter.ts'
 
 const root = join(import.meta.dirname, '../..')
 let folder: string
@@ -62,4 +62,14 @@ test('names skipped tests only if there are any', () => {
   const results = { numPassedTests: 3, numFailedTests: 0, numRuntimeErrorTestSuites: 0 }
   expect(totals({ ...results, numPendingTests: 0, numTodoTests: 0 })).toBe('3 passed, 0 failed')
   expect(totals({ ...results, numPendingTests: 1, numTodoTests: 1 })).toBe('3 passed, 0 failed, 2 skipped')
+})
+
+test('lists the ten slowest files, the slowest first', () => {
+  const testResults = Array.from({ length: 12 }, (_, n) => ({
+    testFilePath: join(process.cwd(), `test/${n}.test.ts`),
+    perfStats: { runtime: n * 1000 },
+  }))
+  const lines = slowestFiles({ testResults })
+  expect(lines).toHaveLength(10)
+  expect(lines[0]).toBe('   11.0 s  test/11.test.ts')
 })

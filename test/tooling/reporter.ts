@@ -1,3 +1,5 @@
+import { relative } from 'node:path'
+
 /** The results of a run that jest passes to a reporter, limited to those that the totals need. */
 export interface RunResults {
   readonly numPassedTests: number
@@ -5,24 +7,41 @@ export interface RunResults {
   readonly numPendingTests: number
   readonly numTodoTests: number
   readonly numRuntimeErrorTestSuites: number
+  readonly testResults: readonly {
+    readonly testFilePath: string
+    readonly perfStats: { readonly runtime: number }
+  }[]
 }
 
 /**
  * Returns `N passed, N failed`, with the number of skipped tests if there are any. A suite that could not run is a
  * failure.
  */
-export function totals(results: RunResults): string {
+export function totals(results: Omit<RunResults, 'testResults'>): string {
   const failed = results.numFailedTests + results.numRuntimeErrorTestSuites
   const skipped = results.numPendingTests + results.numTodoTests
   return `${results.numPassedTests} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 
+/** Returns the ten files that took longest, one in a line, with their seconds. */
+export function slowestFiles({ testResults }: Pick<RunResults, 'testResults'>): string[] {
+  return testResults
+    .toSorted((a, b) => b.perfStats.runtime - a.perfStats.runtime)
+    .slice(0, 10)
+    .map(({ testFilePath, perfStats }) => {
+      const seconds = (perfStats.runtime / 1000).toFixed(1)
+      return `${seconds.padStart(7)} s  ${relative(process.cwd(), testFilePath)}`
+    })
+}
+
 /** How long after the run jest may still print, such as its warning about open handles. */
 const patienceMs = 5000
 
-/** Prints the totals of the run as the last line of all output. */
+/** Prints the slowest files, and the totals of the run as the last line of all output. */
 export default class TotalsReporter {
   onRunComplete(_contexts: unknown, results: RunResults): void {
+    if (results.testResults.length > 10)
+      process.stdout.write(`\nThe slowest files:\n${slowestFiles(results).join('\n')}\n`)
     let printed = false
     const print = () => {
       if (printed) return
