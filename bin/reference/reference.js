@@ -1,23 +1,22 @@
-// Shows openapi.json, with the token of the local run if there is one.
-const service = read('service.json')
+// Shows openapi.json, with the token of the local run if there is one. Nothing is loaded from or reported to other hosts.
 
-const ui = SwaggerUIBundle({
-  dom_id: '#reference',
+// Zod, a part of Scalar, would otherwise try to compile code, which the Content-Security-Policy reports as an error.
+globalThis.__zod_globalConfig = { jitless: true }
+await import('./scalar.js')
+
+const response = await fetch('service.json')
+const { token } = await response.json()
+
+Scalar.createApiReference('#reference', {
   url: 'openapi.json',
-  deepLinking: true,
-  filter: true,
-  displayRequestDuration: true,
-  defaultModelsExpandDepth: 0,
-  docExpansion: 'list',
-  tryItOutEnabled: true,
-  validatorUrl: null,
-  onComplete: async () => {
-    const { token } = await service
-    if (token) ui.preauthorizeApiKey('bearer', token)
+  authentication: {
+    preferredSecurityScheme: 'bearer',
+    ...(token && { securitySchemes: { bearer: { token } } }),
   },
+  telemetry: false,
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
 })
-
-async function read(file) {
-  const response = await fetch(file)
-  return response.json()
-}

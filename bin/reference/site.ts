@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
-import { dirname, extname, join } from 'node:path'
+import { extname, join } from 'node:path'
+import scalarPlugin from '@scalar/fastify-api-reference'
 import { marked } from 'marked'
 import type { Settings } from '#shared/settings/register.ts'
 import { asyncapiDocument } from '../asyncapi.ts'
+import type { Json } from '../openapi/schemas.ts'
 import { openapiDocument } from '../openapi.ts'
 import { errorsPage, eventsPage, page, textPage } from './pages.ts'
 
@@ -18,28 +19,54 @@ export interface TryAt {
 /** The pages for API consumers, by file name. */
 export type Site = ReadonlyMap<string, string | Uint8Array>
 
-const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-
 /** Returns every file of the reference folder, which loads nothing from elsewhere. */
 export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<Site> {
   const openapi = openapiDocument(settings)
   const asyncapi = asyncapiDocument(settings)
   const servers = tryAt ? [{ url: tryAt.base_url }] : openapi.servers
   const read = (file: string) => readFile(join(import.meta.dirname, file), 'utf8')
-  const guide = await marked.parse(withSettings(await read('guide.md'), settings))
+  const guide = withSettings(await read('guide.md'), settings)
+  const info = { ...(openapi.info as Json), description: sectionOf(guide, 'A first request') }
   return new Map<string, string | Uint8Array>([
     ['index.html', page('Reference', await read('reference.html'))],
-    ['guide.html', textPage('Guide', guide)],
+    ['guide.html', textPage('Guide', await marked.parse(guide))],
     ['errors.html', await errorsPage(await read('errors.md'))],
     ['events.html', eventsPage(asyncapi)],
-    ['openapi.json', JSON.stringify({ ...openapi, servers })],
+    ['openapi.json', JSON.stringify({ ...openapi, info, servers })],
     ['asyncapi.json', JSON.stringify(asyncapi)],
     ['service.json', JSON.stringify(tryAt ?? {})],
     ['reference.js', await read('reference.js')],
     ['style.css', await read('style.css')],
-    ['swagger-ui.css', await readFile(join(swaggerUi, 'swagger-ui.css'))],
-    ['swagger-ui-bundle.js', await readFile(join(swaggerUi, 'swagger-ui-bundle.js'))],
+    ['scalar.js', scalarBundle()],
   ])
+}
+
+/** Returns a section of a Markdown page, with its heading. */
+function sectionOf(markdown: string, heading: string): string {
+  const section = markdown.split(/^(?=## )/m).find((text) => text.startsWith(`## ${heading}\n`))
+  if (section === undefined) throw new Error(`there is no section ${heading}`)
+  return section
+}
+
+/**
+ * Returns the JavaScript of the reference for browsers. It is read from the plugin for Fastify, which contains it as one
+ * file: the package @scalar/api-reference would install 270 others.
+ */
+function scalarBundle(): string {
+  let bundle = ''
+  const reply = {
+    header: () => reply,
+    send: (content: string) => {
+      bundle = content
+    },
+  }
+  const route = ({ url, handler }: { url: string; handler: (request: object, to: typeof reply) => void }) => {
+    if (url.endsWith('.js')) handler({}, reply)
+  }
+  const register = scalarPlugin as unknown as (host: object, options: object, done: () => void) => void
+  register({ initialConfig: {}, route }, { configuration: { url: 'openapi.json' } }, () => {})
+  if (bundle === '') throw new Error('@scalar/fastify-api-reference serves no script')
+  return bundle
 }
 
 /**

@@ -55,8 +55,17 @@ describe('npm ci', () => {
     )
     expect(unsupported).toEqual([])
   })
+
+  test('asks about no install script', async () => {
+    const { allowScripts } = JSON.parse(await read('package.json'))
+    const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, Package> }
+    const scripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
+    const names = scripts.map(([path]) => path.replace(/^.*node_modules\//, ''))
+    expect(Object.keys(allowScripts)).toEqual(expect.arrayContaining(names))
+  })
 })
 
 interface Package {
   engines?: { node?: string }
+  hasInstallScript?: boolean
 }
