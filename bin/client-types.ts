@@ -8,7 +8,13 @@ const header =
 
 /** Returns the types of the client: every path, parameter, body and response of the API description. */
 export async function clientTypes(description: OpenAPI3): Promise<string> {
-  return header + astToString(await openapiTypes(description))
+  return [header, astToString(await openapiTypes(description)), ...namedTypes(description)].join('')
+}
+
+/** Returns a type for each named schema. An error is an exception in the client, and `Error` is its global class. */
+function namedTypes({ components }: OpenAPI3): string[] {
+  const names = Object.keys(components?.schemas ?? {}).filter((name) => name !== 'Error')
+  return names.map((name) => `export type ${name} = components['schemas']['${name}']\n`)
 }
 
 if (import.meta.main)

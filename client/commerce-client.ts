@@ -4,6 +4,7 @@ import type { Data, Item, ListPath, Method, Options, Page, PathWith, Query } fro
 import { type Clock, retryingFetch, systemClock } from './retrying-fetch.ts'
 
 export * from './errors.ts'
+export type * from './schema.ts'
 
 export interface ClientOptions {
   /** The base URL of the service, including the stage if there is one: `https://api.example.com/prod`. */

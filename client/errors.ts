@@ -1,6 +1,5 @@
-import type { components } from './schema.ts'
+import type { ErrorBody } from './schema.ts'
 
-export type ErrorBody = components['schemas']['Error']['error']
 /** The error codes in openapi.json. A newer service may send others. */
 export type ErrorCode = ErrorBody['code']
 

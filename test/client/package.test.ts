@@ -1,48 +1,23 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
 import { clientTypes } from '#bin/client-types.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const client = join(root, 'client')
-const built = join(root, 'node_modules/.cache', `commerce-client-${process.pid}`)
 
-beforeAll(async () => {
-  await mkdir(built, { recursive: true })
-  await copyFile(join(client, 'package.json'), join(built, 'package.json'))
-  // With the types of a browser, without those of Node.
-  await run('node', [
-    join(root, 'node_modules/typescript/bin/tsc'),
-    '-p',
-    client,
-    '--outDir',
-    join(built, 'dist'),
-  ])
-}, 60_000)
-afterAll(() => rm(built, { recursive: true, force: true }))
-
-test('schema.ts is generated from openapi.json', async () => {
+test('schema.ts is what openapi.json says', async () => {
   const description = JSON.parse(await readFile(join(root, 'openapi.json'), 'utf8'))
   expect(await readFile(join(client, 'schema.ts'), 'utf8')).toBe(await clientTypes(description))
 })
 
-test('the built package contains its types and runs without a compiler', async () => {
-  const { exports } = JSON.parse(await readFile(join(built, 'package.json'), 'utf8'))
-  const entry = join(built, exports['.'])
-  const script = `import { commerceClient, CommerceError } from ${JSON.stringify(entry)}
-    const client = commerceClient({ baseUrl: 'http://localhost' })
-    console.log(typeof client.POST, CommerceError.name)`
-  const { stdout } = await run('node', ['--no-experimental-strip-types', '--input-type=module', '-e', script])
-  expect(stdout.trim()).toBe('function CommerceError')
-  expect(await readFile(entry.replace(/\.js$/, '.d.ts'), 'utf8')).toContain('interface CommerceClient')
-})
-
-test('the package is as small as its README states, for a browser and with its dependencies', async () => {
+test('it is as small as its README says, for a browser and with its dependency', async () => {
   const { outputFiles } = await build({
     entryPoints: [join(client, 'commerce-client.ts')],
     ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'browser' },
@@ -50,4 +25,86 @@ test('the package is as small as its README states, for a browser and with its d
   const [, kilobytes] =
     /([\d.]+) KB with\s+gzip/.exec(await readFile(join(client, 'README.md'), 'utf8')) ?? []
   expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1000).toBeLessThan(Number(kilobytes))
+})
+
+describe('the package', () => {
+  /** A project outside the checkout that installs the packed client. */
+  let project: string
+  let file: string
+  beforeAll(async () => {
+    project = await mkdtemp(join(tmpdir(), 'client-consumer-'))
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', project], { cwd: client })
+    file = join(project, stdout.trim())
+    await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
+    await run('npm', ['install', '--no-audit', '--no-fund', file], { cwd: project })
+  }, 120_000)
+  afterAll(() => rm(project, { recursive: true, force: true }))
+
+  test('contains the compiled files, the README and the license', async () => {
+    const { stdout } = await run('tar', ['-tzf', file])
+    const names = stdout.trim().split('\n')
+    expect(names.filter((name) => !name.startsWith('package/dist/')).toSorted()).toEqual([
+      'package/LICENSE',
+      'package/README.md',
+      'package/package.json',
+    ])
+    expect(names.filter((name) => /(?<!\.d)\.ts$/.test(name))).toEqual([])
+  })
+
+  test.each([
+    ['publint', 'publint@0.3.25', ['publint', 'run', '--strict']],
+    ['are-the-types-wrong', '@arethetypeswrong/cli@0.18.5', ['attw', '--profile', 'esm-only']],
+  ])(
+    '%s finds no fault',
+    async (_, pinned, command) => {
+      const checked = await run('npm', [
+        'exec',
+        '--yes',
+        `--package=${pinned}`,
+        '--',
+        ...command,
+        file,
+      ]).catch(({ stdout, stderr }) => Promise.reject(new Error(stdout + stderr)))
+      expect(checked.stdout).not.toBe('')
+    },
+    120_000,
+  )
+
+  test('works in JavaScript', async () => {
+    const program = `
+      import { CommerceError, commerceClient } from 'commerce-client'
+      const order = { id: 'o1', status: 'active' }
+      const fetch = async () => Response.json(order, { status: 201, headers: { 'Idempotency-Status': 'stored' } })
+      const client = commerceClient({ baseUrl: 'http://localhost', token: 't', fetch })
+      const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
+      const { data, replayed } = await client.POST('/v1/orders', { body })
+      console.log(data.id, replayed, CommerceError.name)`
+    await writeFile(join(project, 'program.js'), program)
+    const { stdout } = await run('node', ['--no-experimental-strip-types', 'program.js'], { cwd: project })
+    expect(stdout.trim()).toBe('o1 false CommerceError')
+  })
+
+  test('has the named types in TypeScript', async () => {
+    const program = `
+      import { commerceClient, type DiscountCode, type Order, type OrderList, type Refund } from 'commerce-client'
+      const client = commerceClient({ baseUrl: 'http://localhost' })
+      export async function first(): Promise<Order | undefined> {
+        const { data }: { data: OrderList } = await client.GET('/v1/orders')
+        return data.data[0]
+      }
+      export const codeOf = ({ code }: DiscountCode): string => code
+      export const amountOf = ({ amount }: Refund): number => amount
+      // @ts-expect-error an order has no such field
+      export const wrong = ({ colour }: Order) => colour`
+    await mkdir(join(project, 'src'))
+    await writeFile(join(project, 'src/program.ts'), program)
+    const compilerOptions = {
+      ...{ module: 'nodenext', strict: true, noEmit: true, skipLibCheck: false },
+      ...{ target: 'es2024', lib: ['es2024', 'dom', 'dom.iterable'], types: [] },
+    }
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await run('node', [compiler, '-p', project]).catch((failed) => failed)
+    expect(stdout).toBe('')
+  }, 60_000)
 })
