@@ -19,7 +19,7 @@ import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 export function defineDeploymentCommands(define: Define): void {
   define(
     'verify',
-    'Check a deployment over HTTP: health, a rejected token, an order, its replay, a changed payload and a list. It creates a tenant and an API key for this, and deletes both. It stops at the first check that fails.',
+    'Check a deployment from outside. The checks are health, a rejected token, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, and an import. They use an API key in a tenant of their own, which are removed at the end; received events and idempotency records expire. It stops at the first check that fails.',
     'verify',
     'verify --stack commerce-prod --settings profiles/prod.json',
   )

@@ -38,15 +38,20 @@ export async function secretFrom(input: AsyncIterable<Buffer | string>): Promise
 
 export type Define = ReturnType<typeof definer>
 
-/** Returns the function that adds commands to a program, such as `api-keys list` in the group `api-keys`. */
+/**
+ * Returns the function that adds commands to a program, such as `api-keys list` in the group `api-keys`. Brackets make a
+ * command the default of its group: `events [watch]`.
+ */
 export function definer(program: Command) {
   const groups = new Map<string, Command>()
   return (path: string, description: string, ...examples: string[]) => {
-    const [name = '', group] = path.split(' ').reverse()
+    const [name = '', group] = path.replace(/[[\]]/g, '').split(' ').reverse()
     if (group && !groups.has(group)) groups.set(group, program.command(group).helpCommand(false))
     const parent = groups.get(group ?? '')
     const lines = examples.map((example) => `  $ npx commerce ${example}`)
-    const command = (parent ?? program).command(name).description(description)
+    const command = (parent ?? program)
+      .command(name, { isDefault: path.endsWith(']') })
+      .description(description)
     if (parent) command.helpGroup(parent.helpGroup())
     return command.addHelpText('after', ['\nExamples:', ...lines].join('\n'))
   }

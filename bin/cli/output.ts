@@ -32,6 +32,13 @@ export function printRecord(record: object): void {
   for (const [name, list] of lists) console.log(`\n${name}\n${tableOf(list)}`)
 }
 
+/** Prints a record as it happens: some fields on one line of a terminal, one JSON line if the output is piped. */
+export function printLine(record: object, ...columns: string[]): void {
+  const fields = new Map(Object.entries(record))
+  const line = columns.map((name) => textOf(fields.get(name))).join('  ')
+  console.log(process.stdout.isTTY ? line : JSON.stringify(record))
+}
+
 /** Returns records as a table, or as one list of fields for each if the table is wider than the terminal. */
 function tableOf(records: readonly object[], columns: readonly string[] = []): string {
   const names = columns.length > 0 ? columns : [...new Set(records.flatMap((record) => Object.keys(record)))]

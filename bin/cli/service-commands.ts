@@ -16,7 +16,7 @@ import {
   url,
   yes,
 } from './options.ts'
-import { confirm, printRecord, withProgress } from './output.ts'
+import { confirm, printLine, printRecord, withProgress } from './output.ts'
 
 /** Defines the commands that use the service as callers, senders and subscribers do. */
 export function defineServiceCommands(define: Define): void {
@@ -84,6 +84,31 @@ function defineImports(define: Define): void {
 
 function defineEvents(define: Define): void {
   define(
+    'events [watch]',
+    'Print events as they are published, until Ctrl-C. A temporary queue and a rule on the event bus receive them, and are removed at the end.',
+    'events',
+    'events watch --type order.placed --tenant acme --stack commerce-prod',
+  )
+    .option('--type <type>', 'only events of this type')
+    .option('--tenant <name>', 'only events of this tenant')
+    .option('--limit <number>', 'end after this many events', parseWholeNumber)
+    .addOption(stack)
+    .action(async ({ limit = Number.POSITIVE_INFINITY, stack, ...selection }) => {
+      const { publishedEvents } = await import('../published-events.ts')
+      const stopped = new AbortController()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
+      // A reader such as head may close the pipe.
+      process.stdout.on('error', () => stopped.abort())
+      const started = () => console.error('Waiting for events. Ctrl-C stops.')
+      const options = { signal: stopped.signal, started }
+      let printed = 0
+      for await (const event of publishedEvents(await stackOf(stack), selection, options)) {
+        printLine(event, 'occurred_at', 'type', 'data', 'correlation_id')
+        printed += 1
+        if (printed >= limit) break
+      }
+    })
+  define(
     'events replay',
     'Publish the archived events between two times again. They keep their ids, so consumers recognize duplicates. The local run has no archive.',
     'events replay --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --stack commerce-prod',
@@ -122,7 +147,14 @@ function defineWebhook(define: Define): void {
         occurred_at: (occurredAt ?? new Date()).toISOString(),
         data: { id, ...(tenant !== undefined && { tenant_id: tenant }), ...data },
       }
-      printRecord(await sendEvent(await stackOf(stack), event, { settings: await settingsOf(settings), url }))
+      const deployment = await stackOf(stack)
+      const response = await sendEvent(event, {
+        baseUrl: (await import('../deployment.ts')).baseUrlOf(deployment, url),
+        secret: await (await import('../webhook-secret.ts')).signingSecret(deployment),
+        settings: await settingsOf(settings),
+      })
+      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
+      printRecord({ status: response.status, event_id: event.event_id })
     })
   define(
     'webhook secret',

@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { text } from 'node:stream/consumers'
 import { startLocalService } from '#bin/local/local-service.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { issueToken, type TokenRequest } from '#bin/token.ts'
@@ -25,6 +26,10 @@ export interface Deployment extends ServiceFile {
   token(who?: Partial<TokenRequest>): Promise<string>
   /** A request over HTTP; `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
+  /** Starts a command of the project against this deployment. */
+  start(...args: string[]): ChildProcessWithoutNullStreams
+  /** Runs a command and returns the text that it prints. */
+  text(...args: string[]): Promise<string>
   /** A command of the project against this deployment: what it prints, line by line as JSON. */
   run(...args: string[]): Promise<Record<string, unknown>[]>
   /** The same with a text on its standard input. */
@@ -65,22 +70,26 @@ export async function deploy(): Promise<Deployment> {
     tokens.set(name, known)
     return known
   }
-  const pipe: Deployment['pipe'] = async (input, ...args) => {
-    const running = promisify(execFile)(
-      'node',
-      [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName],
-      {
-        env: {
-          PATH: process.env.PATH ?? '',
-          AWS_ENDPOINT_URL: service.aws_endpoint,
-          AWS_REGION: service.region,
-          AWS_ACCESS_KEY_ID: 'local',
-          AWS_SECRET_ACCESS_KEY: 'local',
-        },
+  const start = (...args: string[]) =>
+    spawn('node', [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        AWS_ENDPOINT_URL: service.aws_endpoint,
+        AWS_REGION: service.region,
+        AWS_ACCESS_KEY_ID: 'local',
+        AWS_SECRET_ACCESS_KEY: 'local',
       },
-    )
-    running.child.stdin?.end(input)
-    const lines = (await running).stdout.trim().split('\n').filter(Boolean)
+    })
+  const printed = async (input: string, args: string[]) => {
+    const running = start(...args)
+    running.stdin.end(input)
+    const closed = once(running, 'close')
+    const [output, errors, [code]] = await Promise.all([text(running.stdout), text(running.stderr), closed])
+    if (code !== 0) throw new Error(`commerce ${args.join(' ')} ended with code ${code}: ${errors}`)
+    return output.trim()
+  }
+  const pipe: Deployment['pipe'] = async (input, ...args) => {
+    const lines = (await printed(input, args)).split('\n').filter(Boolean)
     return lines.map((line) => JSON.parse(line))
   }
   return {
@@ -95,6 +104,8 @@ export async function deploy(): Promise<Deployment> {
       await local.stop()
       await rm(dirname(settings), { recursive: true, force: true })
     },
+    start,
+    text: (...args) => printed('', args),
     run: (...args) => pipe('', ...args),
     pipe,
     async send(path, { method = 'GET', as = {}, headers = {}, body } = {}) {
@@ -110,8 +121,8 @@ export async function deploy(): Promise<Deployment> {
           body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
         }),
       })
-      const text = await answer.text()
-      return { status: answer.status, headers: answer.headers, text, json: parsed(text) }
+      const received = await answer.text()
+      return { status: answer.status, headers: answer.headers, text: received, json: parsed(received) }
     },
   }
 }

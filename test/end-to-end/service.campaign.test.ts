@@ -12,6 +12,7 @@ import { identityOverHttp } from './identity-over-http.ts'
 import { importsOverHttp } from './imports-over-http.ts'
 import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
+import { operatorsOverHttp } from './operators-over-http.ts'
 import { redriveOverHttp } from './redrive-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
@@ -24,7 +25,7 @@ beforeAll(async () => {
   listener = await listen(service)
 }, 180_000)
 afterAll(async () => {
-  listener?.close()
+  await listener?.close()
   await service?.stop()
 })
 
@@ -53,6 +54,8 @@ describe('the console in a browser', () => consolePage(() => service))
 describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>
   identityOverHttp(() => service))
 describe('a login over HTTP on the deployed stack', () => loginOverHttp(() => service))
+
+describe('commands of operators on the deployed stack', () => operatorsOverHttp(() => service))
 
 describe('over HTTP on the deployed stack', () => {
   test('an order is placed, replayed, refused with another payload, read and listed', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
-import { verify } from '#bin/verify.ts'
+import { verify, verifyScopes } from '#bin/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -14,19 +14,34 @@ beforeAll(async () => {
 })
 afterAll(() => http.stop())
 
-async function passedChecks(tenant: string, scopes: string[], into: string[]): Promise<void> {
+const secret = 'whsec_bm90IHRoZSBrZXkgb2YgdGhlIHNlcnZpY2U='
+
+async function passedChecks(tenant: string, into: string[]): Promise<void> {
+  const scopes = verifyScopes(localSettings)
   const { key: apiKey } = await make(service.table, systemClock, { tenant, name: 'verify', scopes })
-  await verify({ baseUrl: http.base_url, apiKey, settings: localSettings }, (check) => into.push(check))
+  const target = { baseUrl: http.base_url, apiKey, settings: localSettings, tenant, secret, waitSeconds: 0 }
+  await verify(target, (check) => into.push(check))
 }
 
+// The end-to-end tests run all checks on the deployed stack.
 describe('npx commerce verify', () => {
-  test('passes all its checks against a service that works', async () => {
+  test('stops at the first check that fails: a webhook that another secret signs', async () => {
     const passed: string[] = []
-    await passedChecks('verify-well', ['orders:read', 'orders:write'], passed)
-    expect(passed).toEqual(['health', 'rejected token', 'create', 'replay', 'mismatch', 'list'])
+    await expect(passedChecks('verify-well', passed)).rejects.toThrow(
+      /^webhook: expected an accepted event, received 401 /,
+    )
+    expect(passed).toEqual([
+      'health',
+      'rejected token',
+      'create',
+      'replay',
+      'mismatch',
+      'list',
+      'rejected signature',
+    ])
   })
 
-  test('stops at the first check that fails and says what it received', async () => {
+  test('names what it expected and what it received', async () => {
     const passed: string[] = []
     await service.call({
       method: 'POST',
@@ -35,9 +50,18 @@ describe('npx commerce verify', () => {
       headers: { 'Idempotency-Key': 'earlier' },
       body: { cart_id: 'cart-1', amount_minor: 1, currency: 'EUR' },
     })
-    await expect(passedChecks('verify-used', ['orders:read', 'orders:write'], passed)).rejects.toThrow(
+    await expect(passedChecks('verify-used', passed)).rejects.toThrow(
       /^list: expected only the created order, received 200 /,
     )
     expect(passed).toEqual(['health', 'rejected token', 'create', 'replay', 'mismatch'])
+  })
+
+  test('needs no scope beyond those of its requests', () => {
+    expect(verifyScopes(localSettings)).toEqual([
+      'orders:write',
+      'orders:read',
+      'imports:write',
+      'operations:read',
+    ])
   })
 })

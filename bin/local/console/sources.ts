@@ -6,22 +6,15 @@ import {
   GetShardIteratorCommand,
   ListStreamsCommand,
 } from '@aws-sdk/client-dynamodb-streams'
-import { EventBridgeClient, PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge'
-import {
-  CreateQueueCommand,
-  DeleteMessageBatchCommand,
-  GetQueueAttributesCommand,
-  ReceiveMessageCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { deadLetterNames } from '#functions/subscriptions.ts'
 import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
 import { countsOf, statusOf } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
-import type { PublishedEvent, TaskQueue } from '#shared/platform/events/outbox.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import type { DeployedStack } from '../../deployment.ts'
+import { type Subscription, subscribe } from '../../published-events.ts'
 import type { ServiceFile } from '../service-file.ts'
 import type { Entry } from './activity.ts'
 
@@ -72,47 +65,18 @@ function asEntry(entry: Entry): Entry {
   }
 }
 
-/** Subscribes to the event bus through a queue of its own. Reading it waits up to 20 s for the next event. */
+/** Subscribes to the event bus. Reading it waits up to 20 s for the next event. */
 export function eventSource(access: DeployedStack['access'], bus: string): Source {
-  const queues = new SQSClient(access)
-  let url: Promise<string> | undefined
+  let subscription: Promise<Subscription> | undefined
   return {
     name: 'events',
     milliseconds: 0,
     async read() {
-      url ??= subscribe(queues, access, bus)
-      const QueueUrl = await url
-      const wait = { MaxNumberOfMessages: 10, WaitTimeSeconds: 20 }
-      const { Messages = [] } = await queues.send(new ReceiveMessageCommand({ QueueUrl, ...wait }))
-      const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
-      if (Entries.length > 0) await queues.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
-      return Messages.map(({ Body = '' }) => {
-        const event = JSON.parse(Body).detail as PublishedEvent
-        return { kind: 'event', id: event.event_id, ...event }
-      })
+      subscription ??= subscribe(access, bus, 'commerce-console')
+      const events = await (await subscription).receive()
+      return events.map((event) => ({ kind: 'event', id: event.event_id, ...event }))
     },
   }
-}
-
-const subscriber = 'local-console'
-
-/** @returns the address of a queue that receives each published event from now on */
-async function subscribe(
-  queues: SQSClient,
-  access: DeployedStack['access'],
-  EventBusName: string,
-): Promise<string> {
-  const events = new EventBridgeClient(access)
-  const { QueueUrl = '' } = await queues.send(new CreateQueueCommand({ QueueName: subscriber }))
-  const { Attributes = {} } = await queues.send(
-    new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }),
-  )
-  const EventPattern = JSON.stringify({ source: ['commerce-api'] })
-  await events.send(new PutRuleCommand({ Name: subscriber, EventBusName, EventPattern }))
-  const Targets = [{ Id: 'queue', Arn: Attributes.QueueArn ?? '' }]
-  await events.send(new PutTargetsCommand({ Rule: subscriber, EventBusName, Targets }))
-  events.destroy()
-  return QueueUrl
 }
 
 /** Reads the stream of the table from its start: audit records, paid refunds and operations. */

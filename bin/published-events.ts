@@ -1,0 +1,106 @@
+import {
+  DeleteRuleCommand,
+  EventBridgeClient,
+  PutRuleCommand,
+  PutTargetsCommand,
+  RemoveTargetsCommand,
+} from '@aws-sdk/client-eventbridge'
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  DeleteQueueCommand,
+  GetQueueAttributesCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { type DeployedStack, outputOf } from './deployment.ts'
+
+/** A subscription to the event bus of a deployment. */
+export interface Subscription {
+  /** Waits up to 20 seconds. @returns some events, which are then removed from the queue */
+  receive(signal?: AbortSignal): Promise<PublishedEvent[]>
+  /** Removes the queue and the rule. */
+  remove(): Promise<void>
+}
+
+/** The events that a subscription receives; all if empty. */
+export interface Selection {
+  type?: string | undefined
+  tenant?: string | undefined
+}
+
+/**
+ * Subscribes to the events that are published from now on, with a temporary queue and a rule on the bus.
+ * @param name the name of both; `commerce-` allows operators to create them
+ */
+export async function subscribe(
+  access: DeployedStack['access'],
+  EventBusName: string,
+  name: `commerce-${string}`,
+  { type, tenant }: Selection = {},
+): Promise<Subscription> {
+  const [events, queues] = [new EventBridgeClient(access), new SQSClient(access)]
+  const rule = { Rule: name, EventBusName }
+  const EventPattern = JSON.stringify({
+    source: ['commerce-api'],
+    ...(type !== undefined && { 'detail-type': [type] }),
+    ...(tenant !== undefined && { detail: { data: { tenant_id: [tenant] } } }),
+  })
+  const { RuleArn } = await events.send(new PutRuleCommand({ Name: name, EventBusName, EventPattern }))
+  const Policy = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: {
+      Effect: 'Allow',
+      Principal: { Service: 'events.amazonaws.com' },
+      Action: 'sqs:SendMessage',
+      Resource: '*',
+      Condition: { ArnEquals: { 'aws:SourceArn': RuleArn } },
+    },
+  })
+  // If this process is killed, the messages that nobody reads disappear after five minutes.
+  const attributes = { MessageRetentionPeriod: '300', Policy }
+  const { QueueUrl } = await queues.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }))
+  const AttributeNames = ['QueueArn' as const]
+  const { Attributes } = await queues.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }))
+  const Targets = [{ Id: 'queue', Arn: Attributes?.QueueArn ?? '' }]
+  await events.send(new PutTargetsCommand({ ...rule, Targets }))
+  return {
+    async receive(abortSignal) {
+      const wait = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 20 }
+      const { Messages = [] } = await queues.send(
+        new ReceiveMessageCommand(wait),
+        abortSignal && { abortSignal },
+      )
+      const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }))
+      if (Entries.length > 0) await queues.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }))
+      return Messages.map(({ Body = '' }) => JSON.parse(Body).detail as PublishedEvent)
+    },
+    async remove() {
+      await events.send(new RemoveTargetsCommand({ ...rule, Ids: ['queue'] }))
+      await events.send(new DeleteRuleCommand({ Name: name, EventBusName }))
+      await queues.send(new DeleteQueueCommand({ QueueUrl }))
+    },
+  }
+}
+
+/**
+ * Yields the events that are published until the signal, and removes the subscription at the end.
+ * @param started is called when the subscription exists
+ */
+export async function* publishedEvents(
+  stack: DeployedStack,
+  selection: Selection,
+  { signal, started }: { signal: AbortSignal; started: () => void },
+): AsyncGenerator<PublishedEvent> {
+  const name = `commerce-events-${crypto.randomUUID()}` as const
+  const subscription = await subscribe(stack.access, outputOf(stack, 'EventBusName'), name, selection)
+  try {
+    started()
+    while (!signal.aborted) yield* await subscription.receive(signal)
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown
+  } finally {
+    await subscription.remove()
+  }
+}

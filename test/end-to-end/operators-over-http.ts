@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { EventBridgeClient, ListRulesCommand } from '@aws-sdk/client-eventbridge'
+import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { expect, test } from '@jest/globals'
+import type { Deployment } from './deployment.ts'
+
+/** Runs the commands of operators that no other test of the deployed stack runs. */
+export function operatorsOverHttp(deployment: () => Deployment): void {
+  const access = () => {
+    const { aws_endpoint: endpoint, region } = deployment()
+    return { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  }
+  const order = (tenant: string) =>
+    deployment().send('/v1/orders', {
+      method: 'POST',
+      as: { tenant },
+      headers: { 'Idempotency-Key': crypto.randomUUID() },
+      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
+    })
+
+  test('verify passes all checks', async () => {
+    const { base_url, settings } = deployment()
+    const checks = await deployment().run('verify', '--url', base_url, '--settings', settings)
+    expect(checks.map(({ check }) => check)).toEqual([
+      'health',
+      'rejected token',
+      'create',
+      'replay',
+      'mismatch',
+      'list',
+      'rejected signature',
+      'webhook',
+      'import',
+      'removal',
+    ])
+  }, 200_000)
+
+  test('events prints the selected events as JSON lines, then removes its queue and its rule', async () => {
+    const watching = deployment().start(
+      'events',
+      '--type',
+      'order.placed',
+      '--tenant',
+      'watched',
+      '--limit',
+      '1',
+    )
+    const lines = createInterface({ input: watching.stdout })
+    const ended = once(watching, 'exit')
+    const line = once(lines, 'line')
+    // The subscription exists when its command says so.
+    await once(createInterface({ input: watching.stderr }), 'line')
+    await order('other')
+    const { json } = await order('watched')
+    expect(JSON.parse(String(await line))).toMatchObject({
+      type: 'order.placed',
+      data: { id: json.id, tenant_id: 'watched' },
+    })
+    expect(await ended).toEqual([0, null])
+
+    const queues = await new SQSClient(access()).send(
+      new ListQueuesCommand({ QueueNamePrefix: 'commerce-events-' }),
+    )
+    expect(queues.QueueUrls ?? []).toEqual([])
+    const rules = { EventBusName: deployment().event_bus, NamePrefix: 'commerce-events-' }
+    const { Rules } = await new EventBridgeClient(access()).send(new ListRulesCommand(rules))
+    expect(Rules).toEqual([])
+  }, 60_000)
+
+  test('webhook secret stores a new key before the present ones', async () => {
+    const secret = await deployment().text('webhook', 'secret')
+    const rotated = await deployment().text('webhook', 'secret', '--generate', '--keep', '--yes')
+    expect(rotated.split(' ')).toEqual([expect.stringMatching(/^whsec_/), secret])
+    expect(await deployment().text('webhook', 'secret')).toBe(rotated)
+  }, 30_000)
+}
