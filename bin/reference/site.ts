@@ -8,6 +8,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { asyncapiDocument } from '../asyncapi.ts'
 import type { Json } from '../openapi/schemas.ts'
 import { openapiDocument } from '../openapi.ts'
+import { guidePages } from './guides.ts'
 import { errorsPage, eventsPage, page, textPage } from './pages.ts'
 
 /** The service where operations of the reference can be tried, and the token. */
@@ -30,6 +31,7 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   return new Map<string, string | Uint8Array>([
     ['index.html', page('Reference', await read('reference.html'))],
     ['guide.html', textPage('Guide', await marked.parse(guide))],
+    ...(await guidePages(settings)),
     ['errors.html', await errorsPage(await read('errors.md'))],
     ['events.html', eventsPage(asyncapi)],
     ['openapi.json', JSON.stringify({ ...openapi, info, servers })],
@@ -96,6 +98,7 @@ const mediaTypes: Record<string, string> = {
   '.json': 'application/json',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
 }
 
 /**

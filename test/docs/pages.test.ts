@@ -4,9 +4,12 @@ import { expect, test } from '@jest/globals'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)].filter((name) =>
-  name.endsWith('.md'),
-)
+const markdownIn = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`)
+const guides = markdownIn('docs/guides')
+const pages = ['README.md', ...markdownIn('docs'), ...guides]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 /** Returns the anchors that GitHub generates for the headings of a page. */
 const anchorsOf = (page: string) =>
@@ -30,7 +33,7 @@ test.each(links)('a link of %s has an existing target: %s', (page, _link, target
 
 test('the README links every page', () => {
   const named = links.filter(([page]) => page === 'README.md').map(([, , target]) => target)
-  expect(pages.filter((page) => page !== 'README.md' && !named.includes(page))).toEqual([])
+  expect(markdownIn('docs').filter((page) => !named.includes(page))).toEqual([])
 })
 
 test('the README is short enough for a first-time reader', () => {

@@ -113,9 +113,9 @@ export function consolePage(deployment: () => Deployment): void {
   }, 90_000)
 
   test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
-    const poisoned = ['--type', 'cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
+    const poisoned = ['cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
     const { base_url, run } = deployment()
-    await run('webhook', ...poisoned, '--data', '{"amount_minor":"much"}', '--url', base_url)
+    await run('webhook', 'send', ...poisoned, '--data', '{"amount_minor":"much"}', '--url', base_url)
     await openTab('queues')
     const queue = await row('queue', 'webhooks')
     const button = queue.getByRole('button', { name: 'Redrive' })

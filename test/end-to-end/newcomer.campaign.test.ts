@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -9,6 +9,7 @@ import { localAwsEnvironment } from '#bin/local/environment.ts'
 import { publishedProfile } from '#test/infrastructure/published-profile.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
 import { blocksOf, type Checkout, checkout } from './checkout.ts'
 import { sendFromReference } from './reference-page.ts'
 
@@ -135,6 +136,27 @@ describe('whoever follows the README', () => {
     expect(runbook).toContain('## page-OrdersCreate')
     expect(runbook).toContain('orders.create: latency (ms)')
   })
+})
+
+describe('a walkthrough runs as it is written', () => {
+  const folder = join(import.meta.dirname, '../../docs/guides')
+  const files = readdirSync(folder).filter((file) =>
+    /^```sh$/m.test(readFileSync(join(folder, file), 'utf8')),
+  )
+
+  test.each(files)(
+    '%s',
+    async (file) => {
+      const walkthrough = walkthroughOf(here.file(`docs/guides/${file}`))
+      for (const [name, text] of Object.entries(walkthrough.files)) here.write(name, text)
+      const { code, stdout, output: said } = await here.shell(scriptOf(walkthrough))
+      if (code !== 0) throw new Error(said)
+      const outputs = outputsOf(stdout)
+      for (const [at, { expected }] of walkthrough.steps.entries())
+        if (expected !== undefined) expect(outputs[at]).toMatch(patternOf(expected))
+    },
+    120_000,
+  )
 })
 
 test('synthesises a production stage: the profile is told apart until it is one', async () => {
