@@ -1,12 +1,9 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/base/log.ts'
-import { type Service, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 
 const namespace = 'commerce-test'
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 afterEach(() => {
   for (const name of ['METRICS_NAMESPACE', 'AWS_LAMBDA_FUNCTION_NAME', 'AWS_LAMBDA_FUNCTION_VERSION'])
     delete process.env[name]

@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { type Call, type Service, startService } from '../support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Call, startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
 
 interface Made {
@@ -24,12 +25,9 @@ const patient = {
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
 
-let service: Service
 let tenants = 0
 let codes = 0
-beforeAll(async () => {
-  service = await startService({ settings: patient })
-})
+const service = await startService({ settings: patient })
 
 const newTenant = () => `updater-${tenants++}`
 const editor = (tenant: string) => ({ tenant, role: 'Editor', scope })
@@ -181,7 +179,7 @@ describe('an item of a bulk update', () => {
     const as = { ...editor(tenant), role: 'Admin' }
     expect(told(await send(tenant, items, { as }))).toEqual([200, 200])
     const [item] = (await service.items(tenant, 'code')).filter(({ id }) => id === deleted.id)
-    expect([item?.name, item?.soft_deleted, item?.state]).toEqual(['After', true, 'soft_deleted'])
+    expect(item).toMatchObject({ name: 'After', soft_deleted: true, state: 'soft_deleted' })
   })
 
   test('that is repeated with the same tag is updated once, and its repetition is stale', async () => {
@@ -200,7 +198,7 @@ describe('an item of a bulk update', () => {
     const items = Array.from({ length: 20 }, (_, n) => ({ id, if_match: '*', name: `Name ${n}` }))
     expect(told(await send(tenant, items))).toEqual(items.map(() => 200))
     const [item] = await service.items(tenant, 'code')
-    expect([item?.name, item?.version]).toEqual(['Name 19', 21])
+    expect(item).toMatchObject({ name: 'Name 19', version: 21 })
     expect(await audited(tenant)).toHaveLength(20)
   })
 
@@ -210,7 +208,7 @@ describe('an item of a bulk update', () => {
     const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
     const body = `{"items":[${JSON.stringify({ ...made, name: 'After' })},{"id":${deep}}]}`
     const answer = await send(tenant, undefined, { body })
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.too_deep'])
+    expect(outcome(answer)).toBe('400 VALIDATION.body.too_deep')
     expect(await versionsOf(tenant)).toEqual({ [made.id]: 1 })
   })
 })

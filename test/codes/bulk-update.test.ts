@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { makeCode } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { type Call, type Service, startService } from '../support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Call, startService } from '../support/service.ts'
 import { localSettings, profile } from '../support/settings.ts'
 
 interface Made {
@@ -26,12 +27,9 @@ const patient = {
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
 
-let service: Service
 let tenants = 0
 let codes = 0
-beforeAll(async () => {
-  service = await startService({ settings: patient })
-})
+const service = await startService({ settings: patient })
 
 const newTenant = () => `updater-${tenants++}`
 const editor = (tenant: string) => ({ tenant, role: 'Editor', scope })
@@ -76,7 +74,7 @@ describe('POST /codes:bulkUpdate', () => {
     const made = await createMany(tenant, maxItems)
     const items = made.map((one, n) => ({ ...one, name: ` Name ${n} ` }))
     const answer = await send(tenant, items)
-    expect([answer.status, answer.headers['Idempotency-Status']]).toEqual([207, 'stored'])
+    expect(answer).toMatchObject({ status: 207, headers: { 'Idempotency-Status': 'stored' } })
     expect(answer.json).toEqual({
       items: made.map(({ id }, n) => ({ row: n + 1, id, status: 200 })),
       counts: { total: maxItems, succeeded: maxItems, failed: 0 },
@@ -101,7 +99,7 @@ describe('POST /codes:bulkUpdate', () => {
     const [one, other] = [await read(tenant, bulk.id), await read(tenant, alone.id)]
     const alike = { id: '', code: '', created_at: '', updated_at: '' }
     expect({ ...one.json, ...alike }).toEqual({ ...other.json, ...alike })
-    expect([one.json.name, one.json.expiry_at]).toEqual(['Été', '2098-06-01T10:00:00.000Z'])
+    expect(one).toMatchObject({ json: { name: 'Été', expiry_at: '2098-06-01T10:00:00.000Z' } })
     expect(one.headers.ETag).not.toBe(bulk.if_match)
     const [first, second] = await audited(tenant)
     const own = { pk: '', sk: '', id: '', target: '', at: '' }
@@ -125,7 +123,7 @@ describe('POST /codes:bulkUpdate', () => {
       'replayed',
     ])
     const changed = await send(tenant, items.toReversed(), { headers })
-    expect([changed.status, changed.json.error.code]).toEqual([409, 'CONFLICT.idempotency.payload_mismatch'])
+    expect(outcome(changed)).toBe('409 CONFLICT.idempotency.payload_mismatch')
     expect(await service.items(tenant, 'code')).toEqual(stored)
     expect(await audited(tenant)).toHaveLength(1)
   })
@@ -152,16 +150,16 @@ describe('POST /codes:bulkUpdate', () => {
     ['an item that is null', [null], 'VALIDATION.field.type'],
   ])('with %s is rejected', async (_, items, code) => {
     const answer = await send(newTenant(), items)
-    expect([answer.status, answer.json.error.code]).toEqual([400, code])
+    expect(outcome(answer)).toBe(`400 ${code}`)
   })
 
   test('is denied to a Viewer, and rejected without a key', async () => {
     const tenant = newTenant()
     const items = [{ ...(await create(tenant)), name: 'After' }]
     const viewer = await send(tenant, items, { as: { ...editor(tenant), role: 'Viewer' } })
-    expect([viewer.status, viewer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
+    expect(outcome(viewer)).toBe('403 AUTHZ.role.denied')
     const keyless = await send(tenant, items, { headers: { 'Idempotency-Key': '' } })
-    expect([keyless.status, keyless.json.error.code]).toEqual([400, 'VALIDATION.idempotency_key.required'])
+    expect(outcome(keyless)).toBe('400 VALIDATION.idempotency_key.required')
     expect((await service.items(tenant, 'code')).map(({ version }) => version)).toEqual([1])
   })
 

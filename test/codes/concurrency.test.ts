@@ -1,28 +1,13 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { type Answer, type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  claims,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  tally,
-  validCode,
-} from './code-calls.ts'
+import { describe, expect, jest, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { type Answer, startService } from '../support/service.ts'
+import { admin, audit, claims, codeCalls, editor, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 
 jest.setTimeout(120_000)
 
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(resending(service))
-})
+const service = await startService()
+const calls = codeCalls(resending(service))
 
 type Action = (tenant: string, id: string) => Promise<Answer>
 const actions: Record<string, Action> = {

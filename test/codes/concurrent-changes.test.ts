@@ -1,7 +1,8 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
 import { testClient } from '../support/dynamodb-client.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer, startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
 import {
   admin,
@@ -12,7 +13,6 @@ import {
   type Extra,
   editor,
   made,
-  outcome,
   stored,
   tally,
 } from './code-calls.ts'
@@ -23,12 +23,8 @@ const settings = {
   // A budget large enough for many decisions on a busy machine.
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService({ settings })
-  calls = codeCalls(service)
-})
+const service = await startService({ settings })
+const calls = codeCalls(service)
 
 /** Starts the service on the same table. `meanwhile` runs before each of its first `times` transactions. */
 async function overtaken(

@@ -1,25 +1,11 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  validCode,
-  viewer,
-} from './code-calls.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
+import { admin, audit, codeCalls, editor, made, stored, validCode, viewer } from './code-calls.ts'
 
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+const service = await startService()
+const calls = codeCalls(service)
 
 describe('denials', () => {
   test('are audited in the actor’s tenant, without ids or tenants that the caller did not send as a target', async () => {

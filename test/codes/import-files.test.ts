@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
 
 const header = 'code,type,name,expiry_at'
@@ -17,11 +18,8 @@ const patient = {
   'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
 
-let service: Service
 let tenants = 0
-beforeAll(async () => {
-  service = await startService({ settings: patient })
-})
+const service = await startService({ settings: patient })
 
 const newTenant = () => `importer-${tenants++}`
 const send = (
@@ -94,7 +92,7 @@ describe('a file', () => {
     const [, body, status, code, type = 'text/csv'] = refused
     const tenant = newTenant()
     const answer = await send(tenant, body, { 'Content-Type': type })
-    expect([answer.status, answer.json.error.code]).toEqual([status, code])
+    expect(outcome(answer)).toBe(`${status} ${code}`)
     expect(answer.headers).not.toHaveProperty('Idempotency-Status')
     expect(await service.items(tenant, 'code')).toEqual([])
     expect(await service.items(tenant, 'audit')).toEqual([])
@@ -109,7 +107,7 @@ describe('a file', () => {
   test('without a key is rejected before it is parsed', async () => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(...rows), { 'Idempotency-Key': '' })
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.idempotency_key.required'])
+    expect(outcome(answer)).toBe('400 VALIDATION.idempotency_key.required')
     expect(await service.items(tenant, 'code')).toEqual([])
   })
 
@@ -165,7 +163,7 @@ describe('a repeated file', () => {
     const tenant = newTenant()
     await send(tenant, fileOf(...rows))
     const answer = await send(tenant, fileOf(...rows, good('C')))
-    expect([answer.status, answer.json.error.code]).toEqual([409, 'CONFLICT.idempotency.payload_mismatch'])
+    expect(outcome(answer)).toBe('409 CONFLICT.idempotency.payload_mismatch')
     expect(Object.keys(await namesOf(tenant)).toSorted()).toEqual(['A', 'B'])
   })
 
@@ -179,7 +177,7 @@ describe('a repeated file', () => {
     for (const { error } of first.json.items) expect(Object.keys(error.details.fields)).toHaveLength(4)
     expect(first.body?.length).toBeGreaterThan(400 * 1024)
     const replay = await send(tenant, file, {}, 'u1', wordy)
-    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([207, 'replayed'])
+    expect(replay).toMatchObject({ status: 207, headers: { 'Idempotency-Status': 'replayed' } })
     expect(replay.body === first.body).toBe(true)
   })
 })

@@ -1,23 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  viewer,
-} from './code-calls.ts'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
+import { admin, audit, codeCalls, editor, made, stored, viewer } from './code-calls.ts'
 
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+const service = await startService()
+const calls = codeCalls(service)
 
 describe('If-Match of an update', () => {
   test.each([[undefined], [''], ['  ']])('is missing if it is %j, which is rejected', async (given) => {

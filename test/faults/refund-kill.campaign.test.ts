@@ -1,31 +1,25 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  type PaymentProviderDouble,
-  startPaymentProvider,
-} from '#test/support/payment-provider/payment-provider.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
-import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { startAwsDouble } from '../support/fake-aws.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
 
 /** Longer than the lease of a dead process, after which the sweeper resumes its refund. */
 const leaseMilliseconds = 31_000
 const restMilliseconds = 61_000
 
-let provider: PaymentProviderDouble
-let proxy: DynamodbProxy
-let secrets: AwsDouble
 let service: Service
 let functions: Functions
 let tenant: string
 let tenants = 0
 
+const provider = await startPaymentProvider()
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const secrets = await startAwsDouble({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
 beforeAll(async () => {
-  provider = await startPaymentProvider()
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  secrets = await startAwsDouble({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
   const settings = profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 2000 },
   })

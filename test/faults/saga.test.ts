@@ -1,25 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Answer } from '../support/service.ts'
-import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import {
-  inMemoryProvider,
-  type MovableClock,
-  movableClock,
-  type Provider,
-  payEndpoint,
-} from './payment-saga.ts'
+import { startFaultyService } from './faulty-service.ts'
+import { inMemoryProvider, movableClock, payEndpoint } from './payment-saga.ts'
 
-let service: FaultyService
-let provider: Provider
-let clock: MovableClock
 let tenant: string
 let tenants = 0
 
-beforeAll(async () => {
-  clock = movableClock()
-  provider = inMemoryProvider()
-  service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
-})
+const clock = movableClock()
+const provider = inMemoryProvider()
+const service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
 beforeEach(() => {
   Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
   tenant = `payer-${tenants++}`
@@ -70,11 +59,7 @@ describe('a saga', () => {
     provider.conducts = [conduct, conduct]
     const failures = [await pay(), await pay()]
     for (const failure of failures) {
-      expect([failure.status, failure.json.error.code, failure.json.error.retryable]).toEqual([
-        status,
-        code,
-        true,
-      ])
+      expect(failure).toMatchObject({ status, json: { error: { code, retryable: true } } })
     }
     expect(await states()).toEqual(['pending'])
     const answer = await pay()

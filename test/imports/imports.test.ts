@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type ImportService, startImports } from './import-service.ts'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { startImports } from './import-service.ts'
 
-let service: ImportService
-beforeAll(async () => {
-  service = await startImports()
-})
+const service = await startImports()
 
 const begin = async (tenant: string, file: string | Uint8Array) =>
   (await service.upload(tenant, file)).json.operation_id as string
@@ -82,7 +80,7 @@ describe('POST /imports', () => {
       { total: 2, succeeded: 0, failed: 2 },
     ])
     const none = await imported('outcomes', 'email,name\n')
-    expect([none.result.outcome, none.result.counts.total]).toEqual(['SUCCESS', 0])
+    expect(none).toMatchObject({ result: { outcome: 'SUCCESS', counts: { total: 0 } } })
   })
 
   test.each([
@@ -137,7 +135,7 @@ describe('POST /imports', () => {
       'latin',
       Buffer.from('email,name\na@example.com,J\xfcrgen\n', 'latin1'),
     )
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
+    expect(outcome(answer)).toBe('400 VALIDATION.body.encoding')
   })
 
   test('counts thousands of rows by chunk, and its progress never decreases', async () => {
@@ -216,7 +214,7 @@ test('a cancellation with a stale entity tag is rejected and changes nothing', a
   const cancel = (tag: string) =>
     service.call({ method: 'POST', path: `${path}:cancel`, as, headers: { 'If-Match': tag } })
   const stale = await cancel('"stale"')
-  expect([stale.status, stale.json.error.code]).toEqual([412, 'CONFLICT.etag.mismatch'])
+  expect(outcome(stale)).toBe('412 CONFLICT.etag.mismatch')
   expect((await service.operation('conditional', json.operation_id)).cancel_requested).toBe('no')
   const { headers } = await service.call({ path, as })
   expect((await cancel(headers.ETag ?? '')).status).toBe(200)

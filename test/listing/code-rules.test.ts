@@ -1,17 +1,15 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parametersOf } from '#bin/openapi/parameters.ts'
 import { routes } from '#functions/routes.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 
-let service: Service
-let acme: CodeStore
+const service = await startService({ extra: [codeList] })
+const acme = new CodeStore(service.table, 'acme')
 beforeAll(async () => {
-  service = await startService({ extra: [codeList] })
-  acme = new CodeStore(service.table, 'acme')
   for (const [n, code] of ['SPRING', 'SUMMER-10', 'SUMMER-1', 'SUMMER', 'AUTUMN'].entries()) {
     await acme.add(start + n, code)
   }

@@ -18,7 +18,6 @@ import { type Service, startService, testSecret } from '#test/support/service.ts
 import { localSettings } from '#test/support/settings.ts'
 import { type AwsDouble, startAwsDouble } from './fake-mail-services.ts'
 
-let scratch: string
 let file: string
 let aws: AwsDouble
 let service: Service
@@ -26,8 +25,8 @@ let sender: ChildProcess
 /** The offset of the service's clock behind that of the sender. */
 let behindMilliseconds = 0
 
+const scratch = await mkdtemp(join(tmpdir(), 'mail-'))
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'mail-'))
   const entries = { send: join(import.meta.dirname, '../../functions/otp/send-code/handler.ts') }
   const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
   file = pathToFileURL(join(bundles.send?.directory ?? '', 'index.mjs')).href

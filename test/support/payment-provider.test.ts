@@ -92,7 +92,7 @@ describe('refunds', () => {
     [{ charge: 'ch_1', amount: 1, account: 'nobody' }, 403, 'account_invalid'],
   ])('%j is rejected: %d %s', async (form, status, code) => {
     const answer = await refund(form)
-    expect([answer.status, answer.body.error.code]).toEqual([status, code])
+    expect(answer).toMatchObject({ status, body: { error: { code } } })
     expect(answer.body.error).toMatchObject({ type: 'invalid_request_error', message: expect.any(String) })
     expect(double.refunds()).toEqual([])
   })
@@ -158,7 +158,7 @@ describe('keys', () => {
   test('other parameters are rejected; each account has its own keys', async () => {
     await refund({ charge: 'ch_1', amount: 1, key: 'k' })
     const other = await refund({ charge: 'ch_1', amount: 2, key: 'k' })
-    expect([other.status, other.body.error.type]).toEqual([400, 'idempotency_error'])
+    expect(other).toMatchObject({ status: 400, body: { error: { type: 'idempotency_error' } } })
     expect((await refund({ charge: 'ch_1', amount: 2, key: 'k', account: 'acct_b' })).status).toBe(200)
   })
 
@@ -168,7 +168,7 @@ describe('keys', () => {
     const first = refund({ charge: 'ch_1', amount: 1, key: 'k' })
     while (double.calls.length === 0) await new Promise((wake) => setTimeout(wake, 5))
     const second = await refund({ charge: 'ch_1', amount: 1, key: 'k' })
-    expect([second.status, second.body.error.code]).toEqual([409, 'idempotency_key_in_use'])
+    expect(second).toMatchObject({ status: 409, body: { error: { code: 'idempotency_key_in_use' } } })
     work.resolve()
     expect((await first).status).toBe(200)
   })
