@@ -1,72 +1,21 @@
 import { describe, expect, test } from '@jest/globals'
-import { makeCode } from '#shared/codes/code.ts'
-import { codeEtag, newCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { type Call, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { localSettings, profile } from '../support/settings.ts'
+import {
+  admin,
+  audited,
+  create,
+  createMany,
+  editor,
+  newTenant,
+  results,
+  send,
+  service,
+} from './bulk-updates.ts'
 
-interface Made {
-  id: string
-  if_match: string
-}
-
-interface Row {
-  row: number
-  id: string | null
-  status: number
-  error?: { code: string; details: object }
-}
-
-const scope = 'codes:read codes:write'
 const { maxItems } = localSettings['codes.bulkUpdate']
-
-/** A budget large enough for many items on a busy machine. */
-const patient = {
-  ...localSettings,
-  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
-}
-
-let tenants = 0
-let codes = 0
-const service = await startService({ settings: patient })
-
-const newTenant = () => `updater-${tenants++}`
-const editor = (tenant: string) => ({ tenant, role: 'Editor', scope })
-const admin = (tenant: string) => ({ tenant, role: 'Admin', scope })
-const send = (tenant: string, items: unknown, call: Partial<Call> = {}, to = service) =>
-  to.call({
-    method: 'POST',
-    path: '/codes:bulkUpdate',
-    as: editor(tenant),
-    body: { items },
-    ...call,
-    headers: { 'Idempotency-Key': crypto.randomUUID(), ...call.headers },
-  })
-
-/** Codes that an Editor of the tenant has made, and their tags. */
-async function createMany(tenant: string, count: number): Promise<Made[]> {
-  const fields = { type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
-  const made = Array.from({ length: count }, () =>
-    makeCode(
-      { code: `BULK-${codes++}`, ...fields },
-      { id: newId(systemClock), tenant, createdBy: 'u1' },
-      localSettings,
-    ),
-  )
-  for (let from = 0; from < count; from += 50) {
-    const writes = made.slice(from, from + 50).flatMap(newCode)
-    await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
-  }
-  return made.map((code) => ({ id: code.id, if_match: codeEtag(code) }))
-}
-
-const create = async (tenant: string) => (await createMany(tenant, 1))[0] as Made
 const read = (tenant: string, id: string) => service.call({ path: `/codes/${id}`, as: editor(tenant) })
-const told = (answer: { json: { items: Row[] } }) =>
-  answer.json.items.map(({ status, error }) => (error ? [status, error.code] : status))
-const audited = async (tenant: string, action = 'update') =>
-  (await service.items(tenant, 'audit')).filter((record) => record.action === action)
 
 describe('POST /codes:bulkUpdate', () => {
   test('updates each item like PATCH, and returns the results in the order of the items', async () => {
@@ -135,7 +84,7 @@ describe('POST /codes:bulkUpdate', () => {
       { ...one, name: 'After' },
       { ...other, name: 'After' },
     ]
-    expect(told(await send(home, items, { as: admin(home) }))).toEqual([200, 200])
+    expect(results(await send(home, items, { as: admin(home) }))).toEqual([200, 200])
     expect(await audited(home)).toEqual([])
     expect(await audited(near)).toMatchObject([{ target: `code/${one.id}`, tenant_id: near, role: 'Admin' }])
     expect(await audited(far)).toMatchObject([{ target: `code/${other.id}`, tenant_id: far, role: 'Admin' }])
@@ -170,7 +119,7 @@ describe('POST /codes:bulkUpdate', () => {
     const { id, if_match } = await create(tenant)
     const body = { items: [{ id, if_match, name: 'After' }] }
     const call = { method: 'POST', path: '/codes:bulkUpdate', as: editor(tenant), body }
-    expect(told(await lax.call(call))).toEqual([200])
-    expect(told(await lax.call(call))).toEqual([[412, 'CONFLICT.etag.mismatch']])
+    expect(results(await lax.call(call))).toEqual([200])
+    expect(results(await lax.call(call))).toEqual([[412, 'CONFLICT.etag.mismatch']])
   })
 })

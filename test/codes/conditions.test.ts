@@ -4,9 +4,7 @@ import { outcome } from '#test/support/outcome.ts'
 import { testClient } from '../support/dynamodb-client.ts'
 import { type Answer, startService } from '../support/service.ts'
 import { admin, codeCalls, editor, made, stored } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { calls, service } from './codes-service.ts'
 
 type Act = (tenant: string, id: string, ifMatch: string) => Promise<Answer>
 const acts: Record<string, { act: Act; success: number; deleted?: true }> = {

@@ -3,9 +3,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { admin, claims, codeCalls, editor, made, stored, validCode, viewer } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { calls, service } from './codes-service.ts'
 
 describe('POST /codes', () => {
   test('returns 201 with the stored code, its ETag and its Location', async () => {

@@ -1,21 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  claims,
-  codeCalls,
-  editor,
-  made,
-  seeded,
-  stored,
-  validCode,
-  viewer,
-} from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { admin, audit, claims, editor, made, seeded, stored, validCode, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string, query = {}, role = admin) =>
   (await calls.list(role(tenant), query)).json.data.map(({ id }: { id: string }) => id)

@@ -1,11 +1,8 @@
 import { describe, expect, jest, test } from '@jest/globals'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { startService } from '../support/service.ts'
-import { admin, audit, codeCalls, editor, made, stored, validCode, viewer } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { admin, audit, editor, made, stored, validCode, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('denials', () => {
   test('are audited in the actor’s tenant, without ids or tenants that the caller did not send as a target', async () => {

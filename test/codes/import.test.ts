@@ -2,43 +2,30 @@ import { describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { type Call, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { profile } from '../support/settings.ts'
+import {
+  editor,
+  expiry,
+  fileOf,
+  good,
+  header,
+  namesOf,
+  newTenant,
+  send,
+  service,
+  statusesOf,
+} from './code-imports.ts'
 
-const header = 'code,type,name,expiry_at'
-const expiry = '2099-01-01T00:00:00Z'
 const scope = 'codes:read codes:write'
-const good = (code: string, name = 'Ten off') => `${code},percent-10,${name},${expiry}`
-const fileOf = (...rows: string[]) => [header, ...rows, ''].join('\r\n')
-
-let tenants = 0
-const service = await startService()
-
-const newTenant = () => `importer-${tenants++}`
-const send = (tenant: string, body: string | Uint8Array, call: Partial<Call> = {}, to = service) =>
-  to.call({
-    method: 'POST',
-    path: '/codes:import',
-    as: { tenant, role: 'Editor', scope },
-    body,
-    ...call,
-    headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key', ...call.headers },
-  })
 const create = (tenant: string, code: string) =>
   service.call({
     method: 'POST',
     path: '/codes',
-    as: { tenant, role: 'Editor', scope },
+    as: editor(tenant),
     headers: { 'Idempotency-Key': crypto.randomUUID() },
     body: { code, type: 'percent-10', name: 'Ten off', expiry_at: expiry },
   })
-/** Returns the names of a tenant's codes that are not deleted, by code. */
-async function namesOf(tenant: string): Promise<Record<string, unknown>> {
-  const live = (await service.items(tenant, 'code')).filter(({ soft_deleted }) => !soft_deleted)
-  return Object.fromEntries(live.map(({ code, name }) => [String(code), name]).sort())
-}
-const statusesOf = (answer: { json: { items: { status: number }[] } }) =>
-  answer.json.items.map(({ status }) => status)
 
 describe('POST /codes:import', () => {
   test('returns 207 with the result of each row, and counts', async () => {
@@ -161,7 +148,7 @@ describe('a row', () => {
     const tenant = newTenant()
     await create(tenant, 'EXISTING')
     const { json: deleted } = await create(tenant, 'DELETED')
-    const as = { tenant, role: 'Editor', scope }
+    const as = editor(tenant)
     await service.call({ method: 'DELETE', path: `/codes/${deleted.id}`, as })
     const answer = await send(tenant, fileOf(good('BEFORE'), row, good('AFTER')))
     const status = code.startsWith('CONFLICT.') ? 409 : 400

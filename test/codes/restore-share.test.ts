@@ -1,10 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { startService } from '../support/service.ts'
-import { admin, audit, codeCalls, editor, made, seeded, stored, viewer } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { admin, audit, editor, made, seeded, stored, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string) =>
   (await calls.list(viewer(tenant))).json.data.map(({ id }: { id: string }) => id)

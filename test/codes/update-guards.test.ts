@@ -1,10 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { startService } from '../support/service.ts'
-import { admin, audit, codeCalls, editor, made, stored, viewer } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { admin, audit, editor, made, stored, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('If-Match of an update', () => {
   test.each([[undefined], [''], ['  ']])('is missing if it is %j, which is rejected', async (given) => {

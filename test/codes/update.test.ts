@@ -3,9 +3,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { admin, audit, codeCalls, editor, made, seeded, stored, viewer } from './code-calls.ts'
-
-const service = await startService()
-const calls = codeCalls(service)
+import { calls, service } from './codes-service.ts'
 
 describe('PATCH /codes/{id}', () => {
   test('returns 200 with the code, a later updated_at and a new tag, and changes nothing else', async () => {
