@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts'
 const editor = { tenant: 'acme', role: 'Editor', scope: 'codes:read codes:write' }
 const expiry_at = '2099-01-01T00:00:00Z'
 
-/** What refunds, received events and the verification of discounts cost at DynamoDB; the provider is a double. */
+/** Measures refunds, received events and verifications of discounts at DynamoDB, with a fake provider. */
 export async function moneyCosts({ service, measure, measureWork }: Meter): Promise<void> {
   const post = (path: string, key: string, body: unknown, headers: Record<string, string> = {}) => ({
     method: 'POST',
