@@ -6,7 +6,7 @@ import { runs } from '#test/support/runs.ts'
 
 const ajv = new Ajv.default({ strict: false })
 
-/** Small schemas and small values, so that they meet often. */
+/** Small schemas and small values, so many values match. */
 const bound = (low: string, high: string) =>
   fc.record(
     { [low]: fc.integer({ min: 0, max: 2 }), [high]: fc.integer({ min: 1, max: 3 }) },
@@ -53,7 +53,7 @@ const { value } = fc.letrec((tie) => ({
     fc.dictionary(fc.constantFrom('a', 'b', 'c'), tie('value'), { maxKeys: 3 }),
   ),
 }))
-/** A schema, and one that differs from it little or wholly. */
+/** A schema, and a slightly or completely different one. */
 const change = fc.tuple(schema, schema, fc.boolean()).map(([before, other, wholly]) => {
   return {
     before,
@@ -61,7 +61,7 @@ const change = fc.tuple(schema, schema, fc.boolean()).map(([before, other, wholl
   }
 })
 
-test('what a change lets through of a request, the old valid values are still valid by', () => {
+test('if a change is compatible for requests, all previously valid values stay valid', () => {
   let lenient = 0
   fc.assert(
     fc.property(change, fc.array(value, { minLength: 8, maxLength: 8 }), ({ before, after }, values) => {

@@ -18,8 +18,8 @@ const told = () => published.map(({ type, data }) => `${type} ${data.id}`)
 const ofOrders = (ids: readonly string[]) =>
   ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
 
-describe('what the relay gave up', () => {
-  test('is on the bus once it is redriven, that and nothing else, and the messages are gone', async () => {
+describe('failed changes of the relay', () => {
+  test('are published after a redrive, and nothing else; their messages are deleted', async () => {
     const ids = await place(9)
     const records = await stream.read()
     giveUp(around(records, ids.slice(1, 4)))
@@ -30,7 +30,7 @@ describe('what the relay gave up', () => {
     expect(await redrive()).toMatchObject({ messages: 0, left: 0 })
   })
 
-  test('keeps its ids, so that what was published before is the same event', async () => {
+  test('keep their event ids, so already published events are duplicates of the same event', async () => {
     const ids = await place(2)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
@@ -40,7 +40,7 @@ describe('what the relay gave up', () => {
     expect(published.slice(before.length)).toEqual(before.filter(({ data }) => ids.includes(data.id)))
   })
 
-  test('stays in the queue while it fails, beside others that do not, and goes when it does not', async () => {
+  test('stay in the queue while they fail, without affecting others', async () => {
     const ids = await place(4)
     const records = await stream.read()
     for (const id of ids) giveUp(around(records, [id]))
@@ -55,7 +55,7 @@ describe('what the relay gave up', () => {
     expect(told().slice(-2)).toEqual(ofOrders([ids[1] as string]))
   })
 
-  test('in messages that nobody can read stays, and keeps nothing else', async () => {
+  test('in unreadable messages stay in the queue, without affecting others', async () => {
     const ids = await place(1)
     for (const body of ['not JSON', {}, messageOf(stream, [], { startSequenceNumber: 'first' })])
       dead.put(body)
@@ -65,7 +65,7 @@ describe('what the relay gave up', () => {
     expect(dead.left()).toHaveLength(3)
   })
 
-  test('of more changes than an event has comes in several', async () => {
+  test('of one message are split into several events if they exceed the size of one', async () => {
     const ids = await place(120)
     giveUp(around(await stream.read(), ids))
     expect(await redrive()).toMatchObject({ messages: 1, from_stream: 120 })
@@ -73,7 +73,7 @@ describe('what the relay gave up', () => {
   })
 })
 
-describe('what the stream has forgotten', () => {
+describe('changes that the stream no longer has', () => {
   const gone = { shardId: 'shardId-00000001573689847184-864758bb' }
   const outbox = (at: string) => ({
     id: crypto.randomUUID(),
@@ -82,7 +82,7 @@ describe('what the stream has forgotten', () => {
     events: [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }],
   })
 
-  test('comes from the table: the events of its time, with their ids, and none of another time', async () => {
+  test('are rebuilt from the table: the events of the period, with their ids, and no others', async () => {
     const ids = await place(5)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
@@ -103,7 +103,7 @@ describe('what the stream has forgotten', () => {
     expect(dead.left()).toEqual([])
   })
 
-  test('in part comes from what is left of it, and from the table', async () => {
+  test('in part are read from the stream and from the table', async () => {
     const ids = await place(2)
     const records = around(await stream.read(), ids)
     const trimmed = {
@@ -119,7 +119,7 @@ describe('what the stream has forgotten', () => {
     expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('altogether, with its shard still there, comes from the table alone', async () => {
+  test('at all are rebuilt from the table, even if the shard still exists', async () => {
     const ids = await place(2)
     giveUp(around(await stream.read(), ids))
     proxy.inject({
@@ -131,7 +131,7 @@ describe('what the stream has forgotten', () => {
     expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('is not what a stream that is busy says, and the message stays', async () => {
+  test('are distinguished from a throttled stream, whose message stays', async () => {
     const ids = await place(1)
     giveUp(around(await stream.read(), ids))
     proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'internal' })
@@ -139,7 +139,7 @@ describe('what the stream has forgotten', () => {
     expect([told(), dead.left().length]).toEqual([[], 1])
   })
 
-  test('stays in the queue while the function fails on it', async () => {
+  test('stay in the queue while the function fails', async () => {
     const ids = await place(1)
     giveUp(around(await stream.read(), ids), gone)
     refused.add(ids[0] as string)
@@ -150,7 +150,7 @@ describe('what the stream has forgotten', () => {
     expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('of tasks is queued again where it is not done', async () => {
+  test('with tasks are queued again if the tasks are not done', async () => {
     const [waiting, handled] = [await receive(), await receive()]
     const task = { queue: 'webhooks', body: 'without a state' }
     await service.table.put({ item: { pk: 'reset#t', sk: 'reset', task }, condition: 'none' })
@@ -169,7 +169,7 @@ describe('what the stream has forgotten', () => {
   })
 })
 
-test('tasks that were given up are queued from the stream', async () => {
+test('failed tasks are queued again from the stream', async () => {
   const ids = [await receive(), await receive(), await receive()]
   giveUp(around(await stream.read(), ids.slice(0, 2)))
   expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 2, from_table: 0, left: 0 })
