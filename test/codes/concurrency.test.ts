@@ -83,9 +83,9 @@ describe('concurrent changes of one code', () => {
     const { id } = await made(calls, tenant)
     const answers = await storm(tenant, id, wanted)
     for (const answer of answers) expect(allowedOutcomes).toContain(outcome(answer))
-    const told = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
+    const allowed = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
     const changed = answers.filter(({ status }) => status === 200).length
-    const deletes = told.filter(({ action }) => action === 'soft_delete').length
+    const deletes = allowed.filter(({ action }) => action === 'soft_delete').length
     if (!wanted.restore) expect(deletes).toBe(1)
     await expectSound(tenant, id, changed + deletes)
     // In any case the code can be live again.

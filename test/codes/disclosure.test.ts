@@ -83,7 +83,7 @@ test('neither audit nor log contains a name, text or key of a code', async () =>
   expect(written.length).toBeGreaterThan(answers.length)
   const records = await audit(service, tenant)
   expect(records.length).toBeGreaterThan(6)
-  for (const told of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
-    for (const canary of canaries) expect(told.toLowerCase()).not.toContain(canary.toLowerCase())
+  for (const text of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
+    for (const canary of canaries) expect(text.toLowerCase()).not.toContain(canary.toLowerCase())
   }
 })

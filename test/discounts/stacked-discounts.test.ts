@@ -105,9 +105,9 @@ describe('the discounts of a changed cart', () => {
       const occurred_at = new Date().toISOString()
       for (let attempt = 0; attempt < 20; attempt += 1) {
         const about = { id: 'c1', tenant_id: tenant, amount_minor: 300, currency: 'EUR' }
-        const told = calls.tell('cart.updated', about, { occurred_at })
+        const received = calls.tell('cart.updated', about, { occurred_at })
         if (
-          await told.then(
+          await received.then(
             () => true,
             () => false,
           )

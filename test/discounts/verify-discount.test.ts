@@ -134,8 +134,8 @@ test('a code that is unknown, deleted, of another tenant or of another currency 
   ]
   for (const { status, body } of answers)
     expect([status, body]).toEqual([200, '{"applied":false,"amount":0}'])
-  const told = await eventsOf(tenant)
-  expect(told.map(({ type, data }) => `${type} ${data.error_code}`)).toEqual([
+  const published = await eventsOf(tenant)
+  expect(published.map(({ type, data }) => `${type} ${data.error_code}`)).toEqual([
     'promo.rejected NOT_FOUND.code',
     'promo.rejected GONE.code',
     'promo.rejected NOT_FOUND.code',

@@ -19,7 +19,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 
 /** A weight as text in version 1 and as a number in version 2. */
 const Packed = defineEvent({
@@ -71,7 +71,7 @@ interface Entry {
 
 let service: Service
 let entries: Entry[]
-const bus = await startAwsDouble({
+const bus = await startFakeAws({
   'AWSEvents.PutEvents'({ Entries }) {
     const came = Entries as Entry[]
     entries.push(...came)

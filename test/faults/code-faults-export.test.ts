@@ -155,7 +155,7 @@ describe('an export while the table fails', () => {
       faulty.proxy.reset()
       expect((await download(faulty, tenant)).status).toBe(status)
       const calls = faulty.proxy.calls.length
-      let told = 1
+      let audited = 1
       for (const fault of faults) {
         for (const times of often) {
           for (let at = 0; at < calls; at += 1) {
@@ -167,11 +167,11 @@ describe('an export while the table fails', () => {
             else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
             expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
             // If the response to the record's write was lost, the record exists without a returned export.
-            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) told += 1
+            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) audited += 1
           }
         }
       }
-      expect(await service.items(tenant, 'audit')).toHaveLength(told)
+      expect(await service.items(tenant, 'audit')).toHaveLength(audited)
     },
   )
 })

@@ -61,8 +61,8 @@ const lines = () => written.map((line) => JSON.parse(line))
 
 test('a function near its timeout responds early with the correlation id of its request, and logs one error', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  const told = { 'X-Correlation-Id': 'asked-so', traceparent, Origin: 'http://localhost:5173' }
-  const answer = await call(1500, 800, told)
+  const headers = { 'X-Correlation-Id': 'asked-so', traceparent, Origin: 'http://localhost:5173' }
+  const answer = await call(1500, 800, headers)
   expect(answer.answeredAt).toBeLessThan(answer.deadline)
   expect(answer).toMatchObject({ statusCode: 504, json: { error: { code: 'DEPENDENCY.timeout' } } })
   expect(answer.json.error.correlation_id).toBe('asked-so')

@@ -102,7 +102,7 @@ const operations: Record<string, Operation> = {
   },
 }
 
-const told = ({ json }: Answer) =>
+const results = ({ json }: Answer) =>
   json.items.map(({ status, error }: { status: number; error?: { code: string } }) =>
     error ? [status, error.code] : status,
   )
@@ -123,7 +123,7 @@ async function callsOf(operation: Operation): Promise<number> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
   service.proxy.reset()
-  expect(told(await call(tenant, 'key', prepared))).toEqual(operation.rows)
+  expect(results(await call(tenant, 'key', prepared))).toEqual(operation.rows)
   const calls = service.proxy.calls.length
   await expectState(tenant, operation)
   return calls
@@ -168,7 +168,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
         const retry = await retried(tenant, prepared)
         if (injection.hits > 0) await injection.struck
         const replay = await call(tenant, 'key', prepared)
-        expect(told(retry)).toEqual(operation.rows)
+        expect(results(retry)).toEqual(operation.rows)
         expect(replay.body).toBe(retry.body)
         if (answer.status === 207) expect(retry.body).toBe(answer.body)
         expect(replay.headers['Idempotency-Status']).toBe('replayed')

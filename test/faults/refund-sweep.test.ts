@@ -49,8 +49,8 @@ describe('the sweeper of pending sagas', () => {
     await leavePending()
     service.provider.faults = () => down
     for (let look = 0; look < 5; look += 1) {
-      const told = await service.sweep(restMilliseconds)
-      expect(told).toMatchObject({
+      const sweep = await service.sweep(restMilliseconds)
+      expect(sweep).toMatchObject({
         finished: 0,
         left: 4,
         fault: { code: expect.stringMatching(/^DEPENDENCY/) },
@@ -121,8 +121,8 @@ describe('the sweeper of pending sagas', () => {
     const isDone = async () => inShort(await booksOf(service, service.provider, tenant)).ledger === 1
     for (let look = 0; look < 60 && !(await isDone()); look += 1) {
       clock.advance(restMilliseconds)
-      const told = await finishSagas(swept, { ...service.runtime, clock: by })
-      expect(told.left).toBeGreaterThan(15)
+      const sweep = await finishSagas(swept, { ...service.runtime, clock: by })
+      expect(sweep.left).toBeGreaterThan(15)
     }
     expect(await isDone()).toBe(true)
     service.mend()

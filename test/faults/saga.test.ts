@@ -25,7 +25,7 @@ const pay = (headers: Record<string, string> = {}, amount = 5) =>
     body: { amount },
   })
 
-const told = ({ status, headers, json }: Answer) => [
+const summary = ({ status, headers, json }: Answer) => [
   status,
   json.error?.code,
   headers['Idempotency-Status'],
@@ -45,8 +45,8 @@ describe('a saga', () => {
   test('is executed once, returns its response, and replays the same bytes', async () => {
     const first = await pay()
     const replay = await pay()
-    expect(told(first)).toEqual([201, undefined, 'stored', undefined])
-    expect(told(replay)).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(first)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(replay)).toEqual([201, undefined, 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect([provider.calls.length, await states()]).toEqual([1, ['paid']])
   })
@@ -63,7 +63,7 @@ describe('a saga', () => {
     }
     expect(await states()).toEqual(['pending'])
     const answer = await pay()
-    expect(told(answer)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(answer)).toEqual([201, undefined, 'stored', undefined])
     expect([new Set(provider.calls).size, provider.payouts.size, await states()]).toEqual([1, 1, ['paid']])
     expect((await pay()).body).toBe(answer.body)
   })
@@ -73,8 +73,8 @@ describe('a saga', () => {
     const first = await pay()
     clock.advance(60_000)
     const replay = await pay()
-    expect(told(first)).toEqual([500, 'INTERNAL.unexpected', 'stored', undefined])
-    expect(told(replay)).toEqual([500, 'INTERNAL.unexpected', 'replayed', undefined])
+    expect(summary(first)).toEqual([500, 'INTERNAL.unexpected', 'stored', undefined])
+    expect(summary(replay)).toEqual([500, 'INTERNAL.unexpected', 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect([provider.calls.length, provider.payouts.size]).toEqual([1, 0])
   })
@@ -92,8 +92,8 @@ describe('a saga', () => {
     provider.conducts = ['refuse']
     const first = await pay()
     const replay = await pay()
-    expect(told(first)).toEqual([409, 'PROVIDER.duplicate', 'stored', undefined])
-    expect(told(replay)).toEqual([409, 'PROVIDER.duplicate', 'replayed', undefined])
+    expect(summary(first)).toEqual([409, 'PROVIDER.duplicate', 'stored', undefined])
+    expect(summary(replay)).toEqual([409, 'PROVIDER.duplicate', 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect(provider.calls).toHaveLength(1)
   })
@@ -109,7 +109,7 @@ describe('a request whose key is in progress', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     held.resolve()
     expect((await second).body).toBe((await first).body)
-    expect(told(await second)).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(await second)).toEqual([201, undefined, 'replayed', undefined])
     expect(provider.calls).toHaveLength(1)
   })
 
@@ -123,11 +123,11 @@ describe('a request whose key is in progress', () => {
     const { waitSeconds } = service.settings['idempotency.whilePending']
     expect(clock.now() - from).toBeGreaterThanOrEqual(waitSeconds * 1000)
     expect(clock.now() - from).toBeLessThan(waitSeconds * 1000 + 500)
-    expect(told(second)).toEqual([503, 'DEPENDENCY.unavailable', undefined, '1'])
+    expect(summary(second)).toEqual([503, 'DEPENDENCY.unavailable', undefined, '1'])
     expect(second.json.error.retryable).toBe(true)
     held.resolve()
     expect((await first).status).toBe(201)
-    expect(told(await pay())).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(await pay())).toEqual([201, undefined, 'replayed', undefined])
   })
 
   test('with another payload is rejected at once', async () => {
@@ -136,7 +136,7 @@ describe('a request whose key is in progress', () => {
     const first = pay()
     await calledTimes(1)
     const from = clock.now()
-    expect(told(await pay({}, 6))).toEqual([
+    expect(summary(await pay({}, 6))).toEqual([
       409,
       'CONFLICT.idempotency.payload_mismatch',
       undefined,
@@ -171,11 +171,11 @@ describe('a request whose key is in progress', () => {
     await calledTimes(1)
     clock.advance(31_000)
     const second = await pay()
-    expect(told(second)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(second)).toEqual([201, undefined, 'stored', undefined])
     held.resolve()
     const late = await first
     if (late.status === 201) expect(late.body).toBe(second.body)
-    else expect(told(late)).toEqual([504, 'DEPENDENCY.timeout', undefined, undefined])
+    else expect(summary(late)).toEqual([504, 'DEPENDENCY.timeout', undefined, undefined])
     expect((await pay()).body).toBe(second.body)
     expect(provider.payouts.size).toBe(1)
   })

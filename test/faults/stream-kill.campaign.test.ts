@@ -8,7 +8,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
 import { booksOf, expectBalanced } from '../refunds/refund-ledger-check.ts'
-import { startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
 import { settingsAt } from './refund-service.ts'
 
@@ -57,7 +57,7 @@ async function meet<Entry>(entries: Entry[], take: (entry: Entry) => void): Prom
 }
 
 const provider = await startPaymentProvider()
-const aws = await startAwsDouble({
+const aws = await startFakeAws({
   async 'AWSEvents.PutEvents'({ Entries }) {
     const taken = await meet(Entries as { Detail: string }[], ({ Detail }) =>
       published.push(JSON.parse(Detail)),
@@ -188,7 +188,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
     ...refunds.map((id) => eventOf('refund.succeeded', { id })),
   ]
   for (const event of [...events, ...events]) await receive(event)
-  const told = [
+  const expected = [
     ...orders.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`]),
     ...paid.map((id) => `order.paid ${id}`),
     ...refunds.map((id) => `refund.succeeded ${id}`),
@@ -205,7 +205,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
 
   const distinct = firstSeen(published)
   expect(published.length).toBeGreaterThan(distinct.length)
-  expect(distinct.map(keyOf).toSorted()).toEqual(told.toSorted())
+  expect(distinct.map(keyOf).toSorted()).toEqual(expected.toSorted())
   for (const id of orders) {
     const ofItem = [...new Set(published.filter(({ data }) => data.id === id).map(({ type }) => type))]
     expect(ofItem).toEqual(['order.created', 'order.placed', ...(paid.includes(id) ? ['order.paid'] : [])])

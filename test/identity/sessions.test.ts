@@ -238,9 +238,9 @@ describe('browsers of other origins', () => {
 
   test('learn this from preflight requests', async () => {
     const { preflightHeaders } = await import('#shared/platform/request/respond.ts')
-    const told = preflightHeaders(origin, ['POST'], localSettings, true)
-    expect([told[credentials], told['Access-Control-Allow-Origin']]).toEqual(['true', origin])
-    expect(told['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)
+    const headers = preflightHeaders(origin, ['POST'], localSettings, true)
+    expect([headers[credentials], headers['Access-Control-Allow-Origin']]).toEqual(['true', origin])
+    expect(headers['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)
     expect(preflightHeaders(origin, ['POST'], localSettings, false)).not.toHaveProperty(credentials)
     expect(preflightHeaders('https://evil.example', ['POST'], localSettings, true)).toEqual({
       Vary: 'Origin',

@@ -11,7 +11,7 @@ const imported = async (tenant: string, file: string | Uint8Array) => {
   expect((await service.run(tenant, id)).status).toBe('succeeded')
   return (await service.read(tenant, id)).json
 }
-const told = (customers: Record<string, unknown>[]) =>
+const fieldsOf = (customers: Record<string, unknown>[]) =>
   customers.map(({ email, name, country }) => [email, name, country])
 
 describe('POST /imports', () => {
@@ -55,7 +55,7 @@ describe('POST /imports', () => {
         schema_version: 1,
       },
     })
-    expect(told(await service.customers('first'))).toEqual([
+    expect(fieldsOf(await service.customers('first'))).toEqual([
       ['ann@example.com', 'Ann', 'DE'],
       ['zoe@example.com', 'Zoe, "Z"', 'US'],
     ])
@@ -94,7 +94,7 @@ describe('POST /imports', () => {
   ])('accepts %s', async (what, file) => {
     const tenant = `read-${what.replaceAll(' ', '-')}`
     expect((await imported(tenant, file)).result.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
-    expect(told(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
+    expect(fieldsOf(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
   })
 
   test('preserves line ends in quoted cells, and requires time zones', async () => {

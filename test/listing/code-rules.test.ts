@@ -37,9 +37,9 @@ describe('a list sorted by another field', () => {
     ['code.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['code.desc,id.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['id.asc', 'created_at.asc,id.asc', undefined],
-  ])('with sort=%s is sorted, and returns that sort', async (sort, told, expected) => {
+  ])('with sort=%s is sorted, and returns that sort', async (sort, returned, expected) => {
     const answer = await list(`?sort=${sort}`)
-    expect(answer.json.sort).toBe(told)
+    expect(answer.json.sort).toBe(returned)
     if (expected) expect(codesOf(answer)).toEqual(expected)
   })
 
@@ -158,8 +158,8 @@ describe('filters of a list', () => {
     ['?code=SUMMER%2310', 'VALIDATION.filter.value_invalid', 'code', 'format'],
     ['?state=lost', 'VALIDATION.filter.value_invalid', 'state', 'not_allowed'],
   ])('%s is rejected with %s', async (query, code, field, reason) => {
-    const [status, told, fields] = await refusal(query, 'Admin')
-    expect([status, told, fields[field].reason]).toEqual([400, code, reason])
+    const [status, error, fields] = await refusal(query, 'Admin')
+    expect([status, error, fields[field].reason]).toEqual([400, code, reason])
   })
 
   test.each([

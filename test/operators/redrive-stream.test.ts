@@ -14,7 +14,7 @@ afterAll(() => redriving.stop())
 
 const giveUp = (records: readonly DynamoDBRecord[], changes?: object) =>
   dead.put(messageOf(stream, records, changes))
-const told = () => published.map(({ type, data }) => `${type} ${data.id}`)
+const publishedIds = () => published.map(({ type, data }) => `${type} ${data.id}`)
 const ofOrders = (ids: readonly string[]) =>
   ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
 
@@ -25,7 +25,7 @@ describe('failed changes of the relay', () => {
     giveUp(around(records, ids.slice(1, 4)))
     giveUp(around(records, ids.slice(6, 7)))
     expect(await redrive()).toEqual({ messages: 2, from_stream: 4, from_table: 0, left: 0, faults: [] })
-    expect(told()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
+    expect(publishedIds()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
     expect(dead.left()).toEqual([])
     expect(await redrive()).toMatchObject({ messages: 0, left: 0 })
   })
@@ -49,10 +49,10 @@ describe('failed changes of the relay', () => {
     expect(numbers).toMatchObject({ messages: 3, left: 1, from_table: 0 })
     expect(faults).toEqual(['the function could not handle all'])
     expect(dead.left()).toHaveLength(1)
-    expect(told()).toEqual(ofOrders(ids.filter((id) => !refused.has(id))))
+    expect(publishedIds()).toEqual(ofOrders(ids.filter((id) => !refused.has(id))))
     refused.clear()
     expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
-    expect(told().slice(-2)).toEqual(ofOrders([ids[1] as string]))
+    expect(publishedIds().slice(-2)).toEqual(ofOrders([ids[1] as string]))
   })
 
   test('in unreadable messages stay in the queue, without affecting others', async () => {
@@ -61,7 +61,7 @@ describe('failed changes of the relay', () => {
       dead.put(body)
     giveUp(around(await stream.read(), ids))
     expect(await redrive()).toMatchObject({ messages: 1, left: 3 })
-    expect(told()).toEqual(ofOrders(ids))
+    expect(publishedIds()).toEqual(ofOrders(ids))
     expect(dead.left()).toHaveLength(3)
   })
 
@@ -69,7 +69,7 @@ describe('failed changes of the relay', () => {
     const ids = await place(120)
     giveUp(around(await stream.read(), ids))
     expect(await redrive()).toMatchObject({ messages: 1, from_stream: 120 })
-    expect(told()).toEqual(ofOrders(ids))
+    expect(publishedIds()).toEqual(ofOrders(ids))
   })
 })
 
@@ -99,7 +99,7 @@ describe('changes that the stream no longer has', () => {
     const ours = (events: PublishedEvent[]) => events.filter(({ data }) => ids.includes(data.id))
     const byId = (one: PublishedEvent, other: PublishedEvent) => (one.event_id < other.event_id ? -1 : 1)
     expect(ours(published).toSorted(byId)).toEqual(ours(before).toSorted(byId))
-    expect(told().filter((one) => /order.created 20/.test(one))).toEqual([])
+    expect(publishedIds().filter((one) => /order.created 20/.test(one))).toEqual([])
     expect(dead.left()).toEqual([])
   })
 
@@ -116,7 +116,7 @@ describe('changes that the stream no longer has', () => {
     expect(faults).toEqual([])
     expect(from_stream).toBe(2)
     expect(from_table).toBeGreaterThanOrEqual(2)
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
   test('at all are rebuilt from the table, even if the shard still exists', async () => {
@@ -128,7 +128,7 @@ describe('changes that the stream no longer has', () => {
       fault: 'trimmed',
     })
     expect(await redrive()).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
   test('are distinguished from a throttled stream, whose message stays', async () => {
@@ -136,7 +136,7 @@ describe('changes that the stream no longer has', () => {
     giveUp(around(await stream.read(), ids))
     proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'internal' })
     expect(await redrive()).toMatchObject({ messages: 0, from_table: 0, left: 1 })
-    expect([told(), dead.left().length]).toEqual([[], 1])
+    expect([publishedIds(), dead.left().length]).toEqual([[], 1])
   })
 
   test('stay in the queue while the function fails', async () => {
@@ -147,7 +147,7 @@ describe('changes that the stream no longer has', () => {
     expect(dead.left()).toHaveLength(1)
     refused.clear()
     expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
   test('with tasks are queued again if the tasks are not done', async () => {

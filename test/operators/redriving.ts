@@ -8,8 +8,8 @@ import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-pr
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
-import { startAwsDouble } from '../support/fake-aws.ts'
-import { type QueueDouble, queueDouble } from '../support/fake-queue.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
+import { type FakeQueue, fakeQueue } from '../support/fake-queue.ts'
 
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
 
@@ -19,7 +19,7 @@ export interface Redriving {
   stream: TableStream
   /** The proxy between the command and the table with its stream. */
   proxy: DynamodbProxy
-  dead: QueueDouble
+  dead: FakeQueue
   /** The published events and the queued tasks, in order. */
   published: PublishedEvent[]
   queued: string[]
@@ -41,8 +41,8 @@ const local = { region: 'us-east-1', credentials: { accessKeyId: 'local', secret
 
 export async function startRedriving(): Promise<Redriving> {
   const [published, queued, refused]: [PublishedEvent[], string[], Set<string>] = [[], [], new Set()]
-  const dead = queueDouble()
-  const aws = await startAwsDouble({
+  const dead = fakeQueue()
+  const aws = await startFakeAws({
     ...dead.operations,
     'AWSEvents.PutEvents'({ Entries }) {
       const events = (Entries as { Detail: string }[]).map(({ Detail }): PublishedEvent => JSON.parse(Detail))

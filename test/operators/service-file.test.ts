@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { describeService } from '#bin/local/service-file.ts'
 import { signingSecret } from '#bin/webhook-secret.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
+import { type FakeAws, startFakeAws } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
-let aws: AwsDouble
+let aws: FakeAws
 beforeAll(async () => {
-  aws = await startAwsDouble({
+  aws = await startFakeAws({
     'secretsmanager.GetSecretValue': ({ SecretId }) => ({ SecretString: secrets[String(SecretId)] }),
   })
 })

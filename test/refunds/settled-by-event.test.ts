@@ -17,7 +17,7 @@ const service = await startService({
   }),
 })
 beforeEach(() => {
-  tenant = `told-${tenants++}`
+  tenant = `settled-${tenants++}`
 })
 afterEach(() => {
   provider.faults = () => undefined
@@ -59,7 +59,7 @@ async function expectOneEntry() {
   expect(books.ledger).toEqual([
     expect.objectContaining({ refund_id: refunded?.id, charge_id: refunded?.charge_id, amount: 700 }),
   ])
-  expect(books.told).toEqual([refunded?.id])
+  expect(books.succeededEvents).toEqual([refunded?.id])
 }
 
 /** Starts a refund that the provider holds until release. */

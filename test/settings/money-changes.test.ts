@@ -7,7 +7,7 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { outcome } from '#test/support/outcome.ts'
 import {
-  type PaymentProviderDouble,
+  type FakePaymentProvider,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all(providers.map((provider) => provider.stop())))
 
-function at(settings: Settings, provider: PaymentProviderDouble | undefined): Settings {
+function at(settings: Settings, provider: FakePaymentProvider | undefined): Settings {
   const endpoint = provider?.endpoint ?? ''
   return { ...settings, 'refunds.provider': { ...settings['refunds.provider'], endpoint } }
 }
@@ -112,7 +112,7 @@ const receive = (service: Service, event: object, scheme = service.settings, sec
     body,
   })
 }
-const told = async (service: Service, event: ReturnType<typeof eventOf>) => {
+const receiveCart = async (service: Service, event: ReturnType<typeof eventOf>) => {
   await receive(service, event)
   await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
 }
@@ -188,7 +188,7 @@ describe('discounts', () => {
 
   test('discount.cart and discount.cartFields', async () => {
     const carts = await both(async (service) => {
-      await told(service, cart(1000, 'basket'))
+      await receiveCart(service, cart(1000, 'basket'))
       const found = await findCart(service.table, 'acme', 'basket')
       return [found?.amount_minor, found?.owner?.subject]
     })
@@ -221,7 +221,7 @@ describe('discounts', () => {
       const [type, { value }] = percent
       // The remainder is 0.75 minor units: one deployment rounds up, the other down.
       const minor = Math.round((1.75 * 100) / value)
-      await told(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
+      await receiveCart(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
       await makeLive(service, type, 'ROUNDED')
       const exact =
         (((await findCart(service.table, 'acme', `rounded-${type}`))?.amount_minor ?? 0) * value) / 100
@@ -232,7 +232,7 @@ describe('discounts', () => {
   })
   test('discount.mayApply', async () => {
     const applied = async (service: Service) => {
-      await told(
+      await receiveCart(
         service,
         eventOf('cart.updated', { ...cart(1000, 'shared').data, user_id: null, customer: null }),
       )
@@ -245,7 +245,7 @@ describe('discounts', () => {
       const type = Object.entries(service.settings['codes.types']).find(
         ([, { kind }]) => kind === 'percentage',
       )
-      await told(service, cart(1000, 'stacked'))
+      await receiveCart(service, cart(1000, 'stacked'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(service, type?.[0] ?? '', text)
       await verify(service, 'FIRST', 'stacked')
       return outcome(await verify(service, 'SECOND', 'stacked'))
@@ -258,7 +258,7 @@ describe('discounts', () => {
       const amount = { ...service.settings['discount.amount'], cappedAtCart }
       const settings = { ...service.settings, 'discount.amount': amount }
       const other = await startService({ settings })
-      await told(other, cart(700, 'capped'))
+      await receiveCart(other, cart(700, 'capped'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(other, 'fixed-500', text)
       const [first, second] = [
         await verify(other, 'FIRST', 'capped'),

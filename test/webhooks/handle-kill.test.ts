@@ -4,7 +4,7 @@ import { bundleFunctions } from '#test/faults/function-process.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
-import { startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 
 let tenant: string
 let tenants = 0
@@ -12,7 +12,7 @@ let tenants = 0
 const postponed: Record<string, unknown>[] = []
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-const queue = await startAwsDouble({
+const queue = await startFakeAws({
   'AmazonSQS.ChangeMessageVisibility': (input) => {
     postponed.push(input)
     return {}

@@ -55,8 +55,8 @@ async function startSide(
     const measured = once(server.child, 'message')
     const asked: LoadAsked = { operation, requests, clients, database: database.pids, token: tokens.acme }
     server.child.send(asked)
-    const [told] = await measured
-    return told as Measurement
+    const [measurement] = await measured
+    return measurement as Measurement
   }
   return {
     name: inside ? 'this service, in-process' : 'this service',

@@ -127,9 +127,9 @@ async function loaded(
 
 async function contest(side: Side, contenders: number): Promise<Contest> {
   const code = 'CONTESTED'
-  const told = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
+  const responses = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
   const answers: Record<string, number> = {}
-  for (const answer of told) answers[answer] = (answers[answer] ?? 0) + 1
+  for (const answer of responses) answers[answer] = (answers[answer] ?? 0) + 1
   return { answers, rows: await side.rows(code) }
 }
 

@@ -132,10 +132,10 @@ function latencies({ rounds }: Figures, operation: Operation): string {
 }
 
 function contestRow({ side, contest: { answers, rows } }: Figures): string {
-  const told = Object.entries(answers).toSorted(([, a], [, b]) => b - a)
-  const succeeded = told.filter(([answer]) => /^(201|200|200 Promotion)$/.test(answer))
+  const counted = Object.entries(answers).toSorted(([, a], [, b]) => b - a)
+  const succeeded = counted.filter(([answer]) => /^(201|200|200 Promotion)$/.test(answer))
   const count = succeeded.reduce((sum, [, times]) => sum + times, 0)
-  return `| ${side} | ${told.map(([answer, times]) => `${times} × ${answer}`).join(', ')} | ${count} | ${rows} |`
+  return `| ${side} | ${counted.map(([answer, times]) => `${times} × ${answer}`).join(', ')} | ${count} | ${rows} |`
 }
 
 const ratio = (ours: Figures, peer: Figures, operation: Operation) =>
