@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { makeCode } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
@@ -6,7 +6,7 @@ import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 interface Change {
   id: string
@@ -21,7 +21,7 @@ const forever = Number.POSITIVE_INFINITY
 let tenant: string
 let items: Change[]
 let tenants = 0
-const service = await startFaultyService({ clock: clockWithJitter(0) })
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 beforeEach(async () => {
   tenant = `updater-${tenants++}`
   const fields = { type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
@@ -32,8 +32,6 @@ beforeEach(async () => {
   await service.table.transact(codes.flatMap(newCode).map(({ onFailure: _, ...change }) => change))
   items = codes.map((code) => ({ id: code.id, if_match: codeEtag(code), name: 'After' }))
 })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
 
 const updateAll = (headers: Record<string, string> = {}, changes = items) =>
   service.call({

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Answer, Call } from '#test/support/service.ts'
 import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const fields = { code: 'A', type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
 const forever = Number.POSITIVE_INFINITY
@@ -21,9 +21,7 @@ const faults: [string, Fault, number, string?][] = [
 ]
 
 let tenants = 0
-const service = await startFaultyService({ clock: clockWithJitter(0) })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 
 const as = (tenant: string) => ({ tenant, role: 'Admin', scope: 'codes:read codes:write' })
 const call = (tenant: string, key: string, one: Call) =>

@@ -1,43 +1,28 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call, Fault } from './dynamodb-proxy.ts'
-import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
 const scope = 'codes:read codes:write'
 const count = 40
 const forever = Number.POSITIVE_INFINITY
 
-/** The system clock plus an offset, with a fixed jitter. */
-const clock: Clock & { passed: number } = {
-  ...systemClock,
-  passed: 0,
-  jitter: () => 0,
-  now() {
-    return Date.now() + this.passed
-  },
-}
-
-let service: FaultyService
 let tenant: string
 let tenants = 0
-beforeAll(async () => {
-  const waiting = { waitSeconds: 0.3, status: 503 } as const
-  service = await startFaultyService({
-    clock,
-    settings: { ...localSettings, 'idempotency.whilePending': waiting },
-  })
+const clock = clockWithOffset()
+const waiting = { waitSeconds: 0.3, status: 503 } as const
+const service = await useFaultyService({
+  clock,
+  settings: { ...localSettings, 'idempotency.whilePending': waiting },
 })
 beforeEach(() => {
   clock.passed = 0
   tenant = `resumer-${tenants++}`
 })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
 
 const body = [
   'code,type,name,expiry_at',

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import type { Call, Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 const times = { once: 1, 'three times': 3, forever: Number.POSITIVE_INFINITY }
@@ -25,9 +25,7 @@ const writing = [...anyCall, ...transactions, ...delays].flatMap(([name, fault])
 const budget = { 'X-Request-Timeout': '700' }
 
 let tenants = 0
-const service = await startFaultyService({ clock: clockWithJitter(0) })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 
 const newTenant = () => `tenant-${tenants++}`
 const place = (tenant: string, key: string, headers: Record<string, string> = budget) =>

@@ -1,30 +1,8 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
-import { startFaultyService } from './faulty-service.ts'
-import { inMemoryProvider, movableClock, type Payment, payEndpoint, paymentItem } from './payment-saga.ts'
-
-let tenant: string
-let tenants = 0
-
-const clock = movableClock()
-const provider = inMemoryProvider()
-const service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
-beforeEach(() => {
-  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
-  tenant = `payer-${tenants++}`
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
-
-const pay = (headers: Record<string, string> = {}) =>
-  service.call({
-    method: 'POST',
-    path: '/tests/pay',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
-    body: { amount: 5 },
-  })
+import { type Payment, payEndpoint, paymentItem } from './payment-saga.ts'
+import { clock, pay, provider, service, tenant } from './payments.ts'
 
 const ownPayment = async () => {
   const [item] = await service.items(tenant, 'order')

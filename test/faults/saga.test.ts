@@ -1,29 +1,6 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Answer } from '../support/service.ts'
-import { startFaultyService } from './faulty-service.ts'
-import { inMemoryProvider, movableClock, payEndpoint } from './payment-saga.ts'
-
-let tenant: string
-let tenants = 0
-
-const clock = movableClock()
-const provider = inMemoryProvider()
-const service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
-beforeEach(() => {
-  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
-  tenant = `payer-${tenants++}`
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
-
-const pay = (headers: Record<string, string> = {}, amount = 5) =>
-  service.call({
-    method: 'POST',
-    path: '/tests/pay',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
-    body: { amount },
-  })
+import { clock, pay, provider, service, tenant } from './payments.ts'
 
 const summary = ({ status, headers, json }: Answer) => [
   status,
