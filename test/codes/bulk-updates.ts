@@ -3,7 +3,7 @@ import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type Answer, type Call, startService } from '#test/support/service.ts'
-import { type Identity, localSettings } from '#test/support/settings.ts'
+import { type Identity, localSettings, patientSettings } from '#test/support/settings.ts'
 
 interface Row {
   row: number
@@ -12,13 +12,8 @@ interface Row {
   error?: { code: string; details: object }
 }
 
-/** The service of a test file, with a budget large enough for many items on a busy machine. */
-export const service = await startService({
-  settings: {
-    ...localSettings,
-    'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 60_000 },
-  },
-})
+/** The service of a test file. */
+export const service = await startService({ settings: patientSettings })
 
 let tenants = 0
 let codes = 0

@@ -1,13 +1,8 @@
 import { type Answer, type Call, startService } from '#test/support/service.ts'
-import { type Identity, localSettings } from '#test/support/settings.ts'
+import { type Identity, patientSettings } from '#test/support/settings.ts'
 
-/** The service of a test file, with a budget large enough for the largest file on a busy machine. */
-export const service = await startService({
-  settings: {
-    ...localSettings,
-    'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 60_000 },
-  },
-})
+/** The service of a test file. */
+export const service = await startService({ settings: patientSettings })
 
 export const header = 'code,type,name,expiry_at'
 export const expiry = '2099-01-01T00:00:00Z'

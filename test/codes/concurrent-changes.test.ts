@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { testClient } from '../support/dynamodb-client.ts'
 import { type Answer, startService } from '../support/service.ts'
-import { localSettings } from '../support/settings.ts'
+import { patientSettings } from '../support/settings.ts'
 import {
   admin,
   audit,
@@ -18,10 +18,8 @@ import {
 } from './code-calls.ts'
 
 const settings = {
-  ...localSettings,
+  ...patientSettings,
   'codes.duplicate': { softDeletedKeepsCode: false },
-  // A budget large enough for many decisions on a busy machine.
-  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
 }
 const service = await startService({ settings })
 const calls = codeCalls(service)

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
+import { patientSettings } from '../support/settings.ts'
 
-const service = await startService()
+const service = await startService({ settings: patientSettings })
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
@@ -62,7 +63,7 @@ describe('POST /v1/orders', () => {
     expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
     expect(answers.filter(({ headers }) => headers['Idempotency-Status'] === 'stored')).toHaveLength(1)
     expect(await service.items('crowd', 'order')).toHaveLength(1)
-  })
+  }, 60_000)
 
   test('treats keys of another principal, tenant or route as different keys', async () => {
     const tenants = [
