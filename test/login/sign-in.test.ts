@@ -6,8 +6,8 @@ import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
-import { runs } from '#test/support/runs.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { runs } from '#test/support/runs.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
