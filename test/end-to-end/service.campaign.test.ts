@@ -8,6 +8,7 @@ import { clientOverHttp } from './client-over-http.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { consolePage } from './console-page.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { generatedClients } from './generated-clients.ts'
 import { identityOverHttp } from './identity-over-http.ts'
 import { importsOverHttp } from './imports-over-http.ts'
 import { loginOverHttp } from './login-over-http.ts'
@@ -42,6 +43,8 @@ describe('discount codes over HTTP on the deployed stack', () => codesOverHttp((
 describe('imports over HTTP on the deployed stack', () => importsOverHttp(() => service))
 
 describe('the client on the deployed stack', () => clientOverHttp(() => service))
+
+describe('generated clients on the deployed stack', () => generatedClients(() => service))
 
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))
