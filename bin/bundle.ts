@@ -152,19 +152,18 @@ export const replacements: readonly Replacement[] = [
     savesIn: 'orders.create',
     modules: /@aws-sdk\/(client-|nested-clients\/).*\/runtimeConfig\.js$/,
     code: () => `
-      import { calculateBodyLength } from '@smithy/core/serde'
-      import { NodeHttpHandler, streamCollector } from '@smithy/node-http-handler'
+      import { calculateBodyLength, streamCollector } from '@smithy/core/serde'
       import { environmentOf } from ${runtime}
       import { getRuntimeConfig as getSharedConfig } from './runtimeConfig.shared'
       export const getRuntimeConfig = (config) => {
         const shared = getSharedConfig(config)
+        if (!config.requestHandler?.handle) throw new Error('A client in a bundle needs a request handler.')
         return {
           ...shared,
           ...environmentOf(shared.serviceId),
           bodyLengthChecker: calculateBodyLength,
           streamCollector,
           ...config,
-          requestHandler: NodeHttpHandler.create(config.requestHandler),
           runtime: 'node',
         }
       }`,

@@ -4,8 +4,8 @@ import {
   CognitoIdentityProviderClient,
   ForgotPasswordCommand,
 } from '@aws-sdk/client-cognito-identity-provider'
+import { httpHandler } from '../platform/aws/http-handler.ts'
 import { lazy } from '../platform/base/cached-load.ts'
-import type { Budget } from '../platform/base/clock.ts'
 import { type Failure, fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
@@ -16,7 +16,8 @@ const attemptMilliseconds = 5000
 
 // No retries: a second attempt counts as another wrong password, or sends another mail.
 const client = lazy(
-  () => new CognitoIdentityProviderClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 1000 } }),
+  () =>
+    new CognitoIdentityProviderClient({ maxAttempts: 1, requestHandler: httpHandler(attemptMilliseconds) }),
 )
 
 /** Returns the provider of the user pool that the stack passes to the function. */
@@ -47,7 +48,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
         AuthParameters: { USERNAME: email, PASSWORD: password },
       })
       try {
-        return outcomeOf(await cognito.send(command, { abortSignal: within(budget) }), settings)
+        return outcomeOf(await cognito.send(command, { abortSignal: budget.signal }), settings)
       } catch (thrown) {
         const rejection = rejectionOf(thrown)
         if (rejection) return { rejection }
@@ -58,17 +59,12 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
     async sendReset(email, budget) {
       const command = new ForgotPasswordCommand({ ClientId: clientId, Username: email })
       try {
-        await cognito.send(command, { abortSignal: within(budget) })
+        await cognito.send(command, { abortSignal: budget.signal })
       } catch (thrown) {
         if (!isUndeliverable(thrown)) throw outageOf(thrown)
       }
     },
   }
-}
-
-function within(budget: Budget): AbortSignal {
-  budget.check()
-  return AbortSignal.any([budget.signal, AbortSignal.timeout(attemptMilliseconds)])
 }
 
 function outcomeOf(output: AdminInitiateAuthCommandOutput, settings: Settings): SignedIn {

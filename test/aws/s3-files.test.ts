@@ -10,11 +10,12 @@ import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 const megabyte = 1024 * 1024
 const partBytes = 5 * megabyte
 const as = { fileName: 'orders.csv', mediaType: 'text/csv', seconds: 60 }
+let started: S3BehindProxy
 let s3: S3BehindProxy['s3']
 let proxy: S3BehindProxy['proxy']
 
-const started = await startS3BehindProxy()
-beforeAll(() => {
+beforeAll(async () => {
+  started = await startS3BehindProxy()
   ;({ s3, proxy } = started)
 }, 120_000)
 beforeEach(() => proxy.reset())

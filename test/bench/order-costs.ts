@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts'
 const order = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
 
-/** Measures each request on orders. */
+/** What each request about orders costs. */
 export async function orderCosts(
   { service, client, measure }: Meter,
   pageSize: number,
@@ -43,7 +43,7 @@ export async function orderCosts(
   await measure('list, filtered to nothing', { path: `${list}&status=paid`, as: walked })
 }
 
-/** Creates orders of one tenant, one for each millisecond. */
+/** Orders of one tenant, a millisecond apart. */
 function orders(tenant: string, count: number): Item[] {
   const start = Date.now() - count
   return Array.from({ length: count }, (_, n) => {

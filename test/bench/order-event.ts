@@ -6,7 +6,7 @@ export interface Issuer {
   token: string
 }
 
-/** Creates an issuer for the benchmark, and a token. */
+/** An issuer of its own for the benchmark, and a token of it. */
 export async function benchIssuer(
   claims: Record<string, unknown>,
   issuer: string,
@@ -19,7 +19,7 @@ export async function benchIssuer(
   return { keys: { keys }, token: await token.setIssuedAt().setExpirationTime('1h').sign(privateKey) }
 }
 
-/** Returns the event of API Gateway for POST /orders with a new idempotency key. */
+/** POST /orders with an idempotency key of its own, as API Gateway hands it to a function. */
 export function orderEvent(token: string): unknown {
   const headers = {
     Accept: 'application/json',

@@ -12,11 +12,12 @@ import middy from '@middy/core'
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, jwtVerify } from 'jose'
 import * as v from 'valibot'
 import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
+import { httpHandler } from '#shared/platform/aws/http-handler.ts'
 
 /** A function of everything that a hot function is made of, to see how large that is and that it works bundled. */
 const client = new DynamoDBClient({
   maxAttempts: 1,
-  requestHandler: { connectionTimeout: 1000, requestTimeout: 3000 },
+  requestHandler: httpHandler(3000),
 })
 const logger = new Logger({ serviceName: 'sample' })
 

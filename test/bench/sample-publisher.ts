@@ -4,11 +4,12 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager'
+import { httpHandler } from '#shared/platform/aws/http-handler.ts'
 
 /** A function with the other two clients, to see that they work bundled. */
 export async function handler() {
-  const events = new EventBridgeClient({})
-  const secrets = new SecretsManagerClient({})
+  const events = new EventBridgeClient({ requestHandler: httpHandler(3000) })
+  const secrets = new SecretsManagerClient({ requestHandler: httpHandler(3000) })
   const entry = {
     EventBusName: 'bus',
     Source: 'sample',

@@ -1,13 +1,16 @@
-import { describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
-import { editor, startImports } from '#test/imports/import-service.ts'
+import { editor, type ImportService, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 
-const service = await startImports()
+let service: ImportService
+beforeAll(async () => {
+  service = await startImports()
+})
 
 const rows = 700
 const badRows = 7

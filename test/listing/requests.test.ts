@@ -1,10 +1,13 @@
-import { describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Table } from '#shared/platform/table/table.ts'
-import { startService } from '#test/support/service.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, sorted, sorts, start } from './code-pages.ts'
 
-const service = await startService()
+let service: Service
+beforeAll(async () => {
+  service = await startService()
+})
 
 /** The table and its requests. */
 function counted(table: Table): Table & { asked: string[]; keys: number[] } {

@@ -1,11 +1,13 @@
-import { describe, expect, test } from '@jest/globals'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { useFaultyService } from '#test/faults/faulty-service.ts'
+import { startFaultyService } from '#test/faults/faulty-service.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
-const service = await useFaultyService()
+const service = await startFaultyService()
+beforeEach(() => service.proxy.reset())
+afterAll(() => service.stop())
 
 const attributes = (more: Record<string, string> = {}) => ({
   sub: 'sub-1',

@@ -1,14 +1,17 @@
-import { describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
-import { startService } from '#test/support/service.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-const service = await startService({ settings: { ...localSettings, 'otp.deliveredOn': 'delivery' } })
+let service: Service
+beforeAll(async () => {
+  service = await startService({ settings: { ...localSettings, 'otp.deliveredOn': 'delivery' } })
+})
 
 const logged: unknown[] = []
 const context = () => ({

@@ -9,7 +9,7 @@ interface Message {
   hiddenUntil: number
 }
 
-export interface FakeQueue {
+export interface QueueDouble {
   /** The SQS operations, for a fake of AWS. */
   operations: Record<string, (input: Record<string, unknown>) => unknown>
   /** Adds a message. */
@@ -20,7 +20,7 @@ export interface FakeQueue {
 }
 
 /** Fakes one SQS queue: a received message is hidden for the requested time, and stays until it is deleted. */
-export function fakeQueue(): FakeQueue {
+export function queueDouble(): QueueDouble {
   let messages: Message[] = []
   let deliveries = 0
   return {

@@ -9,7 +9,7 @@ import { deriveKey } from '#shared/platform/base/secrets.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
-import { handleRequest } from '#shared/platform/request/handle-request.ts'
+import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -114,19 +114,16 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...lowerCase(headers),
       }
-      const response = await handleRequest(
-        matched.endpoints,
-        {
-          method,
-          path: url.pathname,
-          params: matched.params,
-          query: [...url.searchParams],
-          headers: sent,
-          body: bytesOf(body),
-          sourceAddress: from,
-        },
-        runtime,
-      )
+      const received = {
+        method,
+        path: url.pathname,
+        params: matched.params,
+        query: [...url.searchParams],
+        headers: sent,
+        body: bytesOf(body),
+        sourceAddress: from,
+      }
+      const response = await handleRequest(openRequest(matched.endpoints, received, runtime))
       const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
       return { ...response, json: json ? JSON.parse(json) : undefined }
     },

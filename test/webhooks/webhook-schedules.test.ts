@@ -9,7 +9,7 @@ import { inboxKey } from '#shared/webhooks/inbox.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { settingsAt } from '#test/faults/refund-service.ts'
 import {
-  type FakePaymentProvider,
+  type PaymentProviderDouble,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -41,7 +41,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 
 const clock = movableClock()
 const processes = mortalProcesses()
-let provider: FakePaymentProvider
+let provider: PaymentProviderDouble
 let service: Service
 let runs = 0
 beforeAll(async () => {

@@ -1,11 +1,15 @@
 import {
+  type $Command,
   type AttributeValue,
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
   DynamoDBClient,
+  type DynamoDBClientResolvedConfig,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  type ServiceInputTypes,
+  type ServiceOutputTypes,
   type TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -13,26 +17,56 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { lazy } from '../base/cached-load.ts'
 import { type Budget, type Clock, newId } from '../base/clock.ts'
-
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Condition, Put, Refusal, Table, Update } from '../table/table.ts'
-import { pause, retry } from './retry.ts'
+import { httpHandler } from './http-handler.ts'
+import { attemptMilliseconds, pause, retry } from './retry.ts'
 
 /** Returns the client of this process. The table retries, within each request's budget. */
-export const dynamodbClient = lazy(
-  () => new DynamoDBClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 1000 } }),
-)
+export const dynamodbClient = lazy(() => {
+  const client = new DynamoDBClient({
+    maxAttempts: 1,
+    requestHandler: httpHandler(attemptMilliseconds),
+    cacheMiddleware: true,
+  })
+  const { middlewareStack: stack } = client
+  stack.remove('loggerMiddleware')
+  stack.remove('recursionDetectionMiddleware')
+  // The table retries. Other middleware is placed relative to these two names: that of Powertools, and that which signs.
+  const pass = <Next>(next: Next) => next
+  stack.add(pass, { name: 'getUserAgentMiddleware', step: 'build', priority: 'low', override: true })
+  stack.add(pass, { name: 'retryMiddleware', step: 'finalizeRequest', priority: 'high', override: true })
+  // The time limit is a member of the command: a call with options would build its middleware again.
+  stack.add(
+    (next) => (sent) => {
+      const { request, milliseconds } = sent as typeof sent & { milliseconds?: number }
+      return next({ ...sent, request: Object.assign(request as object, { milliseconds }) })
+    },
+    { step: 'deserialize', priority: 'low' },
+  )
+  return client
+})
+
+type TableCommand<Input extends ServiceInputTypes, Output extends ServiceOutputTypes> = $Command<
+  Input,
+  Output,
+  DynamoDBClientResolvedConfig,
+  ServiceInputTypes,
+  ServiceOutputTypes
+>
 
 type Attributes = Record<string, AttributeValue>
 
 /** Opens the table for one request. No call outlasts the request's budget. */
 export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock, budget: Budget): Table {
-  const send = <T>(call: (signal: AbortSignal) => Promise<T>) => retry(call, clock, budget)
+  const send = <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+    command: TableCommand<Input, Output>,
+  ) => retry((milliseconds) => client.send(Object.assign(command, { milliseconds })), clock, budget)
 
   return {
     async get(key) {
       const command = new GetItemCommand({ TableName: name, Key: marshall(key), ConsistentRead: true })
-      const { Item: found } = await send((abortSignal) => client.send(command, { abortSignal }))
+      const { Item: found } = await send(command)
       return found && toItem(found)
     },
 
@@ -46,7 +80,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         ConsistentRead: true,
         Limit: limit,
       })
-      const read = await send((abortSignal) => client.send(command, { abortSignal }))
+      const read = await send(command)
       return { items: (read.Items ?? []).map(toItem), exhausted: read.LastEvaluatedKey === undefined }
     },
 
@@ -57,7 +91,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         KeyConditionExpression: 'id = :id',
         ExpressionAttributeValues: marshall({ ':id': id }),
       })
-      const { Items: found } = await send((abortSignal) => client.send(command, { abortSignal }))
+      const { Items: found } = await send(command)
       const keys = (found ?? [])
         .map((attributes) => unmarshall(attributes) as Key)
         .map(({ pk, sk }) => ({ pk, sk }))
@@ -73,9 +107,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         const command = new BatchGetItemCommand({
           RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
         })
-        const { Responses, UnprocessedKeys } = await send((abortSignal) =>
-          client.send(command, { abortSignal }),
-        )
+        const { Responses, UnprocessedKeys } = await send(command)
         found.push(...(Responses?.[name] ?? []).map(toItem))
         left = UnprocessedKeys?.[name]?.Keys ?? []
       }
@@ -89,7 +121,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         ClientRequestToken: newId(clock),
       })
       try {
-        await send((abortSignal) => client.send(command, { abortSignal }))
+        await send(command)
         return undefined
       } catch (thrown) {
         return refusalOf(thrown as TransactionCanceledException)
@@ -99,7 +131,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
     async put(put) {
       const command = new PutItemCommand(conditionalPut(name, put))
       try {
-        await send((abortSignal) => client.send(command, { abortSignal }))
+        await send(command)
         return undefined
       } catch (thrown) {
         const { name: errorName, Item: existing } = thrown as { name: string; Item?: Attributes }
@@ -116,7 +148,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         const command = new BatchExecuteStatementCommand({
           Statements: left.map((item) => insertion(name, item)),
         })
-        const { Responses = [] } = await send((abortSignal) => client.send(command, { abortSignal }))
+        const { Responses = [] } = await send(command)
         const codeOf = (index: number) => Responses[index]?.Error?.Code
         known.push(...left.filter((_, index) => codeOf(index) === 'DuplicateItem'))
         const unable = Responses.find(({ Error: one }) => one && !passing.has(one.Code ?? ''))
@@ -153,30 +185,21 @@ function insertion(name: string, item: Item) {
 
 function transactItem(name: string, change: Change): TransactWriteItem {
   if ('item' in change) return { Put: conditionalPut(name, change) }
-  const refusal = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
-  if ('remove' in change) {
-    const condition = change.condition === 'none' ? {} : expressionOf(change.condition)
-    return { Delete: { ...refusal, Key: marshall(change.remove), ...condition } }
-  }
-  const condition: Partial<ConditionInput> = change.condition === 'none' ? {} : expressionOf(change.condition)
-  const update = updateOf(change)
-  return {
-    Update: {
-      ...refusal,
-      Key: marshall(change.update),
-      ...condition,
-      UpdateExpression: update.expression,
-      ExpressionAttributeNames: { ...condition.ExpressionAttributeNames, ...update.names },
-      ExpressionAttributeValues: { ...condition.ExpressionAttributeValues, ...update.values },
-    },
-  }
+  const terms = new Terms()
+  const condition = conditionOf(change.condition, terms)
+  const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const, ...condition }
+  if ('remove' in change) return { Delete: { ...common, Key: marshall(change.remove), ...terms.members() } }
+  const UpdateExpression = updateOf(change, terms)
+  return { Update: { ...common, Key: marshall(change.update), UpdateExpression, ...terms.members() } }
 }
 
 function conditionalPut(name: string, { item, condition }: Put) {
+  const terms = new Terms()
   return {
     TableName: name,
     Item: marshall(item, { removeUndefinedValues: true }),
-    ...(condition === 'none' ? {} : expressionOf(condition)),
+    ...conditionOf(condition, terms),
+    ...terms.members(),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   }
 }
@@ -198,72 +221,59 @@ export function deployedTable(name: string, clock: Clock, budget: Budget): Table
   return dynamodbTable(dynamodbClient(), name, clock, budget)
 }
 
-/** Collects the names and values of an expression. */
+/** Collects the names and values of the expressions of a request. */
 class Terms {
-  readonly names: Record<string, string> = {}
-  readonly values: Record<string, unknown> = {}
-  readonly #prefix: string
-
-  constructor(prefix: string) {
-    this.#prefix = prefix
-  }
+  readonly #names: Record<string, string> = {}
+  readonly #values: Record<string, unknown> = {}
 
   name(attribute: string): string {
-    const placeholder = `#${this.#prefix}${Object.keys(this.names).length}`
-    this.names[placeholder] = attribute
+    const placeholder = `#n${Object.keys(this.#names).length}`
+    this.#names[placeholder] = attribute
     return placeholder
   }
 
   value(value: unknown): string {
-    const placeholder = `:${this.#prefix}${Object.keys(this.values).length}`
-    this.values[placeholder] = value
+    const placeholder = `:v${Object.keys(this.#values).length}`
+    this.#values[placeholder] = value
     return placeholder
   }
-}
 
-/** The condition members of a write request. */
-export interface ConditionInput {
-  ConditionExpression: string
-  ExpressionAttributeNames?: Record<string, string>
-  ExpressionAttributeValues?: Attributes
-}
-
-/** Converts a condition to the members of a write request. */
-export function expressionOf(condition: Condition): ConditionInput {
-  if ('absent' in condition) return { ConditionExpression: 'attribute_not_exists(pk)' }
-  if ('absentOrExpiredBy' in condition) {
+  /** Returns the members of the request. DynamoDB rejects empty ones. */
+  members() {
+    const hasNames = Object.keys(this.#names).length > 0
+    const hasValues = Object.keys(this.#values).length > 0
     return {
-      ConditionExpression: 'attribute_not_exists(pk) OR expires_at <= :expired',
-      ExpressionAttributeValues: marshall({ ':expired': condition.absentOrExpiredBy }),
+      ...(hasNames && { ExpressionAttributeNames: this.#names }),
+      ...(hasValues && { ExpressionAttributeValues: marshall(this.#values) }),
     }
   }
-  const terms = new Terms('c')
+}
+
+function conditionOf(condition: Condition | 'none', terms: Terms): { ConditionExpression?: string } {
+  return condition === 'none' ? {} : { ConditionExpression: expressionOf(condition, terms) }
+}
+
+function expressionOf(condition: Condition, terms: Terms): string {
+  const absent = 'attribute_not_exists(pk)'
+  if ('absent' in condition) return absent
+  if ('absentOrExpiredBy' in condition) {
+    return `${absent} OR expires_at <= ${terms.value(condition.absentOrExpiredBy)}`
+  }
   if ('absentOrBelow' in condition) {
     const { attribute, value } = condition.absentOrBelow
-    return {
-      ConditionExpression: `attribute_not_exists(pk) OR ${terms.name(attribute)} < ${terms.value(value)}`,
-      ExpressionAttributeNames: terms.names,
-      ExpressionAttributeValues: marshall(terms.values),
-    }
+    return `${absent} OR ${terms.name(attribute)} < ${terms.value(value)}`
   }
   const { matches, oneOf = {}, below = {} } = condition
-  const clauses = [
+  return [
     ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(oneOf).map(
       ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
     ),
     ...Object.entries(below).map(([name, value]) => `${terms.name(name)} < ${terms.value(value)}`),
-  ]
-  return {
-    ConditionExpression: clauses.join(' AND '),
-    ExpressionAttributeNames: terms.names,
-    ExpressionAttributeValues: marshall(terms.values),
-  }
+  ].join(' AND ')
 }
 
-/** Converts an update to an expression with its names and values. */
-export function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
-  const terms = new Terms('u')
+function updateOf({ set, copy = {}, increment = [], add = {} }: Update, terms: Terms): string {
   const clauses = [
     ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
@@ -272,9 +282,5 @@ export function updateOf({ set, copy = {}, increment = [], add = {} }: Update) {
       return `${attribute} = if_not_exists(${attribute}, ${terms.value(0)}) + ${terms.value(summand)}`
     }),
   ]
-  return {
-    expression: `SET ${clauses.join(', ')}`,
-    names: terms.names,
-    values: marshall(terms.values),
-  }
+  return `SET ${clauses.join(', ')}`
 }

@@ -1,9 +1,9 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
 import { lazy } from '../base/cached-load.ts'
 import type { Publish } from '../events/relay.ts'
+import { httpHandler } from './http-handler.ts'
 
-const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
-const client = lazy(() => new EventBridgeClient({ maxAttempts: 3, requestHandler }))
+const client = lazy(() => new EventBridgeClient({ maxAttempts: 3, requestHandler: httpHandler(3000) }))
 
 /** Returns a publisher to an EventBridge bus. */
 export function eventBridge(busName: string): Publish {

@@ -44,11 +44,8 @@ export function basePathOf(
 }
 
 function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {
-  const single = Object.entries(headers ?? {}).map(([name, value]) => [name, value ?? ''] as const)
-  const multiple = Object.entries(multiValueHeaders ?? {}).map(
-    ([name, values]) => [name, (values ?? []).join(',')] as const,
-  )
-  return Object.fromEntries([...single, ...multiple].map(([name, value]) => [name.toLowerCase(), value]))
+  const sent = Object.entries(multiValueHeaders ?? headers ?? {})
+  return Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(',')]))
 }
 
 /**

@@ -1,12 +1,11 @@
 import middy from '@middy/core'
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda'
-import { newId } from '../base/clock.ts'
-import { withCorrelation } from '../base/correlation.ts'
+import { lazy } from '../base/cached-load.ts'
 import { powertoolsLog } from '../base/log.ts'
 import { poolIssuer, tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Endpoint } from '../request/endpoint.ts'
-import { answerCutShort, handleRequest } from '../request/handle-request.ts'
+import { answerCutShort, handleRequest, openRequest } from '../request/handle-request.ts'
 import { deployedTable } from './dynamodb-table.ts'
 import { basePathOf, toRequest, toResult } from './gateway-event.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
@@ -31,7 +30,7 @@ export function httpFunction(
   makeRuntime: (adapters: Adapters) => Runtime = httpRuntime,
 ) {
   const served = (Array.isArray(endpoints) ? endpoints : [endpoints]) as readonly Endpoint[]
-  let runtime: Runtime | undefined
+  const runtime = lazy(() => makeRuntime(adapters))
   const cutShort = new WeakMap<APIGatewayProxyEvent, () => APIGatewayProxyResult>()
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context>({
     timeoutEarlyInMillis: earlyMilliseconds,
@@ -39,14 +38,10 @@ export function httpFunction(
     timeoutEarlyResponse: () => undefined,
   })
     .handler(async (event, _context, { signal }) => {
-      runtime ??= makeRuntime(adapters)
-      const shared = runtime
-      const startedAt = shared.clock.now()
-      const basePath = basePathOf(event, shared.environment('BASE_PATH'))
-      // A generated id must be the same in the early response and in the request's writes.
-      const request = withCorrelation(toRequest(event), shared.settings, () => newId(shared.clock))
-      cutShort.set(event, () => toResult(answerCutShort(served, request, shared, startedAt), basePath))
-      return toResult(await handleRequest(served, request, shared, signal), basePath)
+      const context = openRequest(served, toRequest(event), runtime())
+      const basePath = basePathOf(event, context.environment('BASE_PATH'))
+      cutShort.set(event, () => toResult(answerCutShort(context), basePath))
+      return toResult(await handleRequest(context, signal), basePath)
     })
     .after((request) => {
       request.response ??= cutShort.get(request.event)?.()

@@ -3,25 +3,19 @@ import { Failure, fail } from '../base/failure.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
 const maxAttempts = 12
-/** A connection that hangs is aborted, and another is tried. */
-const attemptMilliseconds = 3000
+/** A request that hangs is aborted, and sent again. */
+export const attemptMilliseconds = 3000
 const firstDelayMilliseconds = 25
 const longestDelayMilliseconds = 400
 
-const busy = new Set([
+/** Errors of a busy table, and of requests without a response, by name or code. Every 5xx response counts, too. */
+const transient = new Set([
   'ProvisionedThroughputExceededException',
   'ThrottlingException',
   'RequestLimitExceeded',
   'TransactionConflictException',
   'TransactionInProgressException',
-  'InternalServerError',
-  'ServiceUnavailable',
-  'ServiceUnavailableException',
   'TimeoutError',
-  'AbortError',
-  'NetworkingError',
-])
-const brokenConnection = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
   'EPIPE',
@@ -29,27 +23,21 @@ const brokenConnection = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
 ])
-
 const contention = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
 
 interface ServiceError {
   name?: string
   code?: string
-  message?: string
   $metadata?: { httpStatusCode?: number }
   CancellationReasons?: { Code?: string; Item?: unknown }[]
 }
 
 /** Returns whether the same call may succeed later: the table was busy, or its response was lost. */
-export function isTransient(thrown: unknown): boolean {
+function isTransient(thrown: unknown): boolean {
   const error = thrown as ServiceError
   if (error?.name === 'TransactionCanceledException') return isConflict(error)
-  return (
-    busy.has(error?.name ?? '') ||
-    brokenConnection.has(error?.code ?? '') ||
-    error?.message === 'socket hang up' ||
-    (error?.$metadata?.httpStatusCode ?? 0) >= 500
-  )
+  const isKnown = [error?.name, error?.code].some((one) => transient.has(one ?? ''))
+  return isKnown || (error?.$metadata?.httpStatusCode ?? 0) >= 500
 }
 
 /**
@@ -64,20 +52,22 @@ function isConflict(error: ServiceError): boolean {
 
 /**
  * Retries a call until it succeeds, fails permanently or the budget is spent.
+ * @param call receives the time limit of the attempt, in milliseconds
  * @throws DEPENDENCY.timeout if the budget is spent, DEPENDENCY.unavailable if the table stays busy
  */
 export async function retry<T>(
-  call: (signal: AbortSignal) => Promise<T>,
+  call: (milliseconds: number) => Promise<T>,
   clock: Clock,
   budget: Budget,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     budget.check()
     try {
-      return await call(AbortSignal.any([budget.signal, AbortSignal.timeout(attemptMilliseconds)]))
+      // A timer may end a millisecond early. The budget must be spent when the timer of its rest has ended.
+      return await call(Math.min(attemptMilliseconds, budget.remaining() + 1))
     } catch (thrown) {
       if (thrown instanceof Failure) throw thrown
-      if (budget.signal.aborted) throw fail('DEPENDENCY.timeout', { cause: thrown })
+      if (budget.remaining() === 0) throw fail('DEPENDENCY.timeout', { cause: thrown })
       if (!isTransient(thrown)) throw thrown
       if (attempt === maxAttempts) throw fail('DEPENDENCY.unavailable', { cause: thrown })
       await pause(clock, budget, attempt, thrown)

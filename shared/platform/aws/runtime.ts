@@ -28,8 +28,8 @@ export interface Adapters {
  */
 export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock
-  let tokens: TokenVerifier | undefined
   const log = lazy(() => passed(adapters.log)('commerce-api', process.env))
+  const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
   const environment = (name: string) => process.env[name]
   const ownSecret = async (budget: Budget) =>
     passed(adapters.deploymentSecret)(required('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
@@ -39,11 +39,8 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     get log() {
       return log()
     },
-    tokens: {
-      verify: (...credentials) => {
-        tokens ??= passed(adapters.tokens)(settings, process.env)
-        return tokens.verify(...credentials)
-      },
+    get tokens() {
+      return tokens()
     },
     openTable: (budget) => passed(adapters.table)(required('TABLE_NAME'), clock, budget),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
@@ -67,11 +64,8 @@ export function eventFunction<Event, Result>(
   adapters: Adapters,
   work: (event: Event, runtime: Runtime, invocationId: string) => Result | Promise<Result>,
 ): (event: Event, invocation?: Pick<Context, 'awsRequestId'>) => Promise<Result> {
-  let runtime: Runtime | undefined
-  return async (event, invocation) => {
-    runtime ??= deployedRuntime(adapters)
-    return work(event, runtime, invocation?.awsRequestId ?? '')
-  }
+  const runtime = lazy(() => deployedRuntime(adapters))
+  return async (event, invocation) => work(event, runtime(), invocation?.awsRequestId ?? '')
 }
 
 function passed<Adapter>(adapter: Adapter | undefined): Adapter {

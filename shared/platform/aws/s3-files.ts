@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { AbortMultipartUploadCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { lazy } from '../base/cached-load.ts'
 import type { Budget } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
@@ -81,7 +82,11 @@ const s3Client = lazy(
   () =>
     new S3Client({
       maxAttempts: 3,
-      requestHandler: { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true },
+      requestHandler: new NodeHttpHandler({
+        connectionTimeout: 1000,
+        requestTimeout: 5000,
+        throwOnRequestTimeout: true,
+      }),
       // The signature of each part already covers its SHA-256.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',

@@ -1,6 +1,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { type CachedLoad, cachedLoad } from '../base/cached-load.ts'
 import type { SecretRead } from '../base/secrets.ts'
+import { httpHandler } from './http-handler.ts'
 
 const deadlineMilliseconds = 4000
 const secrets = new Map<string, CachedLoad<string>>()
@@ -23,7 +24,7 @@ export function readSecret(arn: string, { settings, clock, budget }: SecretRead)
 async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
   const client = new SecretsManagerClient({
     maxAttempts: 2,
-    requestHandler: { connectionTimeout: 1000, requestTimeout: 2000, throwOnRequestTimeout: true },
+    requestHandler: httpHandler(2000),
   })
   const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }), {
     abortSignal,

@@ -1,5 +1,6 @@
 import { SESv2Client, SendEmailCommand } from '@aws-sdk/client-sesv2'
 import { lazy } from '../base/cached-load.ts'
+import { httpHandler } from './http-handler.ts'
 
 /** A plain-text mail. */
 export interface Mail {
@@ -15,8 +16,7 @@ export interface MailTracking {
   messageId: string
 }
 
-const requestHandler = { connectionTimeout: 1000, requestTimeout: 5000, throwOnRequestTimeout: true }
-const client = lazy(() => new SESv2Client({ maxAttempts: 1, requestHandler }))
+const client = lazy(() => new SESv2Client({ maxAttempts: 1, requestHandler: httpHandler(5000) }))
 
 /**
  * Sends a mail through SES, in UTF-8. It does not retry; the caller does. SES has no idempotency key, so a mail may

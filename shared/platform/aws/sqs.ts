@@ -1,8 +1,8 @@
 import { ChangeMessageVisibilityCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { lazy } from '../base/cached-load.ts'
+import { httpHandler } from './http-handler.ts'
 
-const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
-const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler }))
+const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler: httpHandler(3000) }))
 
 /** Sends at most ten messages to a queue. @returns for each message whether it failed */
 export async function sendAll(queueUrl: string, texts: readonly string[]): Promise<boolean[]> {

@@ -1,9 +1,9 @@
 import { DescribeExecutionCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
 import { lazy } from '../base/cached-load.ts'
 import type { Workflow } from '../jobs/workflow.ts'
+import { httpHandler } from './http-handler.ts'
 
-const requestHandler = { connectionTimeout: 1000, requestTimeout: 3000, throwOnRequestTimeout: true }
-const sfn = lazy(() => new SFNClient({ maxAttempts: 3, requestHandler }))
+const sfn = lazy(() => new SFNClient({ maxAttempts: 3, requestHandler: httpHandler(3000) }))
 
 /** Returns a workflow that runs on a state machine of Step Functions. */
 export function stepFunctions(machineArn: string): Workflow {

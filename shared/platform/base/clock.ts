@@ -113,11 +113,15 @@ export interface Budget {
 export function startBudget(clock: Clock, milliseconds: number): Budget {
   const deadline = clock.now() + milliseconds
   const remaining = () => Math.max(0, deadline - clock.now())
+  let signal: AbortSignal | undefined
   return {
     remaining,
     check() {
       if (remaining() <= 0) throw fail('DEPENDENCY.timeout')
     },
-    signal: AbortSignal.timeout(Math.max(1, milliseconds)),
+    get signal() {
+      signal ??= remaining() > 0 ? AbortSignal.timeout(remaining()) : AbortSignal.abort()
+      return signal
+    },
   }
 }

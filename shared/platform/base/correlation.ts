@@ -70,12 +70,6 @@ function baggageWithin(baggage: string, maxBytes: number): string {
   return kept
 }
 
-/** Sets a correlation id on the request: the caller's if it is well formed, else a new one. */
-export function withCorrelation(request: HttpRequest, settings: Settings, newId: () => string): HttpRequest {
-  const { id } = correlationOf(request.headers, settings, newId)
-  return { ...request, headers: { ...request.headers, 'x-correlation-id': id } }
-}
-
 export function correlationHeaders({ id, trace }: Correlation): Record<string, string> {
   return { 'X-Correlation-Id': id, ...trace }
 }

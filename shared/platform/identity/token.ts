@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type CryptoKey,
   createLocalJWKSet,
@@ -7,6 +8,7 @@ import {
   type JSONWebKeySet,
   type JWSHeaderParameters,
   type JWTPayload,
+  type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
 import type { ErrorCode } from '../../error-catalog.ts'
@@ -34,7 +36,23 @@ export function poolIssuer(environment: NodeJS.ProcessEnv): Settings['auth.issue
 const longestHeader = 8192
 const longestSubject = 255
 
+/** How many verified tokens are remembered. Each takes a few kilobytes at most. */
+const mostVerified = 200
+
 type Issuer = Settings['auth.issuers'][number]
+
+/**
+ * A token that was verified. It is found by its hash, so the process keeps no token, and is used as long as verifying
+ * it again with the same keys would succeed. Refused tokens are not remembered.
+ */
+interface VerifiedToken {
+  caller: Caller
+  keySet: KeySet
+  /** The loaded keys that verified it; those of a later load do not count. */
+  keys: LocalKeySet | undefined
+  /** Milliseconds since 1970. */
+  at: number
+}
 
 export interface TokenVerifier {
   /**
@@ -64,19 +82,51 @@ export function tokenVerifier(
   const issuers = new Map(
     [...settings['auth.issuers'], ...more].map((issuer) => [
       issuer.issuer,
-      { issuer, keys: keySetOf(issuer.keys, clock) },
+      { issuer, keySet: keySetOf(issuer.keys, clock) },
     ]),
   )
   const tolerance = settings['auth.clockToleranceSeconds']
+  /** The least recently used is first. */
+  const verified = new Map<string, VerifiedToken>()
 
-  async function claimsOf(token: string, now: number, budget: Budget): Promise<JWTPayload> {
+  async function callerBy(token: string, now: number, budget: Budget): Promise<Caller> {
+    const hash = createHash('sha256').update(token).digest('base64url')
+    const known = verified.get(hash)
+    const isKnown = known && (await isStillValid(known, now, budget))
+    const current = isKnown ? known : await verifyToken(token, now, budget)
+    verified.delete(hash)
+    verified.set(hash, current)
+    if (verified.size > mostVerified) verified.delete(String(verified.keys().next().value))
+    return current.caller
+  }
+
+  /** Returns whether the same verification would succeed again. Its other checks do not depend on time or keys. */
+  async function isStillValid({ caller, keySet, keys, at }: VerifiedToken, now: number, budget: Budget) {
+    const expires = Number(caller.claims.exp)
+    return (await keySet.get(budget)) === keys && at <= now && expires > Math.floor(now / 1000) - tolerance
+  }
+
+  async function verifyToken(token: string, now: number, budget: Budget): Promise<VerifiedToken> {
     // The unverified issuer only selects the keys that verify the signature.
     const known = issuers.get(String(decodeJwt(token).iss))
     if (!known) throw invalidToken()
-    const { payload } = await jwtVerify(token, (header, jws) => known.keys(header, jws, budget), {
-      issuer: known.issuer.issuer,
-      audience: known.issuer.audience,
-      algorithms: known.issuer.algorithms,
+    const { issuer, keySet } = known
+    let keys: LocalKeySet | undefined
+    const keyOf: JWTVerifyGetKey = async (header, jws) => {
+      keys = await keySet.get(budget)
+      try {
+        return await keyIn(keys, header, jws)
+      } catch (thrown) {
+        if (!(thrown instanceof errors.JWKSNoMatchingKey)) throw thrown
+        // The issuer may have a new key.
+        keys = await keySet.renew(budget)
+        return keyIn(keys, header, jws)
+      }
+    }
+    const { payload } = await jwtVerify(token, keyOf, {
+      issuer: issuer.issuer,
+      audience: issuer.audience,
+      algorithms: issuer.algorithms,
       requiredClaims: ['exp', 'sub', 'tenant'],
       clockTolerance: tolerance,
       currentDate: new Date(now),
@@ -84,7 +134,7 @@ export function tokenVerifier(
     if (payload.iat !== undefined && payload.iat > now / 1000 + tolerance + 1) throw invalidToken()
     // ID tokens of Cognito have the same issuer, audience and keys, but only identify a user.
     if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
-    return payload
+    return { caller: callerOf(payload, settings), keySet, keys, at: now }
   }
 
   function checkNonce(claim: unknown, given: string | undefined): void {
@@ -97,9 +147,9 @@ export function tokenVerifier(
     async verify(authorization, nonce, now, budget) {
       const token = bearerToken(authorization)
       try {
-        const claims = await claimsOf(token, now, budget)
-        checkNonce(claims.nonce, nonce)
-        return callerOf(claims, settings)
+        const caller = await callerBy(token, now, budget)
+        checkNonce(caller.claims.nonce, nonce)
+        return caller
       } catch (thrown) {
         throw refusalOf(thrown, settings['errors.expiredToken'])
       }
@@ -145,15 +195,12 @@ function refusalOf(thrown: unknown, expired: ErrorCode): unknown {
   return thrown instanceof errors.JOSEError ? invalidToken() : thrown
 }
 
-/**
- * Finds the only public key of an issuer that matches the header of a token.
- * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, DEPENDENCY.* when the keys cannot be loaded or read
- */
-export type KeySet = (
-  header: JWSHeaderParameters | undefined,
-  token: FlattenedJWSInput | undefined,
-  budget: Budget,
-) => Promise<CryptoKey>
+/** The keys of an issuer. Each load returns another object. @throws DEPENDENCY.* when they cannot be loaded */
+interface KeySet {
+  get(budget: Budget): Promise<LocalKeySet>
+  /** Loads the keys again, but at most every 30 seconds. */
+  renew(budget: Budget): Promise<LocalKeySet>
+}
 
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>
 
@@ -167,23 +214,13 @@ const times = {
 /** Anyone can create tokens with unknown keys, so they reload a set at most this often. */
 const reloadMilliseconds = 30_000
 
-export function keySetOf(keys: Settings['auth.issuers'][number]['keys'], clock: Pick<Clock, 'now'>): KeySet {
-  if ('jwks_uri' in keys) return remoteKeySet(keys.jwks_uri, clock)
-  const local = createLocalJWKSet(keys as unknown as JSONWebKeySet)
-  return (header, token) => keyIn(local, header, token)
-}
-
-function remoteKeySet(url: string, clock: Pick<Clock, 'now'>): KeySet {
-  const cached = cachedLoad((signal) => fetchKeys(url, signal), times, clock)
-  return async (header, token, budget) => {
-    try {
-      return await keyIn(await cached.get(budget), header, token)
-    } catch (thrown) {
-      if (!(thrown instanceof errors.JWKSNoMatchingKey)) throw thrown
-      // The issuer may have a new key.
-      return keyIn(await cached.renew(budget, reloadMilliseconds), header, token)
-    }
+function keySetOf(keys: Issuer['keys'], clock: Pick<Clock, 'now'>): KeySet {
+  if ('jwks_uri' in keys) {
+    const cached = cachedLoad((signal) => fetchKeys(keys.jwks_uri, signal), times, clock)
+    return { get: cached.get, renew: (budget) => cached.renew(budget, reloadMilliseconds) }
   }
+  const local = createLocalJWKSet(keys as unknown as JSONWebKeySet)
+  return { get: async () => local, renew: async () => local }
 }
 
 async function fetchKeys(url: string, signal: AbortSignal): Promise<LocalKeySet> {
@@ -197,7 +234,11 @@ async function fetchKeys(url: string, signal: AbortSignal): Promise<LocalKeySet>
   }
 }
 
-/** jose accepts a token without `kid` only if the set has exactly one key for its algorithm. */
+/**
+ * Finds the only key that matches the header of a token. jose accepts a token without `kid` only if the set has exactly
+ * one key for its algorithm.
+ * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, DEPENDENCY.unavailable if a key is unreadable
+ */
 async function keyIn(
   keys: LocalKeySet,
   header: JWSHeaderParameters | undefined,

@@ -17,16 +17,10 @@ import { failureOutcome, respond } from './respond.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
- * @param endpoints those that share the gateway's method; a request that matches none of them gets 404
  * @param cutShort aborted once an early response was sent; this call then logs nothing
  */
-export async function handleRequest(
-  endpoints: readonly Endpoint[],
-  received: HttpRequest,
-  runtime: Runtime,
-  cutShort?: AbortSignal,
-): Promise<HttpResponse> {
-  let context = openRequest(endpoints, received, runtime)
+export async function handleRequest(opened: RequestContext, cutShort?: AbortSignal): Promise<HttpResponse> {
+  let context = opened
   let outcome: Outcome
   let cookies: readonly string[] = []
   try {
@@ -51,20 +45,17 @@ export async function handleRequest(
 }
 
 /** Responds to and logs a request whose time is up, while its original call is still running. */
-export function answerCutShort(
-  endpoints: readonly Endpoint[],
-  received: HttpRequest,
-  runtime: Runtime,
-  startedAt: number,
-): HttpResponse {
-  const context = { ...openRequest(endpoints, received, runtime), startedAt }
+export function answerCutShort(context: RequestContext): HttpResponse {
   const outcome = failureOutcome(fail('DEPENDENCY.timeout'), context)
   logOutcome(context, outcome)
   return respond(context, outcome)
 }
 
-/** Opens a request at the edge. Never throws: the steps that follow check what it accepts. */
-function openRequest(
+/**
+ * Opens a request at the edge. Never throws: the steps that follow check what it accepts.
+ * @param endpoints those that share the gateway's method; a request that matches none of them gets 404
+ */
+export function openRequest(
   endpoints: readonly Endpoint[],
   received: HttpRequest,
   runtime: Runtime,

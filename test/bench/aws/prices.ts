@@ -3,11 +3,11 @@ export const region = 'us-east-1'
 
 export interface Price {
   usd: number
-  /** The priced item. */
+  /** What the price is for. */
   per: string
-  /** The AWS page that lists it. */
+  /** The page of AWS that lists it. */
   source: string
-  /** The year in which the page was last checked; absent if it was not checked again. */
+  /** The year of the page in which it was last found; absent where it was not looked up again. */
   pageOf?: string
 }
 

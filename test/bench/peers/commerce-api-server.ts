@@ -13,7 +13,7 @@ import { endpoint as update } from '#functions/codes/update-code/handler.ts'
 import { httpRuntime } from '#shared/platform/aws/http-function.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
-import { handleRequest } from '#shared/platform/request/handle-request.ts'
+import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import type { LoadAsked } from './commerce-api.ts'
 import { callsBy } from './commerce-api-calls.ts'
 import { loadOf } from './load.ts'
@@ -71,7 +71,7 @@ async function answer(
   const query = [...url.searchParams]
   const params: Record<string, string> = id ? { id } : {}
   const request = { method, path: url.pathname, params, query, headers, body, sourceAddress: '127.0.0.1' }
-  return handleRequest([endpoint], request, runtime)
+  return handleRequest(openRequest([endpoint], request, runtime))
 }
 
 function lowerCase(headers: Record<string, string>): Record<string, string> {

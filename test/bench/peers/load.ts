@@ -4,29 +4,29 @@ import type { Row, Side } from './side.ts'
 export const operations = ['create', 'get', 'list', 'update'] as const
 export type Operation = (typeof operations)[number]
 
-/** The numbers of requests for each side. */
+/** How much each side is asked for. */
 export interface Effort {
   clients: number
   rounds: number
-  /** Requests of each operation before the measurement. */
+  /** Requests of each operation before anything is measured. */
   warmUp: number
   /** Requests of each operation in a round. */
   requests: number
-  /** Concurrent creates of the same code. */
+  /** Creates of one and the same code at once. */
   contenders: number
 }
 
 /** One operation of one side in one round. */
 export interface Measurement {
   requestsPerSecond: number
-  /** CPU time of a request. */
+  /** Processor time for a request. */
   serverMs: number
   databaseMs: number
   latenciesMs: number[]
 }
 
 export interface Contest {
-  /** The number of each response. */
+  /** How often each answer was given. */
   answers: Record<string, number>
   rows: number
 }
@@ -37,7 +37,7 @@ export interface Figures {
   contest: Contest
 }
 
-/** Measures all sides alternately: within a round, each operation runs on one side after another. */
+/** Measures all sides in turn: within a round each operation of one side is followed by the same of the next. */
 export async function measure(sides: Side[], effort: Effort): Promise<Figures[]> {
   const loads = sides.map((side) => ({ side, load: side.load ?? loadOf(side), rounds: emptyRounds() }))
   for (const { side, load } of loads) {
@@ -46,7 +46,7 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
   }
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const operation of operations) {
-      // Each round starts with another side, so none always follows the same one.
+      // Another side begins each time, so that none always follows the same one.
       const turns = [...loads.slice(round % loads.length), ...loads.slice(0, round % loads.length)]
       for (const { side, load, rounds } of turns) {
         const measured = await load(operation, effort.requests, effort.clients)
@@ -65,13 +65,13 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
 
 type Caller = Pick<Side, 'name' | 'create' | 'read' | 'list' | 'update'>
 
-/** The client of a side, in this process. */
+/** What makes requests of a side, here in this process. */
 export function loadOf(side: Caller & Pick<Side, 'pids'>): NonNullable<Side['load']> {
   const calls = callsOf(side)
   return (operation, requests, clients) => loaded(side, calls[operation], requests, clients)
 }
 
-/** A call of an operation by one client: `client` is its number, `turn` that of the call. */
+/** A call of an operation, made by one client: `client` is its number, `turn` that of the call. */
 type Call = (client: number, turn: number) => Promise<unknown>
 
 function callsOf(side: Caller): Record<Operation, Call> {
@@ -87,7 +87,7 @@ function callsOf(side: Caller): Record<Operation, Call> {
     create: async () => rows.push(await side.create(codes())),
     get: (_, turn) => side.read(rowAt(turn)),
     list: () => side.list(),
-    // Each client changes its own code, so no change is rejected.
+    // A client changes a code that no other changes, so that nobody is refused.
     update: async (client) => {
       turns += 1
       rows[client] = await side.update(rowAt(client), turns)
@@ -127,9 +127,9 @@ async function loaded(
 
 async function contest(side: Side, contenders: number): Promise<Contest> {
   const code = 'CONTESTED'
-  const responses = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
+  const told = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
   const answers: Record<string, number> = {}
-  for (const answer of responses) answers[answer] = (answers[answer] ?? 0) + 1
+  for (const answer of told) answers[answer] = (answers[answer] ?? 0) + 1
   return { answers, rows: await side.rows(code) }
 }
 

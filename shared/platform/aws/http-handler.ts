@@ -1,0 +1,71 @@
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { lazy } from '../base/cached-load.ts'
+
+/** The time limit of opening a connection, in milliseconds. */
+const connectMilliseconds = 1000
+
+/** A signed request of an SDK client. */
+export interface ServiceRequest {
+  protocol: string
+  hostname: string
+  port?: number
+  method: string
+  path: string
+  headers: Record<string, string>
+  body?: string | Uint8Array
+  /** The time limit of this request. Defaults to that of the handler. */
+  milliseconds?: number
+}
+
+interface ServiceResponse {
+  statusCode: number
+  headers: IncomingHttpHeaders
+  body: Uint8Array
+}
+
+/**
+ * Returns a request handler for SDK clients, for requests without a query and bodies that fit into memory. It costs
+ * less than the SDK's own, and a timer limits each request instead of an AbortSignal.
+ * @param milliseconds the time limit of a request, from its start to the last byte of its response
+ */
+export function httpHandler(milliseconds: number) {
+  const keptAlive = { keepAlive: true, maxSockets: 50 }
+  const http = lazy(() => new HttpAgent(keptAlive))
+  const https = lazy(() => new HttpsAgent(keptAlive))
+  return {
+    async handle(sent: ServiceRequest, { abortSignal: signal }: { abortSignal?: AbortSignal } = {}) {
+      const { protocol, hostname: host, port, method, path, headers, body } = sent
+      const [open, agent] = protocol === 'https:' ? [httpsRequest, https()] : [httpRequest, http()]
+      const { promise, resolve, reject } = Promise.withResolvers<ServiceResponse>()
+      const request = open({ host, port, method, path, headers, agent, ...(signal && { signal }) })
+      const stop = () => request.destroy(timeoutError())
+      const timer = setTimeout(stop, sent.milliseconds ?? milliseconds)
+      request.on('close', () => clearTimeout(timer)).on('error', reject)
+      request.on('socket', (socket) => {
+        if (!socket.connecting) return
+        const connecting = setTimeout(stop, connectMilliseconds)
+        const clear = () => clearTimeout(connecting)
+        socket.once('connect', clear)
+        request.once('close', clear)
+      })
+      request.on('response', (message) => {
+        const { statusCode = 0, headers } = message
+        const chunks: Uint8Array[] = []
+        message.on('data', (chunk) => chunks.push(chunk)).on('error', reject)
+        message.on('end', () => resolve({ statusCode, headers, body: Buffer.concat(chunks) }))
+      })
+      request.end(body)
+      return { response: await promise }
+    },
+    destroy() {
+      http().destroy()
+      https().destroy()
+    },
+  }
+}
+
+/** SDK clients retry errors with this name. */
+function timeoutError(): Error {
+  return Object.assign(new Error('the service did not respond in time'), { name: 'TimeoutError' })
+}

@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, describe, expect, test } from '@jest/globals'
+import { httpHandler } from '#shared/platform/aws/http-handler.ts'
+
+let server: Server | undefined
+let handler: ReturnType<typeof httpHandler>
+afterEach(() => {
+  handler.destroy()
+  server?.closeAllConnections()
+  server?.close()
+})
+
+async function start(listener: RequestListener, milliseconds = 10_000) {
+  handler = httpHandler(milliseconds)
+  server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { protocol: 'http:', hostname: '127.0.0.1', port, method: 'POST', path: '/', headers: {}, body: 'ß' }
+}
+
+describe('the request handler of SDK clients', () => {
+  test('sends method, path, headers and body', async () => {
+    let sent: unknown
+    const request = await start(async (received: IncomingMessage, response) => {
+      sent = [received.method, received.url, received.headers['x-amz-target'], await text(received)]
+      response.end()
+    })
+    await handler.handle({ ...request, path: '/path', headers: { 'x-amz-target': 'PutItem' } })
+    expect(sent).toEqual(['POST', '/path', 'PutItem', 'ß'])
+  })
+
+  test('returns status, headers and the whole body', async () => {
+    const request = await start((_, response) => {
+      response.writeHead(400, { 'x-amzn-requestid': 'id' }).write('one ')
+      setImmediate(() => response.end('two'))
+    })
+    const { response } = await handler.handle(request)
+    expect(response.statusCode).toBe(400)
+    expect(response.headers['x-amzn-requestid']).toBe('id')
+    expect(Buffer.from(response.body).toString()).toBe('one two')
+  })
+
+  test('returns an empty body', async () => {
+    const { response } = await handler.handle(await start((_, answer) => answer.end()))
+    expect(response.body).toHaveLength(0)
+  })
+
+  test('keeps its connection for the next request', async () => {
+    const ports: (number | undefined)[] = []
+    const request = await start((received, response) => {
+      ports.push(received.socket.remotePort)
+      response.end('done')
+    })
+    await handler.handle(request)
+    await handler.handle(request)
+    expect(ports[1]).toBe(ports[0])
+  })
+
+  test('opens a connection for each of several requests at once', async () => {
+    const waiting: (() => void)[] = []
+    const request = await start((_, response) => {
+      waiting.push(() => response.end())
+      if (waiting.length === 3) for (const release of waiting) release()
+    })
+    const responses = await Promise.all([1, 2, 3].map(() => handler.handle(request)))
+    expect(responses.map(({ response }) => response.statusCode)).toEqual([200, 200, 200])
+  })
+
+  test.each([
+    ['that is not answered', () => {}],
+    [
+      'whose response does not end',
+      (_: IncomingMessage, response: { write(text: string): void }) => response.write('a'),
+    ],
+  ])(
+    'gives up a request %s after the time limit of the request, and cuts its connection',
+    async (_, listener) => {
+      const request = await start(listener as RequestListener)
+      const closed = new Promise((resolve) => {
+        server?.once('connection', (socket) => socket.on('error', () => {}).once('close', resolve))
+      })
+      const call = handler.handle({ ...request, milliseconds: 30 })
+      await expect(call).rejects.toMatchObject({ name: 'TimeoutError' })
+      await closed
+    },
+  )
+
+  test('gives up after its own time limit a request without one', async () => {
+    const call = handler.handle(await start(() => {}, 30))
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('fails when the connection ends within a response', async () => {
+    const request = await start((_, response) => {
+      response.writeHead(200, { 'content-length': '10' }).write('half')
+      setImmediate(() => response.destroy())
+    })
+    await expect(handler.handle(request)).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+
+  test('fails when nothing listens', async () => {
+    const request = await start(() => {})
+    server?.close()
+    await expect(handler.handle(request)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('ends a request when its signal is aborted', async () => {
+    const abort = new AbortController()
+    const call = handler.handle(await start(() => abort.abort()), { abortSignal: abort.signal })
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  })
+})
