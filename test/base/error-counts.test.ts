@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 /** A log line as CloudWatch receives it. */
-// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever members a line has.
+// biome-ignore lint/suspicious/noExplicitAny: lines have any members.
 type Line = Record<string, any>
 
 /** Returns the log lines of a function, one JSON record a line. */

@@ -53,7 +53,7 @@ async function perform(event: unknown) {
   }
 }
 
-/** Puts the items if none is there yet, else says which one stood in the way. */
+/** Puts the items if none exists yet, otherwise returns the one that exists. */
 async function transact(table: string, ids: string[]) {
   const puts = ids.map((id) => ({
     Put: {

@@ -12,12 +12,12 @@ const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const client = join(root, 'client')
 
-test('schema.ts is what openapi.json says', async () => {
+test('schema.ts is generated from openapi.json', async () => {
   const description = JSON.parse(await readFile(join(root, 'openapi.json'), 'utf8'))
   expect(await readFile(join(client, 'schema.ts'), 'utf8')).toBe(await clientTypes(description))
 })
 
-test('it is as small as its README says, for a browser and with its dependency', async () => {
+test('the package is as small as its README states, for a browser and with its dependency', async () => {
   const { outputFiles } = await build({
     entryPoints: [join(client, 'commerce-client.ts')],
     ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'browser' },
@@ -55,7 +55,7 @@ describe('the package', () => {
     ['publint', 'publint@0.3.25', ['publint', 'run', '--strict']],
     ['are-the-types-wrong', '@arethetypeswrong/cli@0.18.5', ['attw', '--profile', 'esm-only']],
   ])(
-    '%s finds no fault',
+    '%s reports no problem',
     async (_, pinned, command) => {
       const checked = await run('npm', [
         'exec',

@@ -204,7 +204,7 @@ test('promo.applied has one event id for one correlation id', async () => {
   expect([ids.length, new Set(ids).size]).toEqual([2, 1])
 })
 
-test('of fifty concurrent guesses ten are answered, and the others are throttled with Retry-After', async () => {
+test('of fifty concurrent guesses ten are admitted, and the others are throttled with Retry-After', async () => {
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => verify('burst', 'CODE', {}, { sub: 'guesser' })),
   )

@@ -39,11 +39,11 @@ afterAll(async () => {
 const serviceFile = () => join(here.folder, '.local/service.json')
 
 describe('npm start', () => {
-  test('is what the README says', () => {
+  test('matches the description in the README', () => {
     expect(blocksOf(readme, 'Run it')[0]).toContain('npm ci && npm start')
   })
 
-  test('ends with lines that work as they are when pasted', async () => {
+  test('ends with lines that work when pasted', async () => {
     const pasted = output.split('\n').filter((line) => /^(BASE_URL|TOKEN)=|^curl /.test(line))
     expect(pasted).toHaveLength(5)
     const { stdout } = await here.shell(pasted.map((line) => `${line}; echo`).join('\n'))
@@ -53,7 +53,7 @@ describe('npm start', () => {
     expect(JSON.parse(list ?? '').data).toEqual([JSON.parse(created ?? '')])
   })
 
-  test('says where the service is', () => {
+  test('prints the address of the service', () => {
     const service = JSON.parse(here.file('.local/service.json'))
     expect(service).toMatchObject({ aws_endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1' })
     expect(Object.keys(service)).toEqual([
@@ -68,20 +68,20 @@ describe('npm start', () => {
     ])
   })
 
-  test('deploys what would change nothing if it were deployed once more', async () => {
+  test('deploys templates that a second deployment would not change', async () => {
     const diff = 'npx cdk diff --fail -c stage=local --output diff.out --no-notices --ci'
     const { output: said } = await here.shell(diff, localAwsEnvironment(`http://127.0.0.1:${port}`))
     expect(said).toContain('Number of stacks with differences: 0')
   }, 120_000)
 
-  test('says on a port that is taken that it is', async () => {
+  test('reports a port that is in use', async () => {
     const second = await here.shell(`npm start -- --port ${port}`)
     expect([second.code, second.output]).toEqual([1, expect.stringContaining(String(port))])
   })
 })
 
-describe('whoever follows the README', () => {
-  test('places an order in a shell, and sees it replayed', async () => {
+describe('a user who follows the README', () => {
+  test('creates an order in a shell, and gets a replay', async () => {
     const [request = ''] = blocksOf(readme, 'A first request')
     const first = await here.shell(request)
     expect(first.output).toMatch(/^HTTP\/1.1 201.*idempotency-status: stored.*"cart_id":"cart-1"/is)
@@ -93,7 +93,7 @@ describe('whoever follows the README', () => {
     expect(other.output).toMatch(/^HTTP\/1.1 409.*CONFLICT\.idempotency\.payload_mismatch/is)
   })
 
-  test('places an order from the reference page', async () => {
+  test('creates an order from the reference page', async () => {
     const [, address = ''] = /API reference.*: (http\S+)/.exec(output) ?? []
     const browser = await startBrowser()
     try {
@@ -106,7 +106,7 @@ describe('whoever follows the README', () => {
     }
   }, 60_000)
 
-  test('places an order from the client', async () => {
+  test('creates an order from the client', async () => {
     const [request = '', program = '', run = ''] = blocksOf(readme, 'A first request')
     const [, name = ''] = /^\/\/ (\S+\.ts)/.exec(program) ?? []
     here.write(name, program)
@@ -117,7 +117,7 @@ describe('whoever follows the README', () => {
     expect(listed.length).toBeGreaterThanOrEqual(3)
   })
 
-  test('imports a file of customers, and learns which row is wrong', async () => {
+  test('imports a file of customers, and gets the number of the invalid row', async () => {
     const [, , , lines = ''] = blocksOf(readme, 'A first request')
     const { code, stdout } = await here.shell(lines)
     expect(JSON.parse(stdout)).toMatchObject({
@@ -129,7 +129,7 @@ describe('whoever follows the README', () => {
     expect(code).toBe(1)
   }, 60_000)
 
-  test('reads what each alarm means and where the dashboard shows it', async () => {
+  test('reads the meaning of each alarm and its place on the dashboard', async () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
     expect((await here.shell(lines)).code).toBe(0)
     const runbook = here.file('runbook.md')
@@ -159,7 +159,7 @@ describe('a walkthrough runs as it is written', () => {
   )
 })
 
-test('synthesises a production stage: the profile is told apart until it is one', async () => {
+test('synthesizes a production stage, after the profile was rejected for local values', async () => {
   const [copying = ''] = blocksOf(readme, 'Deploying to AWS')
   const refused = await here.shell(copying)
   expect(refused.code).toBe(1)
@@ -189,7 +189,7 @@ test('synthesises a production stage: the profile is told apart until it is one'
     expect(all).toContain(text)
 }, 180_000)
 
-test('Ctrl-C ends it and leaves nothing running', async () => {
+test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
   const ended = once(started, 'close')
   started.kill('SIGINT')
   await ended

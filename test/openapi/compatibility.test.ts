@@ -32,18 +32,14 @@ test('openapi.json breaks nobody who keeps to the last release', () => {
 
 describe('a breaking change is reported with its callers', () => {
   test.each<[string, (document: Any) => void, string]>([
+    ['a removed path', ({ paths }) => delete paths['/v1/refunds'], 'POST /v1/refunds: callers: it is gone'],
     [
-      'a path that is gone',
-      ({ paths }) => delete paths['/v1/refunds'],
-      'POST /v1/refunds: callers: it is gone',
-    ],
-    [
-      'a method that is gone',
+      'a removed method',
       ({ paths }) => delete paths['/codes/{id}'].patch,
       'PATCH /codes/{id}: callers: it is gone',
     ],
     [
-      'a field of an answer that is gone',
+      'a removed response field',
       (document) => {
         delete reply(document).properties.currency
         reply(document).required = without(reply(document).required, 'currency')
@@ -51,19 +47,19 @@ describe('a breaking change is reported with its callers', () => {
       'POST /v1/orders: readers of 201 currency: it is gone',
     ],
     [
-      'a field of an answer that may be absent',
+      'a response field that becomes optional',
       (document) => {
         reply(document).required = without(reply(document).required, 'currency')
       },
       'POST /v1/orders: readers of 201 currency: it may be absent now',
     ],
     [
-      'a field of an answer with more values',
+      'a response field with more values',
       (document) => reply(document).properties.status.enum.push('odd'),
       'POST /v1/orders: readers of 201 status: it may be "odd" now',
     ],
     [
-      'a field of an answer of another type',
+      'a response field of another type',
       (document) => {
         reply(document).properties.amount_minor.type = 'string'
       },
@@ -87,7 +83,7 @@ describe('a breaking change is reported with its callers', () => {
       'POST /v1/orders: senders of body extra: it is required now',
     ],
     [
-      'a field of a request that is refused',
+      'a rejected request field',
       (document) => {
         delete body(document).properties.cart_id
         body(document).required = without(body(document).required, 'cart_id')
@@ -129,7 +125,7 @@ describe('a breaking change is reported with its callers', () => {
       'POST /v1/orders: readers of 201: it is no longer returned',
     ],
     [
-      'a header of an answer that is gone',
+      'a removed response header',
       (document) => delete place(document).responses[201].headers['Idempotency-Status'],
       'POST /v1/orders: readers of 201 header Idempotency-Status: it is gone',
     ],
@@ -203,7 +199,7 @@ describe('a change that breaks nobody is let through', () => {
     ['a new path', ({ paths }) => Object.assign(paths, { '/v1/new': paths['/health'] })],
     ['a new optional field', (document) => Object.assign(body(document).properties, { extra: {} })],
     [
-      'a new field of an answer',
+      'a new response field',
       (document) => {
         reply(document).properties.extra = { type: 'string' }
         reply(document).required.push('extra')

@@ -33,7 +33,7 @@ function withSchemas(node: Any, document: Any): Any {
 }
 
 describe('openapi.json', () => {
-  test('is what the route table says', async () => {
+  test('is generated from the route table', async () => {
     expect(kept).toEqual(
       JSON.parse(JSON.stringify(openapiDocument(await loadSettings(localProfile, 'local')))),
     )
@@ -59,7 +59,7 @@ describe('openapi.json', () => {
     expect(names.includes('Idempotency-Key')).toBe(route.idempotency !== 'none')
   })
 
-  test('names the operation, its tag and its function alike', () => {
+  test('uses one name for an operation, its tag and its function', () => {
     const ids = Object.values<Any>(kept.paths).flatMap((methods) =>
       Object.values<Any>(methods).map(({ operationId }) => operationId),
     )
@@ -101,7 +101,7 @@ describe('openapi.json', () => {
           }
   })
 
-  test('refers to nothing that is not there', () => {
+  test('has no dangling references', () => {
     for (const [, { $ref: reference }] of objects(kept)) {
       if (typeof reference !== 'string') continue
       const found = reference
@@ -112,7 +112,7 @@ describe('openapi.json', () => {
     }
   })
 
-  test('marks what a profile decides with the key of the register, where it stands', () => {
+  test('marks the parts that a profile changes with their setting', () => {
     const marks = [...objects(kept)].flatMap(([path, { 'x-open-point': key }]) =>
       key === undefined ? [] : [[path.join('.'), String(key)]],
     )
@@ -147,7 +147,7 @@ describe('openapi.json', () => {
     expect(signIn).toEqual(expect.arrayContaining(['login.shape', 'login.countBy', 'login.captcha']))
   })
 
-  test('says other things for another profile, and only where it is marked', () => {
+  test('differs for another profile only in the marked parts', () => {
     const other: Any = openapiDocument(otherSettings)
     const place = resolved(other.paths['/v1/orders'].post, other)
     expect(Object.keys(place.responses)).toContain('200')

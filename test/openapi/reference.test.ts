@@ -7,7 +7,7 @@ import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 const markdown = await readFile(join(import.meta.dirname, '../../bin/reference/errors.md'), 'utf8')
 
 describe('the page of errors', () => {
-  test.each(Object.keys(errorCatalog) as ErrorCode[])('says what to do about %s', async (code) => {
+  test.each(Object.keys(errorCatalog) as ErrorCode[])('gives advice for %s', async (code) => {
     const [, status, advice] =
       new RegExp(`<code>${code}</code></td>\\s*<td>(\\d+)</td>\\s*<td>(?:yes|no)</td>\\s*<td>(.*)</td>`).exec(
         await errorsPage(markdown),

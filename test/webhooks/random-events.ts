@@ -31,7 +31,7 @@ const kinds: Record<string, (telling: Telling, subjects: Subjects) => Data> = {
     currency: 'EUR',
     ...(amount % 2 === 1 && { user_id: `user-${amount}` }),
   }),
-  // Only says that the cart changed, and perhaps whose it is.
+  // States only that the cart changed, and optionally its owner.
   'cart.updated without amount': ({ subject }, { cart, tenant }) => ({
     id: cart,
     cart_id: cart,
