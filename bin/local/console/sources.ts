@@ -87,22 +87,17 @@ export function tableSource(access: DeployedStack['access'], TableName: string):
     name: 'table',
     milliseconds: 250,
     async read() {
-      const found: Entry[] = []
-      for (;;) {
-        const ShardIterator: string | undefined = iterator ?? (await startOf(streams, TableName))
-        // An iterator is valid for 15 minutes. After a failure the stream is read again from its start.
-        iterator = undefined
-        const { Records = [], NextShardIterator } = await streams.send(
-          new GetRecordsCommand({ ShardIterator }),
-        )
-        iterator = NextShardIterator
-        for (const { dynamodb } of Records) {
-          const { entity, tenant } = ownerOf(dynamodb?.Keys?.pk?.S ?? '')
-          if (dynamodb?.NewImage && entity in shown)
-            found.push(shown[entity as keyof typeof shown](unmarshall(dynamodb.NewImage) as Item, tenant))
-        }
-        if (Records.length === 0) return found
-      }
+      const ShardIterator = iterator ?? (await startOf(streams, TableName))
+      // An iterator is valid for 15 minutes. After a failure the stream is read again from its start.
+      iterator = undefined
+      // At most 1,000 changes: reading all at once would slow the engine down during an import.
+      const { Records = [], NextShardIterator } = await streams.send(new GetRecordsCommand({ ShardIterator }))
+      iterator = NextShardIterator
+      return Records.flatMap(({ dynamodb }) => {
+        const { entity, tenant } = ownerOf(dynamodb?.Keys?.pk?.S ?? '')
+        if (!dynamodb?.NewImage || !(entity in shown)) return []
+        return shown[entity as keyof typeof shown](unmarshall(dynamodb.NewImage) as Item, tenant)
+      })
     },
   }
 }
