@@ -18,14 +18,15 @@ What developers of the service run is in [testing.md](testing.md).
 
 /** Returns the page of all commands, made of their help. */
 export function commandsPage(): string {
-  const groups = Map.groupBy(leavesOf(createProgram()), (command) => command.helpGroup().replace(':', ''))
+  const program = createProgram()
+  const groups = Map.groupBy(leavesOf(program), (command) => command.helpGroup().replace(':', ''))
   const sections = [...groups].map(([group, commands]) => {
     const texts = commands.map(
       (command) => `### ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
     )
     return `## ${group}\n\n${texts.join('\n')}`
   })
-  return [opening, ...sections].join('\n')
+  return [opening, `\`\`\`text\n${helpOf(program)}\n\`\`\`\n`, ...sections].join('\n')
 }
 
 /** Returns the help of a command as it is printed without colors in a terminal with 100 columns. */

@@ -72,8 +72,6 @@ function textOf(value: unknown): string {
 /** Reports how far long work is: a text, and the share that is done, from 0 to 1, if it is known. */
 export type Report = (text: string, share?: number) => void
 
-const barWidth = 30
-
 /** Runs long work. Its latest report and its duration are shown on standard error, if that is a terminal. */
 export async function withProgress<T>(work: (report: Report) => Promise<T>): Promise<T> {
   if (!process.stderr.isTTY) return work(() => {})
@@ -96,7 +94,7 @@ export async function withProgress<T>(work: (report: Report) => Promise<T>): Pro
 }
 
 function barOf(share: number): string {
-  const bar = '█'.repeat(Math.round(share * barWidth)).padEnd(barWidth, '░')
+  const bar = '█'.repeat(Math.round(share * 30)).padEnd(30, '░')
   return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`
 }
 

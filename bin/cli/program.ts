@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings'
+import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings'
 import { defineDeploymentCommands } from './deployment-commands.ts'
 import { definer, UsageError } from './options.ts'
 import { defineServiceCommands } from './service-commands.ts'
@@ -23,6 +23,8 @@ export function createProgram(): Command {
       styleTitle: (title) => styleText('bold', title),
       visibleCommands: (command) => command.commands.flatMap(leavesOf),
       subcommandTerm: (command) => nameOf(command),
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
       subcommandDescription: (command) => /^.*?(?=\.(?: |$))/.exec(command.description())?.[0] ?? '',
     })
     .configureOutput({

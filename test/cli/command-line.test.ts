@@ -56,6 +56,11 @@ describe('the help of a command', () => {
     })
   })
 
+  test('marks required options', async () => {
+    const { stdout } = await run('audit', 'list', '--help')
+    expect(stdout).toContain('--tenant <name>  the tenant (required)')
+  })
+
   test('of the program names every command', async () => {
     const { stdout } = await run('--help')
     expect(commands.map(([name]) => name).filter((name) => !stdout.includes(`  ${name} `))).toEqual([])
@@ -82,6 +87,7 @@ describe('exit code 2 and a message on standard error', () => {
     ['an unexpected argument', ['verify', 'acme'], 'error: too many arguments'],
     ['a time that is not in UTC', ['table', 'restore', 't', '--to', 'yesterday'], 'It takes a time in UTC'],
     ['an unknown queue', ['dead-letters', 'redrive', 'letters'], 'Allowed choices are webhooks, mail'],
+    ['a limit that is no number', ['events', '--limit', 'ten'], 'It takes a whole number'],
     ['an unknown role', ['users', 'set', 'a@b.example', '--role', 'Owner'], 'Allowed choices are Viewer'],
     [
       'a window that ends before it begins',
