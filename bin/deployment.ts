@@ -21,7 +21,7 @@ export interface DeployedStack {
 export async function deployedStack(StackName: string | undefined): Promise<DeployedStack> {
   if (StackName === undefined) {
     const { aws_endpoint: endpoint, region, outputs } = runningService('--stack')
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
     return { outputs, access: { endpoint, region, credentials } }
   }
   const { Stacks: [stack] = [] } = await new CloudFormationClient({}).send(

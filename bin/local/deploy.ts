@@ -82,7 +82,7 @@ export async function deploy(endpoint: string, assembly: string, signal: AbortSi
  * valid base64. The local engine also generates punctuation, which senders cannot decode.
  */
 export async function storeWebhookKey(endpoint: string, outputs: StackOutputs): Promise<string> {
-  const access = { endpoint, region: REGION, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  const access = { endpoint, region: REGION, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   const secret = newSigningKey()
   await storeSigningSecret({ outputs, access }, secret)
   return secret

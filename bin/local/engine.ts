@@ -11,7 +11,7 @@ const HOST = '127.0.0.1'
 /**
  * Starts the installed engine (see `installEngine`) on loopback, with all state in memory. The endpoint is the value of
  * AWS_ENDPOINT_URL.
- * @param directory of its log, and of the activity file
+ * @param directory of its log, the activity file and `permissions.log`: the permissions that functions used
  * @throws StartFailure if the port is in use or the engine does not respond within 30 s
  */
 export async function startEngine({ port, directory }: { port: number; directory: string }): Promise<Server> {
@@ -23,7 +23,11 @@ export async function startEngine({ port, directory }: { port: number; directory
     name: 'The local AWS',
     command: enginePython(),
     args: [join(import.meta.dirname, 'launcher.py')],
-    env: { ...engineEnvironment(port, scratch), LOCAL_ENGINE_ACTIVITY: activityFile(directory) },
+    env: {
+      ...engineEnvironment(port, scratch),
+      LOCAL_ENGINE_ACTIVITY: activityFile(directory),
+      LOCAL_ENGINE_PERMISSIONS: join(directory, 'permissions.log'),
+    },
     channel: 'stdin',
     endpoint,
     logFile: join(directory, 'engine.log'),
@@ -70,6 +74,8 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
     LOCAL_ENGINE_SCRATCH: scratch,
     S3_DATA_DIR: join(scratch, 's3'),
     STATE_DIR: join(scratch, 'state'),
+    // Functions have the permissions of their role only, as on AWS. The launcher lists the exceptions.
+    AUTH: 'true',
     // The launcher makes calls wait for a worker. The engine itself would reject them on a small machine.
     LAMBDA_ACCOUNT_CONCURRENCY: '0',
     // By default the engine issues tokens without the claims of a failed function. AWS issues none.

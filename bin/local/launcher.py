@@ -1,6 +1,6 @@
 """Starts the local AWS engine in the foreground; bin/local/engine.ts runs it.
 
-Changes five behaviors for which the engine has no setting:
+Changes behaviors for which the engine has no setting:
 
 * After each Lambda call the engine waits 50 ms for log output that a quiet function never writes.
   A shorter wait takes a warm request from about 60 ms to 10 ms; the next drain reads later lines.
@@ -8,6 +8,8 @@ Changes five behaviors for which the engine has no setting:
   fifty Node processes with 3 GB. Here further calls wait for one of a few workers of their function.
 * The engine calls the function of a user pool once for each token that it issues. AWS calls it once
   for all, so the audit holds one record for each refresh.
+* The engine enforces the permissions of the functions' roles (AUTH=true) and refuses three calls that AWS
+  would allow. `allow_as_aws_does` names them.
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
@@ -24,9 +26,11 @@ import threading
 import time
 import urllib.parse
 
-from ministack.app import main
+from ministack import app
+from ministack.core import iam_actions, iam_evaluator
 from ministack.core.lambda_runtime import Worker
-from ministack.services import apigateway_v1, cognito, lambda_svc
+from ministack.services import apigateway_v1, cognito, lambda_svc, sts
+from ministack.services.cloudformation import provisioners
 
 LOG_WAIT_SECONDS = 0.002
 LOG_IDLE_SECONDS = 0.001
@@ -121,6 +125,56 @@ def error_code_of(body) -> str | None:
         return None
 
 
+def allow_as_aws_does() -> None:
+    # Policies of buckets and queues require TLS. The engine is reached over HTTP, on loopback only.
+    pin_origin = app.pin_request_origin
+    app.pin_request_origin = lambda source_ip, _secure: pin_origin(source_ip, True)
+
+    # On AWS the Ref of a secret is its ARN, which the policies name. The engine stores secrets by name.
+    secrets = provisioners._RESOURCE_HANDLERS["AWS::SecretsManager::Secret"]
+    create, update, delete = secrets["create"], secrets["update"], secrets["delete"]
+    name_of = lambda arn: arn.split(":secret:")[-1].rsplit("-", 1)[0]
+    with_arn = lambda result: (result[1]["Arn"], result[1])
+    secrets["create"] = lambda *args: with_arn(create(*args))
+    secrets["update"] = lambda arn, *args, **options: with_arn(update(name_of(arn), *args, **options))
+    secrets["delete"] = lambda arn, props: delete(name_of(arn), props)
+
+    # AWS checks the action of each statement on its table, not BatchExecuteStatement. This service only inserts.
+    action_of, resource_of = iam_actions.extract_iam_action, iam_actions.extract_resource_arn
+
+    def action_of_statements(service, method, path, headers, body, query_params):
+        action = action_of(service, method, path, headers, body, query_params)
+        return "dynamodb:PartiQLInsert" if action == "dynamodb:BatchExecuteStatement" else action
+
+    def table_of_statements(service, method, path, headers, body, query_params, region, account):
+        statements = json.loads(body or b"{}").get("Statements") if service == "dynamodb" else None
+        if not statements:
+            return resource_of(service, method, path, headers, body, query_params, region, account)
+        table = statements[0]["Statement"].split('"')[1]
+        return f"arn:aws:dynamodb:{region}:{account}:table/{table}"
+
+    iam_actions.extract_iam_action = action_of_statements
+    iam_actions.extract_resource_arn = table_of_statements
+
+
+def record_permissions() -> None:
+    # Tests compare these with the roles: one line `ROLE ACTION allowed|denied` for each combination.
+    enforce, recorded = iam_evaluator.enforce, set()
+    log = open(os.environ["LOCAL_ENGINE_PERMISSIONS"], "w", buffering=1)
+
+    def enforce_and_record(access_key, action, *args, **options):
+        denied = enforce(access_key, action, *args, **options)
+        caller = sts._sessions.get(access_key or "")
+        if caller:
+            line = f"{caller['Arn'].split('/')[1]} {action} {'denied' if denied else 'allowed'}\n"
+            if line not in recorded:
+                recorded.add(line)
+                log.write(line)
+        return denied
+
+    iam_evaluator.enforce = enforce_and_record
+
+
 def end_with_parent() -> None:
     # os.read instead of sys.stdin: a thread inside a buffered reader holds a lock that blocks a normal exit.
     while os.read(0, 1024):
@@ -133,6 +187,8 @@ lower_log_waits()
 limit_workers()
 ask_for_claims_once()
 record_activity()
+allow_as_aws_does()
+record_permissions()
 threading.Thread(target=end_with_parent, daemon=True).start()
 sys.argv = sys.argv[:1]
-main()
+app.main()

@@ -9,7 +9,7 @@ export interface Heard extends PublishedEvent {
 
 /** Subscribes to all events of the bus. */
 export async function listen({ aws_endpoint: endpoint, region, event_bus: bus }: Deployment) {
-  const access = { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+  const access = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   const subscription = await subscribe(access, bus, 'commerce-listener')
   const heard: Heard[] = []
 

@@ -76,8 +76,8 @@ export async function deploy(): Promise<Deployment> {
         PATH: process.env.PATH ?? '',
         AWS_ENDPOINT_URL: service.aws_endpoint,
         AWS_REGION: service.region,
-        AWS_ACCESS_KEY_ID: 'local',
-        AWS_SECRET_ACCESS_KEY: 'local',
+        AWS_ACCESS_KEY_ID: 'test',
+        AWS_SECRET_ACCESS_KEY: 'test',
       },
     })
   const printed = async (input: string, args: string[]) => {

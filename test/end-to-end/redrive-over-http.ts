@@ -21,7 +21,7 @@ const tenant = 'given-up'
 export function redriveOverHttp(running: () => Running): void {
   const access = () => {
     const { aws_endpoint: endpoint, region } = running().service
-    return { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   }
 
   /** Where the changes of an item lie in the table's stream. */

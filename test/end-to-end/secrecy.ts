@@ -29,7 +29,7 @@ export function nothingLeaked(running: () => Running): void {
         'Content-Type': 'application/x-amz-json-1.1',
         'X-Amz-Target': `Logs_20140328.${operation}`,
         Authorization:
-          'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0',
+          'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0',
       },
       body: JSON.stringify(input),
     })

@@ -14,6 +14,7 @@ import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { operatorsOverHttp } from './operators-over-http.ts'
 import { redriveOverHttp } from './redrive-over-http.ts'
+import { permissionsOverHttp } from './permissions-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { schemathesis } from './schemathesis.ts'
 import { nothingLeaked } from './secrecy.ts'
@@ -290,6 +291,7 @@ test('Schemathesis finds no fault of the server and no answer beyond openapi.jso
 }, 600_000)
 
 describe('what a whole run left behind', () => nothingLeaked(() => ({ service, listener })))
+describe('permissions of the deployed roles', () => permissionsOverHttp(() => service))
 
 /** The headers that tell something of the answer, without those that the engine adds to each. */
 function told({ headers }: HttpAnswer): Record<string, string> {

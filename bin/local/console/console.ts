@@ -34,7 +34,7 @@ const tokenHeader = 'x-console-token'
 /** Starts the page that shows what the local run does. @param activityFile see `LocalService` */
 export function startConsole(service: ServiceFile, activityFile: string): Console {
   const { aws_endpoint: endpoint, region, outputs, table, event_bus, provider_url } = service
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
   const stack: DeployedStack = { outputs, access: { endpoint, region, credentials } }
   const shown = activity()
   const stopped = new AbortController()

@@ -68,6 +68,6 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
 export function useIdentityProvider({ endpoint }: IdentityProviderDouble): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
   // Requests to log users in are signed.
-  process.env.AWS_ACCESS_KEY_ID ??= 'local'
-  process.env.AWS_SECRET_ACCESS_KEY ??= 'local'
+  process.env.AWS_ACCESS_KEY_ID ??= 'test'
+  process.env.AWS_SECRET_ACCESS_KEY ??= 'test'
 }

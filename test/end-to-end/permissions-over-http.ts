@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  GetRolePolicyCommand,
+  IAMClient,
+  ListRolePoliciesCommand,
+  ListRolesCommand,
+  PutRolePolicyCommand,
+} from '@aws-sdk/client-iam'
+import { expect, test } from '@jest/globals'
+import { ROOT } from '#bin/local/environment.ts'
+import type { Deployment } from './deployment.ts'
+
+interface Policy {
+  role: string
+  name: string
+  statements: { Effect: string; Action: string | string[] }[]
+}
+
+/**
+ * Granted actions that no function calls through the engine, with the reason. Each entry is `ROLE ACTION`, where the
+ * role is its construct's name.
+ */
+const uncalled: readonly { grants: RegExp; reason: string }[] = []
+
+const actionsOf = ({ statements }: Policy) => statements.flatMap(({ Action }) => Action)
+
+/** The inline policies of the roles of the stack. */
+async function policiesOf(iam: IAMClient): Promise<Policy[]> {
+  const { Roles = [] } = await iam.send(new ListRolesCommand({ MaxItems: 1000 }))
+  const names = Roles.map(({ RoleName = '' }) => RoleName).filter((name) => name.startsWith('commerce-local-'))
+  const policies = names.map(async (RoleName) => {
+    const { PolicyNames = [] } = await iam.send(new ListRolePoliciesCommand({ RoleName }))
+    return Promise.all(
+      PolicyNames.map(async (PolicyName) => {
+        const { PolicyDocument = '' } = await iam.send(new GetRolePolicyCommand({ RoleName, PolicyName }))
+        const { Statement } = JSON.parse(decodeURIComponent(PolicyDocument))
+        return { role: RoleName, name: PolicyName, statements: [Statement].flat() }
+      }),
+    )
+  })
+  return (await Promise.all(policies)).flat()
+}
+
+function iamOf({ aws_endpoint: endpoint, region }: Deployment): IAMClient {
+  return new IAMClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } })
+}
+
+/** The decisions that the engine recorded, as `ROLE ACTION allowed|denied`. */
+function decisionsOf({ aws_endpoint }: Deployment): string[] {
+  const file = join(ROOT, '.build/local', new URL(aws_endpoint).port, 'permissions.log')
+  return readFileSync(file, 'utf8').trim().split('\n')
+}
+
+/** Checks that the deployed functions run with the permissions of their roles. Call it after all other tests. */
+export function permissionsOverHttp(running: () => Deployment): void {
+  test('no function was denied an action', () => {
+    expect(decisionsOf(running()).filter((line) => line.endsWith(' denied'))).toEqual([])
+  })
+
+  test('each granted action was used, except those listed with a reason', async () => {
+    const used = new Set(decisionsOf(running()).map((line) => line.replace(/ (allowed|denied)$/, '')))
+    const granted = (await policiesOf(iamOf(running()))).flatMap((policy) =>
+      actionsOf(policy).map((action) => `${policy.role} ${action}`),
+    )
+    const unused = [...new Set(granted)].filter((grant) => !used.has(grant))
+    console.log(`permissions used: ${new Set(granted).size - unused.length} of ${new Set(granted).size}`)
+    expect(unused.filter((grant) => !uncalled.some(({ grants }) => grants.test(grant)))).toEqual([])
+  })
+
+  test('an order is not stored if the role of its function cannot write to the table', async () => {
+    const service = running()
+    const iam = iamOf(service)
+    const policies = (await policiesOf(iam)).filter(({ role }) => role.includes('OrdersCreate'))
+    const store = (statementsOf: (policy: Policy) => Policy['statements']) =>
+      Promise.all(
+        policies.map((policy) => {
+          const document = { Version: '2012-10-17', Statement: statementsOf(policy) }
+          const PolicyDocument = JSON.stringify(document)
+          return iam.send(
+            new PutRolePolicyCommand({ RoleName: policy.role, PolicyName: policy.name, PolicyDocument }),
+          )
+        }),
+      )
+    const create = () =>
+      service.send('/v1/orders', {
+        method: 'POST',
+        as: { tenant: 'unpermitted' },
+        headers: { 'Idempotency-Key': 'unpermitted' },
+        body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
+      })
+    await store(({ statements }) =>
+      statements.map((statement) => ({
+        ...statement,
+        Action: [statement.Action].flat().filter((action) => action !== 'dynamodb:PutItem'),
+      })),
+    )
+    const denied = await create()
+    await store(({ statements }) => statements)
+    const allowed = await create()
+    expect(denied.status).toBeGreaterThanOrEqual(500)
+    expect(allowed.headers.get('idempotency-status')).toBe('stored')
+  })
+}
