@@ -9,7 +9,7 @@ import type { Deployment } from './deployment.ts'
 export function operatorsOverHttp(deployment: () => Deployment): void {
   const access = () => {
     const { aws_endpoint: endpoint, region } = deployment()
-    return { endpoint, region, credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   }
   const order = (tenant: string) =>
     deployment().send('/v1/orders', {
