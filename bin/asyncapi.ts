@@ -7,8 +7,9 @@ import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { generatedFile } from './generated-file.ts'
-import { withNamedSchemas } from './openapi/components.ts'
+import { pascalCase, withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema } from './openapi/schemas.ts'
+import { ownership } from './openapi.ts'
 import { loadSettings } from './settings-file.ts'
 
 /** Events in all of their versions. */
@@ -22,7 +23,7 @@ const ofTheService: DescribedEvents = {
   received: receivedEvents.map(({ definition }) => definition),
 }
 
-/** Returns the events of the service under this profile as AsyncAPI 3.0, from the event definitions alone. */
+/** Returns the events of the service under this profile as AsyncAPI 3.1, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
   const schemas: Record<string, Json> = {}
   const published = messages(events.published, 'published', (event) =>
@@ -32,12 +33,14 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
     withNamedSchemas(receivedPayload(event, settings), schemas),
   )
   return {
-    asyncapi: '3.0.0',
+    asyncapi: '3.1.0',
     info: {
       title: 'Commerce API events',
       version: '1.0.0',
       description:
         'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides whatever carries x-open-point.',
+      ...ownership,
+      tags: [{ name: 'events', description: 'Published and received events.' }],
     },
     defaultContentType: 'application/json',
     channels: {
@@ -56,12 +59,22 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       },
     },
     operations: {
-      publish: operation('send', 'bus', 'Publishes changes after they are committed.'),
-      handle: operation('receive', 'webhooks', 'Receives events of other services.'),
+      publish: {
+        ...operation('send', 'bus', 'Publishes changes after they are committed.'),
+        description: 'At least once, in no guaranteed order.',
+      },
+      handle: {
+        ...operation('receive', 'webhooks', 'Receives events of other services.'),
+        description: 'An event is stored before the response and handled once.',
+        security: [{ $ref: '#/components/securitySchemes/signature' }],
+      },
     },
     components: {
       messages: { ...published.components, ...received.components },
       schemas,
+      securitySchemes: {
+        signature: { type: 'httpApiKey', in: 'header', name: settings['webhooks.scheme'].signatureHeader },
+      },
     },
   }
 }
@@ -99,8 +112,7 @@ function receivedPayload({ type, version, data }: EventDefinition, settings: Set
 
 /** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */
 function nameOf(type: string, version: number): string {
-  const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  return version === 1 ? name : `${name}V${version}`
+  return `${pascalCase(type)}${version === 1 ? '' : `V${version}`}`
 }
 
 function operation(action: 'send' | 'receive', channel: string, summary: string): Json {

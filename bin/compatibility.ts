@@ -11,6 +11,17 @@ import { type Comparison, type Schema, schemaChanges } from './schema-changes.ts
  * (credentials, scopes, parameter styles, unknown keywords), and reports each new error code as a break, which it is not.
  */
 
+/** Errors of the released description that openapi.json corrects. The service did not change. Emptied at a release. */
+const corrections = [
+  'GET /v1/orders: senders of query page_size: maximum was 10000, is 100',
+  'GET /codes: senders of query page_size: maximum was 10000, is 100',
+  'GET /codes: senders of query limit: minimum was 0, is 1',
+  'GET /codes: senders of query limit: maximum was not set, is 100',
+  'GET /codes: senders of query offset: maximum was not set, is 1000',
+  'POST /v1/webhooks/events: callers without header webhook-id: it is required now',
+  'POST /v1/webhooks/events: callers without header webhook-timestamp: it is required now',
+]
+
 export const openapiFile = join(import.meta.dirname, '../openapi.json')
 /** The description of the last release. */
 export const releasedFile = join(import.meta.dirname, '../test/openapi/released.json')
@@ -28,7 +39,9 @@ export function descriptionChanges(released: Any, current: Any): string[] {
     Object.entries<Any>(methods).flatMap(([method, operation]) => {
       const newer = after.paths[path]?.[method]
       const changes = newer ? operationChanges(operation, newer) : ['callers: it is gone']
-      return changes.map((change) => `${method.toUpperCase()} ${path}: ${change}`)
+      return changes
+        .map((change) => `${method.toUpperCase()} ${path}: ${change}`)
+        .filter((change) => !corrections.includes(change))
     }),
   )
 }

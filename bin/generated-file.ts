@@ -15,10 +15,26 @@ export async function generatedFile(
 ): Promise<void> {
   const { check } = parseArgs({ options: { check: { type: 'boolean' } } }).values
   const generated = await generate()
-  const text = typeof generated === 'string' ? generated : `${JSON.stringify(generated, null, 2)}\n`
+  const text = typeof generated === 'string' ? generated : `${compactJson(generated)}\n`
   const path = join(import.meta.dirname, '..', file)
   if (!check) return writeFile(path, text)
   if ((await readFile(path, 'utf8').catch(() => '')) === text) return
   console.error(`${file} is out of date: run npm run ${name} and commit it`)
   process.exitCode = 1
+}
+
+const lineWidth = 110
+
+/** Returns a document as JSON in which everything that fits into a line is one line. */
+function compactJson(value: unknown, indent = ''): string {
+  const line = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= lineWidth) return line
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const text = compactJson(member, deeper)
+    if (text === undefined) return []
+    return [`${deeper}${Array.isArray(value) ? '' : `${JSON.stringify(key)}: `}${text}`]
+  })
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`
 }

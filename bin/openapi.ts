@@ -10,6 +10,12 @@ import { sharedParameters } from './openapi/parameters.ts'
 import { type Json, openPoint } from './openapi/schemas.ts'
 import { loadSettings } from './settings-file.ts'
 
+/** The license and the contact of both descriptions. */
+export const ownership = {
+  license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  contact: { name: 'The operator of the deployment' },
+}
+
 /** The groups of operations: the areas of the route table. */
 const tags = {
   orders: 'Orders of a tenant.',
@@ -42,8 +48,7 @@ export function openapiDocument(settings: Settings): Json {
       version: '1.0.0',
       description:
         'Orders, codes, refunds, carts and customers for many tenants. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile local.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-      contact: { name: 'The operator of the deployment' },
+      ...ownership,
     },
     servers: [{ url: '/' }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
@@ -90,6 +95,7 @@ function operationIdOf([entry, ...variants]: readonly RouteEntry[]): string | un
 }
 
 function sharedResponses(settings: Settings): Json {
+  const { linkSeconds } = settings['codes.export']
   const correlation = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
   return {
     NotModified: {
@@ -97,7 +103,8 @@ function sharedResponses(settings: Settings): Json {
       headers: { ...correlation, ETag: reference('headers', 'ETag') },
     },
     SeeOther: {
-      description: 'The result is at the address in Location.',
+      description: `Location is a link to the file. It is valid for ${linkSeconds} seconds.`,
+      ...openPoint('codes.export'),
       headers: { ...correlation, Location: reference('headers', 'Location') },
     },
     ...sharedErrorResponses(settings),

@@ -112,7 +112,8 @@ function fieldChanges(comparison: Comparison, produced: Schema, accepted: Schema
       changes.push({ path: at(name), change: sends ? 'it is required now' : 'it may be absent now' })
   if (!sends) return changes
   for (const name of Object.keys(produced.properties ?? {}))
-    if (!accepted.properties?.[name]) changes.push({ path: at(name), change: 'it is no longer accepted' })
+    if (!accepted.properties?.[name] && !produced.properties[name].not)
+      changes.push({ path: at(name), change: 'it is no longer accepted' })
   const { additionalProperties: allowed = true } = accepted
   if (other && allowed === false) changes.push({ path, change: 'other fields are no longer accepted' })
   else if (other && allowed !== true)

@@ -2,420 +2,164 @@
 
 export interface paths {
     "/v1/orders": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * List orders
          * @description Returns one page of the orders of a tenant, newest first by default. Follow next_cursor with the same filters: no order is repeated or skipped, and orders placed after the first page was read are not included. An API key needs the scope `orders:read`.
          */
         get: operations["listOrders"];
-        put?: never;
         /**
          * Place an order
          * @description Places an order in the caller’s tenant. Repeating a request with the same Idempotency-Key and body returns the first response and places nothing. An API key needs the scope `orders:write`.
          */
         post: operations["createOrder"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/orders/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Read an order
          * @description Returns one order with its entity tag. An order of another tenant gets the same response as one that does not exist. An API key needs the scope `orders:read`.
          */
         get: operations["readOrder"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/refunds": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Refund a charge
          * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it. An API key needs the scope `refunds:write`.
          */
         post: operations["createRefund"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/webhooks/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Receive an event
          * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.
          */
         post: operations["receiveEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * List discount codes
          * @description Returns one page of the codes of a tenant, newest first by default, or sorted by their text. Soft-deleted codes are included only if the request asks for them and the role may see them. An API key needs the scope `codes:read`.
          */
         get: operations["listCodes"];
-        put?: never;
         /**
          * Create a discount code
          * @description Creates a code in the caller’s tenant. The code is trimmed and stored in upper case, and is unique in its tenant; the name is trimmed and NFC-normalized, and its length counts Unicode code points. An API key needs the scope `codes:write`.
          */
         post: operations["createCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Read a discount code
          * @description Returns one code with its entity tag. A code of another tenant gets the same response as one that does not exist. An API key needs the scope `codes:read`.
          */
         get: operations["readCode"];
-        put?: never;
-        post?: never;
         /**
          * Soft-delete a discount code; delete a discount code permanently
          * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
          */
         delete: operations["deleteCode"];
-        options?: never;
-        head?: never;
         /**
          * Update a discount code
          * @description Changes the name or the expiry of a code. If-Match carries the entity tag that the caller has read. Of several updates with the same tag, only the first succeeds. An API key needs the scope `codes:write`.
          */
         patch: operations["updateCode"];
-        trace?: never;
     };
     "/codes/{id}:restore": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Restore a discount code
          * @description Restores a soft-deleted code. An API key needs the scope `codes:write`.
          */
         post: operations["restoreCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes/{id}:share": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Share a discount code
          * @description Writes an audit record of a share. An Editor may share within the tenant, an Admin with any tenant. Sharing grants no permissions. An API key needs the scope `codes:write`.
          */
         post: operations["shareCode"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes:export": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Export discount codes as CSV
          * @description Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. An API key needs the scope `codes:read`.
          */
         get: operations["exportCodes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes:import": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Import discount codes from CSV
          * @description Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows. An API key needs the scope `codes:write`.
          */
         post: operations["importCodes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/codes:bulkUpdate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Update many discount codes
          * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
         post: operations["bulkUpdateCodes"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/discount/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Verify a discount code
          * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
          */
         post: operations["verifyDiscount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/otp/request": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Request a one-time code
          * @description Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.
          */
         post: operations["requestOtp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/otp/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Verify a one-time code
          * @description Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["verifyOtp"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/login": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Log in with a password
          * @description Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.
          */
         post: operations["signIn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/password/reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Request a password reset
          * @description Sends a mail with a code that lets a user set a new password at the identity provider. Every e-mail address gets the same response; whether a user has it is checked only afterwards.
          */
         post: operations["resetPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/imports": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Import customers
          * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
          */
         post: operations["createImport"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/operations/{operation_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Read an operation
          * @description Returns the progress of an operation. An ended import has a result with its counts, its first rejected rows and a link to all of them, or the error that ended it. Retry-After states when to poll again. An API key needs the scope `operations:read`.
          */
         get: operations["readOperation"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/operations/{operation_id}:cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Cancel an operation
          * @description Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing. An API key needs the scope `imports:write`.
          */
         post: operations["cancelOperation"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Check whether the service is up
          * @description Returns 200 when the service is up.
          */
         get: operations["readHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -459,15 +203,6 @@ export interface components {
             name?: string;
             /** Format: date-time */
             expiry_at?: string;
-            state?: unknown;
-            id?: unknown;
-            code?: unknown;
-            type?: unknown;
-            created_by?: unknown;
-            tenant_id?: unknown;
-            soft_deleted?: unknown;
-            created_at?: unknown;
-            updated_at?: unknown;
         };
         DiscountCodeList: {
             data: components["schemas"]["DiscountCode"][];
@@ -517,7 +252,7 @@ export interface components {
             rejects: components["schemas"]["RejectedRow"][];
             /**
              * Format: uri
-             * @description A CSV file of all rejected rows. Valid for 300 s.
+             * @description A link to a CSV file of all rejected rows, valid for 300 seconds.
              */
             rejects_url?: string;
             schema_version: number;
@@ -687,7 +422,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The result is at the address in Location. */
+        /** @description Location is a link to the file. It is valid for 300 seconds. */
         SeeOther: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
@@ -703,18 +438,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "VALIDATION.body.invalid",
-                 *         "message_id": "error.validation.body.invalid",
-                 *         "http": 400,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -725,18 +448,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "VALIDATION.body.too_large",
-                 *         "message_id": "error.validation.body.too_large",
-                 *         "http": 413,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -747,18 +458,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "VALIDATION.content_type.unsupported",
-                 *         "message_id": "error.validation.content_type.unsupported",
-                 *         "http": 415,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -769,18 +468,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "VALIDATION.accept.unsupported",
-                 *         "message_id": "error.validation.accept.unsupported",
-                 *         "http": 406,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -791,18 +478,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "VALIDATION.if_match.required",
-                 *         "message_id": "error.validation.if_match.required",
-                 *         "http": 428,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -814,18 +489,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "AUTH.invalid_credentials",
-                 *         "message_id": "error.auth.invalid_credentials",
-                 *         "http": 401,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -836,18 +499,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "AUTHZ.role.denied",
-                 *         "message_id": "error.authz.role.denied",
-                 *         "http": 403,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -858,18 +509,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "POLICY.legal_hold",
-                 *         "message_id": "error.policy.legal_hold",
-                 *         "http": 409,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -880,18 +519,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "CONFLICT.etag.mismatch",
-                 *         "message_id": "error.conflict.etag.mismatch",
-                 *         "http": 412,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -902,18 +529,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "NOT_FOUND.order",
-                 *         "message_id": "error.not_found.order",
-                 *         "http": 404,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -924,18 +539,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "GONE.order",
-                 *         "message_id": "error.gone.order",
-                 *         "http": 410,
-                 *         "retryable": false,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -947,18 +550,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "RATE_LIMIT.exceeded",
-                 *         "message_id": "error.rate_limit.exceeded",
-                 *         "http": 429,
-                 *         "retryable": true,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -969,18 +560,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "DEPENDENCY.bad_gateway",
-                 *         "message_id": "error.dependency.bad_gateway",
-                 *         "http": 502,
-                 *         "retryable": true,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -992,18 +571,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "DEPENDENCY.unavailable",
-                 *         "message_id": "error.dependency.unavailable",
-                 *         "http": 503,
-                 *         "retryable": true,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -1014,18 +581,6 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "DEPENDENCY.timeout",
-                 *         "message_id": "error.dependency.timeout",
-                 *         "http": 504,
-                 *         "retryable": true,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
@@ -1036,42 +591,35 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "TRANSIENT.error",
-                 *         "message_id": "error.transient.error",
-                 *         "http": 500,
-                 *         "retryable": true,
-                 *         "correlation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "details": {}
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["Error"];
             };
         };
     };
     parameters: {
+        /** @description The id of the item. */
+        Id: string;
+        /** @description The id of the operation. */
+        OperationId: string;
         /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
         Tenant: string;
-        /** @description The nonce that the client chose at login; mode bound. */
+        /** @description The number of items in a page. Values above 100 count as 100. */
+        PageSize: number;
+        /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
+        Cursor: string;
+        /** @description Includes soft-deleted items. For the roles Admin, Service. */
+        IncludeDeleted: boolean;
+        /** @description Returns soft-deleted items only. For the roles Admin, Service. Rejected if include_deleted is sent and differs. */
+        Deleted: boolean;
+        IdempotencyKey: string;
+        OptionalIdempotencyKey: string;
         Nonce: string;
-        /** @description A known entity tag. The response is 304 while it is current. */
         IfNoneMatch: string;
-        /** @description The entity tag that the caller has read. The request is rejected if the item has changed since. */
         IfMatch: string;
-        /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
-        IfMatchOptional: string;
-        /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
+        OptionalIfMatch: string;
         CorrelationId: string;
-        /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
         RequestTimeout: number;
-        /** @description W3C Trace Context. */
         Traceparent: string;
-        /** @description W3C Trace Context. */
         Tracestate: string;
-        /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
         Baggage: string;
     };
     requestBodies: never;
@@ -1102,16 +650,16 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc";
-                /** @description The number of items in a page; values above 100 count as 100. */
-                page_size?: number;
+                /** @description The number of items in a page. Values above 100 count as 100. */
+                page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Searches cart_id, id for this text, case-insensitively. */
                 q?: string;
-                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
-                include_deleted?: boolean;
-                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
-                deleted?: boolean;
+                /** @description Includes soft-deleted items. For the roles Admin, Service. */
+                include_deleted?: components["parameters"]["IncludeDeleted"];
+                /** @description Returns soft-deleted items only. For the roles Admin, Service. Rejected if include_deleted is sent and differs. */
+                deleted?: components["parameters"]["Deleted"];
                 /** @description id equals this value. */
                 id?: string;
                 /** @description id is one of these values, separated by commas. */
@@ -1166,25 +714,17 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -1194,52 +734,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *           "tenant_id": "acme",
-                     *           "cart_id": "cart-1",
-                     *           "amount_minor": 1999,
-                     *           "currency": "EUR",
-                     *           "status": "active",
-                     *           "created_at": "2026-11-21T08:39:35.395Z",
-                     *           "updated_at": "2026-11-21T08:39:35.395Z"
-                     *         }
-                     *       ],
-                     *       "page_size": 25,
-                     *       "next_cursor": "AXmZ0h1k3o5q",
-                     *       "prev_cursor": null,
-                     *       "count": null,
-                     *       "sort": "created_at.desc,id.desc"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OrderList"];
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1250,22 +758,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-orders.create
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1273,13 +771,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "cart_id": "cart-1",
-                 *       "amount_minor": 1999,
-                 *       "currency": "EUR"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewOrder"];
             };
         };
@@ -1294,46 +785,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "tenant_id": "acme",
-                     *       "cart_id": "cart-1",
-                     *       "amount_minor": 1999,
-                     *       "currency": "EUR",
-                     *       "status": "active",
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1344,27 +810,20 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -1374,45 +833,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "tenant_id": "acme",
-                     *       "cart_id": "cart-1",
-                     *       "amount_minor": 1999,
-                     *       "currency": "EUR",
-                     *       "status": "active",
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Order"];
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.order */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description GONE.order */
             410: components["responses"]["Gone"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1423,22 +858,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-refunds.create
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1446,12 +871,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "charge_id": "ch_1",
-                 *       "amount": 500
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewRefund"];
             };
         };
@@ -1464,59 +883,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "charge_id": "ch_1",
-                     *       "amount": 500,
-                     *       "status": "succeeded",
-                     *       "created_at": "2026-11-21T08:39:35.395Z"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Refund"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.charge */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description POLICY.refund.exceeds_charge, POLICY.refund.declined, POLICY.refund.repeated, POLICY.refund.no_account, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
     receiveEvent: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
+            header: {
+                "webhook-id": string;
+                "webhook-timestamp": string;
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1524,17 +918,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "event_id": "evt-1",
-                 *       "type": "order.paid",
-                 *       "occurred_at": "2026-01-01T00:00:00Z",
-                 *       "data": {
-                 *         "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *         "tenant_id": "acme"
-                 *       }
-                 *     }
-                 */
                 "application/json": components["schemas"]["WebhookEvent"];
             };
         };
@@ -1547,25 +930,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials */
             401: components["responses"]["Unauthorized"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1576,16 +949,16 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc" | "code.desc" | "code.asc" | "code.desc,id.desc" | "code.asc,id.asc";
-                /** @description The number of items in a page; values above 100 count as 100. */
-                page_size?: number;
+                /** @description The number of items in a page. Values above 100 count as 100. */
+                page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
-                cursor?: string;
+                cursor?: components["parameters"]["Cursor"];
                 /** @description Searches code, name for this text, case-insensitively. */
                 q?: string;
-                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
-                include_deleted?: boolean;
-                /** @description For the roles Admin, Service. Rejected if both are sent and differ. */
-                deleted?: boolean;
+                /** @description Includes soft-deleted items. For the roles Admin, Service. */
+                include_deleted?: components["parameters"]["IncludeDeleted"];
+                /** @description Returns soft-deleted items only. For the roles Admin, Service. Rejected if include_deleted is sent and differs. */
+                deleted?: components["parameters"]["Deleted"];
                 /** @description Legacy paging. Another name of page_size; rejected together with it. */
                 limit?: number;
                 /** @description Legacy paging. The number of items to skip; rejected with cursor. */
@@ -1658,25 +1031,17 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -1686,55 +1051,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *           "code": "SUMMER-10",
-                     *           "type": "type",
-                     *           "name": "Summer sale",
-                     *           "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *           "created_by": "user-1",
-                     *           "tenant_id": "acme",
-                     *           "soft_deleted": false,
-                     *           "created_at": "2026-11-21T08:39:35.395Z",
-                     *           "updated_at": "2026-11-21T08:39:35.395Z",
-                     *           "state": "active"
-                     *         }
-                     *       ],
-                     *       "page_size": 25,
-                     *       "next_cursor": "AXmZ0h1k3o5q",
-                     *       "prev_cursor": null,
-                     *       "count": null,
-                     *       "sort": "created_at.desc,id.desc"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCodeList"];
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description VALIDATION.header.invalid, VALIDATION.cursor.invalid, VALIDATION.sort.field, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.page_size.invalid, VALIDATION.date.range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1745,22 +1075,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.create
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -1768,14 +1088,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "code": "SUMMER-10",
-                 *       "type": "percent-10",
-                 *       "name": "Summer sale",
-                 *       "expiry_at": "2099-01-01T00:00:00Z"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewDiscountCode"];
             };
         };
@@ -1790,49 +1102,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "code": "SUMMER-10",
-                     *       "type": "type",
-                     *       "name": "Summer sale",
-                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *       "created_by": "user-1",
-                     *       "tenant_id": "acme",
-                     *       "soft_deleted": false,
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z",
-                     *       "state": "active"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCode"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1843,27 +1127,20 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -1873,46 +1150,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "code": "SUMMER-10",
-                     *       "type": "type",
-                     *       "name": "Summer sale",
-                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *       "created_by": "user-1",
-                     *       "tenant_id": "acme",
-                     *       "soft_deleted": false,
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z",
-                     *       "state": "active"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCode"];
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1924,34 +1175,22 @@ export interface operations {
                 force?: "false" | "true";
             };
             header?: {
-                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
-                "If-Match"?: components["parameters"]["IfMatchOptional"];
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.delete
-                 */
-                "Idempotency-Key"?: string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
-                /** @description The reason, for the audit. */
                 "X-Audit-Log-Reason"?: string;
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             204: {
@@ -1962,31 +1201,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description VALIDATION.field.unknown, VALIDATION.field.enum, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid, VALIDATION.reason.required */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description CONFLICT.etag.mismatch */
             412: components["responses"]["PreconditionFailed"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -1997,38 +1223,23 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has read. The request is rejected if the item has changed since. */
                 "If-Match": components["parameters"]["IfMatch"];
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.update
-                 */
-                "Idempotency-Key"?: string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "name": "Late summer sale"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DiscountCodeChanges"];
             };
         };
@@ -2042,53 +1253,23 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "code": "SUMMER-10",
-                     *       "type": "type",
-                     *       "name": "Summer sale",
-                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *       "created_by": "user-1",
-                     *       "tenant_id": "acme",
-                     *       "soft_deleted": false,
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z",
-                     *       "state": "active"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCode"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.name.length.exceeds, VALIDATION.name.charset, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required, VALIDATION.date.range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.field.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description CONFLICT.etag.mismatch */
             412: components["responses"]["PreconditionFailed"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description VALIDATION.if_match.required */
             428: components["responses"]["PreconditionRequired"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2099,34 +1280,23 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
-                "If-Match"?: components["parameters"]["IfMatchOptional"];
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.restore
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /** @example {} */
                 "application/json": components["schemas"]["NoFields"];
             };
         };
@@ -2140,51 +1310,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "code": "SUMMER-10",
-                     *       "type": "type",
-                     *       "name": "Summer sale",
-                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *       "created_by": "user-1",
-                     *       "tenant_id": "acme",
-                     *       "soft_deleted": false,
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z",
-                     *       "state": "active"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCode"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.not_deleted, CONFLICT.code.exists, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description CONFLICT.etag.mismatch */
             412: components["responses"]["PreconditionFailed"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2195,38 +1336,23 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
-                "If-Match"?: components["parameters"]["IfMatchOptional"];
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.share
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                id: string;
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "grantee_tenant": "acme"
-                 *     }
-                 */
                 "application/json": components["schemas"]["Share"];
             };
         };
@@ -2239,51 +1365,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "code": "SUMMER-10",
-                     *       "type": "type",
-                     *       "name": "Summer sale",
-                     *       "expiry_at": "2099-01-01T00:00:00.000Z",
-                     *       "created_by": "user-1",
-                     *       "tenant_id": "acme",
-                     *       "soft_deleted": false,
-                     *       "created_at": "2026-11-21T08:39:35.395Z",
-                     *       "updated_at": "2026-11-21T08:39:35.395Z",
-                     *       "state": "active"
-                     *     }
-                     */
                     "application/json": components["schemas"]["DiscountCode"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.code */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.soft_deleted, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description CONFLICT.etag.mismatch */
             412: components["responses"]["PreconditionFailed"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2295,23 +1392,16 @@ export interface operations {
                 include_deleted?: "true" | "false";
             };
             header?: {
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -2320,37 +1410,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example id,code,state
-                     *     01a1fd42-cae3-748a-b36e-b4be13e970b1,SUMMER-10,active
-                     */
                     "text/csv": string;
                 };
             };
             303: components["responses"]["SeeOther"];
-            /** @description VALIDATION.field.unknown, VALIDATION.field.enum, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.filter.denied, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description POLICY.export.row_limit */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2361,22 +1435,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.import
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2384,10 +1448,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example code,type,name,expiry_at
-                 *     WINTER-10,percent-10,Winter sale,2099-01-01T00:00:00Z
-                 */
                 "text/csv": string;
             };
         };
@@ -2400,50 +1460,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "row": 1,
-                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *           "status": 201
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "total": 2,
-                     *         "succeeded": 1,
-                     *         "failed": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2454,22 +1485,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-codes.bulk-update
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2477,17 +1498,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "items": [
-                 *         {
-                 *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                 *           "if_match": "\"1\"",
-                 *           "name": "Summer sale"
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["BulkUpdate"];
             };
         };
@@ -2500,50 +1510,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "items": [
-                     *         {
-                     *           "row": 1,
-                     *           "id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *           "status": 201
-                     *         }
-                     *       ],
-                     *       "counts": {
-                     *         "total": 2,
-                     *         "succeeded": 1,
-                     *         "failed": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["BulkResult"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2554,22 +1535,13 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-discount.verify
-                 */
-                "Idempotency-Key": string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "X-Cart-Id"?: string;
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2577,11 +1549,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "code": "SUMMER-10"
-                 *     }
-                 */
                 "application/json": components["schemas"]["DiscountRequest"];
             };
         };
@@ -2594,40 +1561,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "applied": true,
-                     *       "amount": 500
-                     *     }
-                     */
                     "application/json": components["schemas"]["Discount"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.code.length.exceeds, VALIDATION.code.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, AUTHZ.csrf.token, AUTHZ.csrf.origin, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.cart */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.code.not_combinable, CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2635,20 +1583,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-otp.request
-                 */
-                "Idempotency-Key"?: string;
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2656,11 +1595,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "jane@example.com"
-                 *     }
-                 */
                 "application/json": components["schemas"]["OtpRequest"];
             };
         };
@@ -2673,33 +1607,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "message_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
-                     *     }
-                     */
                     "application/json": components["schemas"]["OtpStatus"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2707,20 +1626,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-otp.verify
-                 */
-                "Idempotency-Key"?: string;
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2728,12 +1638,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "jane@example.com",
-                 *       "code": "123456"
-                 *     }
-                 */
                 "application/json": components["schemas"]["OtpVerification"];
             };
         };
@@ -2747,33 +1651,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "session_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid, CODE.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2781,15 +1670,10 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2797,12 +1681,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "jane@example.com",
-                 *       "password": "a long one, with 1 digit and Capitals"
-                 *     }
-                 */
                 "application/json": components["schemas"]["Credentials"];
             };
         };
@@ -2814,38 +1692,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "access_token": "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl",
-                     *       "token_type": "Bearer",
-                     *       "expires_in": 3600,
-                     *       "refresh_token": "eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl"
-                     *     }
-                     */
                     "application/json": components["schemas"]["Tokens"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.email, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials */
             401: components["responses"]["Unauthorized"];
-            /** @description POLICY.mfa.required, POLICY.account.locked, POLICY.password.change_required */
             403: components["responses"]["Forbidden"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2853,20 +1712,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-login.reset-password
-                 */
-                "Idempotency-Key"?: string;
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2874,11 +1724,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "email": "jane@example.com"
-                 *     }
-                 */
                 "application/json": components["schemas"]["PasswordReset"];
             };
         };
@@ -2891,33 +1736,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "message_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1"
-                     *     }
-                     */
                     "application/json": components["schemas"]["PasswordResetStatus"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.email, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -2928,22 +1758,12 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-imports.create
-                 */
-                "Idempotency-Key"?: string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
@@ -2951,16 +1771,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example email,name,country
-                 *     jane@example.com,Jane,DE
-                 */
                 "text/csv": string;
-                /**
-                 * @example {
-                 *       "file_url": "https://example.com/customers.csv"
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewImport"];
             };
         };
@@ -2974,41 +1785,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "state": "pending",
-                     *       "progress": 0
-                     *     }
-                     */
                     "application/json": components["schemas"]["OperationStatus"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.url.private_range, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -3019,27 +1810,20 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description A known entity tag. The response is 304 while it is current. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-                /** @description The nonce that the client chose at login; mode bound. */
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                operation_id: string;
+                /** @description The id of the operation. */
+                operation_id: components["parameters"]["OperationId"];
             };
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -3049,55 +1833,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "state": "succeeded",
-                     *       "progress": 1,
-                     *       "result": {
-                     *         "outcome": "PARTIAL",
-                     *         "counts": {
-                     *           "total": 2,
-                     *           "succeeded": 1,
-                     *           "failed": 1
-                     *         },
-                     *         "rejects": [
-                     *           {
-                     *             "row": 1,
-                     *             "code": "VALIDATION.email",
-                     *             "field": "email"
-                     *           }
-                     *         ],
-                     *         "rejects_url": "https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c",
-                     *         "schema_version": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Operation"];
                 };
             };
             304: components["responses"]["NotModified"];
-            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -3108,34 +1857,23 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
-                /** @description The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists. */
-                "If-Match"?: components["parameters"]["IfMatchOptional"];
-                /**
-                 * @description Makes retries safe: requests with the same key have one effect and the same response.
-                 * @example try-operations.cancel
-                 */
-                "Idempotency-Key"?: string;
-                /** @description The nonce that the client chose at login; mode bound. */
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path: {
-                operation_id: string;
+                /** @description The id of the operation. */
+                operation_id: components["parameters"]["OperationId"];
             };
             cookie?: never;
         };
         requestBody?: {
             content: {
-                /** @example {} */
                 "application/json": components["schemas"]["NoFields"];
             };
         };
@@ -3148,60 +1886,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "operation_id": "01a1fd42-cae3-748a-b36e-b4be13e970b1",
-                     *       "state": "succeeded",
-                     *       "progress": 1,
-                     *       "result": {
-                     *         "outcome": "PARTIAL",
-                     *         "counts": {
-                     *           "total": 2,
-                     *           "succeeded": 1,
-                     *           "failed": 1
-                     *         },
-                     *         "rejects": [
-                     *           {
-                     *             "row": 1,
-                     *             "code": "VALIDATION.email",
-                     *             "field": "email"
-                     *           }
-                     *         ],
-                     *         "rejects_url": "https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c",
-                     *         "schema_version": 1
-                     *       }
-                     *     }
-                     */
                     "application/json": components["schemas"]["Operation"];
                 };
             };
-            /** @description VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.encoding, VALIDATION.field.required, VALIDATION.field.unknown, VALIDATION.field.type, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.header.invalid, VALIDATION.idempotency_key.required, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.charset, VALIDATION.filter.value_invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description AUTH.invalid_credentials, AUTH.token.expired */
             401: components["responses"]["Unauthorized"];
-            /** @description AUTHZ.role.denied, AUTHZ.scope.token, AUTHZ.request.denied, POLICY.mfa.required */
             403: components["responses"]["Forbidden"];
-            /** @description AUTHZ.scope.tenant, NOT_FOUND.operation */
             404: components["responses"]["NotFound"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description CONFLICT.idempotency.payload_mismatch */
             409: components["responses"]["Conflict"];
-            /** @description CONFLICT.etag.mismatch */
             412: components["responses"]["PreconditionFailed"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description VALIDATION.content_type.unsupported */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };
@@ -3209,21 +1909,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Accepted if it matches ^[\x21-\x7e]{1,128}$; otherwise the service generates one. */
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                /** @description The time limit of the request, in milliseconds; at most 10000 ms. Less than a second mostly ends in DEPENDENCY.timeout. */
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
-                /** @description W3C Trace Context. */
                 traceparent?: components["parameters"]["Traceparent"];
-                /** @description W3C Trace Context. */
                 tracestate?: components["parameters"]["Tracestate"];
-                /** @description W3C Baggage. Members beyond 1024 bytes are dropped. It is passed on to events and other services, so it must not contain secrets. */
                 baggage?: components["parameters"]["Baggage"];
             };
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
         responses: {
             /** @description Success. */
             200: {
@@ -3232,29 +1926,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "status": "pass"
-                     *     }
-                     */
                     "application/health+json": components["schemas"]["Health"];
                 };
             };
-            /** @description VALIDATION.field.unknown, VALIDATION.header.invalid, VALIDATION.request.invalid */
             400: components["responses"]["BadRequest"];
-            /** @description VALIDATION.accept.unsupported */
             406: components["responses"]["NotAcceptable"];
-            /** @description VALIDATION.body.too_large */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description RATE_LIMIT.exceeded */
             429: components["responses"]["TooManyRequests"];
-            /** @description TRANSIENT.error, INTERNAL.unexpected */
             500: components["responses"]["InternalServerError"];
-            /** @description DEPENDENCY.bad_gateway */
             502: components["responses"]["BadGateway"];
-            /** @description DEPENDENCY.unavailable */
             503: components["responses"]["ServiceUnavailable"];
-            /** @description DEPENDENCY.timeout */
             504: components["responses"]["GatewayTimeout"];
         };
     };

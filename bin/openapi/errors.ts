@@ -43,7 +43,7 @@ export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: 
 }
 
 /** Returns the status of a code in this deployment. */
-function statusOf(code: ErrorCode, settings: Settings): number {
+export function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
   if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']

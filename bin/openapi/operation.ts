@@ -32,10 +32,9 @@ function recorded<T>(settings: Settings, read: (recording: Settings) => T) {
 }
 
 function description({ route, folder }: RouteEntry, settings: Settings) {
-  const { body, latency, payloadKilobytes, throttle, payloadHeaders, bodyBytes, replyBytes, reply } = route
+  const { body, latency, payloadKilobytes, throttle, bodyBytes, replyBytes, reply } = route
   // The description does not show these, but the settings that they read shape the request or the reply.
-  for (const hidden of [throttle, payloadHeaders, bodyBytes, replyBytes, reply.replayStatus])
-    hidden?.(settings)
+  for (const hidden of [throttle, bodyBytes, replyBytes, reply.replayStatus]) hidden?.(settings)
   return {
     summary: route.summary,
     description: [route.description, keyDescription(route, settings)].join(' ').trim(),

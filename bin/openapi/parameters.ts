@@ -3,34 +3,47 @@ import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/platform/listing/listing.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { reference } from './components.ts'
+import { pascalCase, reference } from './components.ts'
 import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
-/** Returns every parameter of an operation. */
+/** Returns every parameter of an operation. Credentials are security schemes instead. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
   const { auth, reason, listing } = route
   const shared = [
+    ...(route.ifMatch === 'required' ? ['IfMatch'] : []),
+    ...(route.ifMatch === 'accepted' ? ['OptionalIfMatch'] : []),
+    ...(route.idempotency === 'none' ? [] : [idempotencyKeyOf(route, settings)]),
+    ...(route.reply.etag && route.method === 'GET' ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),
     ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate', 'Baggage'],
   ]
   return [
-    ...pathVariables(pathOf(route, settings)).map((name) => {
-      return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
-    }),
+    ...pathVariables(pathOf(route, settings)).map((name) => reference('parameters', pascalCase(name))),
     ...(auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
     ...(listing ? listParameters(route, listing, settings) : queryParameters(route, settings)),
-    ...(route.ifMatch === 'required' ? [reference('parameters', 'IfMatch')] : []),
-    ...(route.ifMatch === 'accepted' ? [reference('parameters', 'IfMatchOptional')] : []),
     ...(reason ? [reasonHeader(reason(settings))] : []),
-    ...(route.idempotency === 'none' ? [] : [idempotencyKey(route, settings)]),
-    ...(route.reply.etag && route.method === 'GET' ? [reference('parameters', 'IfNoneMatch')] : []),
+    ...Object.entries(route.headers?.(settings) ?? {}).map(([name, { description, required, key }]) =>
+      header(name, description, { required, ...openPoint(key) }),
+    ),
     ...shared.map((name) => reference('parameters', name)),
   ]
 }
 
+function idempotencyKeyOf({ operation, idempotency }: Route, settings: Settings): string {
+  const required = idempotency === 'required' || settings['idempotency.requiredOn'].includes(operation)
+  return required ? 'IdempotencyKey' : 'OptionalIdempotencyKey'
+}
+
+/** What callers should send. Larger values count as 100; settings decide how large they may be. */
+const pageSize = { type: 'integer', minimum: 1, maximum: 100 }
+
 /** Returns a parameter of type string. */
 function query(name: string, description: string, more: Json = {}): Json {
   return { name, in: 'query', description, schema: { type: 'string' }, ...more }
+}
+
+function path(name: string, description: string): Json {
+  return { ...query(name, description), in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
 }
 
 function header(name: string, description: string, more: Json = {}): Json {
@@ -42,7 +55,25 @@ export function sharedParameters(settings: Settings): Json {
   const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
   const { header: nonce, mode } = settings['auth.nonce']
   const pattern = tenantNamePattern(settings).source
+  const roles = settings['lists.includeDeletedRoles'].join(', ')
+  const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
+  const key = header(
+    'Idempotency-Key',
+    'Makes retries safe: requests with the same key have one effect and the same response.',
+    {
+      example: 'a4f3c1de-7b52-4e0c-9d7e-2f1b6c8d9e01',
+      schema: {
+        type: 'string',
+        pattern: '^[\\x21-\\x7e]+$',
+        minLength: 1,
+        maxLength: settings['idempotency.keyMaxLength'],
+        ...openPoint('idempotency.keyMaxLength'),
+      },
+    },
+  )
   return {
+    Id: path('id', 'The id of the item.'),
+    OperationId: path('operation_id', 'The id of the operation.'),
     Tenant: query(
       settings['auth.adminTenantParameter'],
       'The tenant of the request. An Admin may name any tenant, others only their own.',
@@ -51,6 +82,25 @@ export function sharedParameters(settings: Settings): Json {
         ...openPoint('auth.adminTenantParameter'),
       },
     ),
+    PageSize: query('page_size', 'The number of items in a page. Values above 100 count as 100.', {
+      schema: { ...pageSize, default: 25, ...openPoint('lists.pageSizeAbsurd') },
+    }),
+    Cursor: query(
+      'cursor',
+      `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
+      {
+        schema: { type: 'string', minLength: 1, maxLength: 1024 },
+        ...openPoint('lists.readBudget'),
+      },
+    ),
+    IncludeDeleted: query('include_deleted', `Includes soft-deleted items. For the roles ${roles}.`, deleted),
+    Deleted: query(
+      'deleted',
+      `Returns soft-deleted items only. For the roles ${roles}. Rejected if include_deleted is sent and differs.`,
+      deleted,
+    ),
+    IdempotencyKey: { ...key, required: true },
+    OptionalIdempotencyKey: key,
     Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, openPoint('auth.nonce')),
     IfNoneMatch: header('If-None-Match', 'A known entity tag. The response is 304 while it is current.'),
     IfMatch: header(
@@ -58,7 +108,7 @@ export function sharedParameters(settings: Settings): Json {
       'The entity tag that the caller has read. The request is rejected if the item has changed since.',
       { required: true, ...openPoint('codes.missingIfMatch') },
     ),
-    IfMatchOptional: header(
+    OptionalIfMatch: header(
       'If-Match',
       'The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists.',
     ),
@@ -105,33 +155,13 @@ function reasonHeader({ header: name, maxLength }: { header: string; maxLength: 
   })
 }
 
-function idempotencyKey({ operation, idempotency }: Route, settings: Settings): Json {
-  const byProfile = settings['idempotency.requiredOn'].includes(operation)
-  const maxLength = settings['idempotency.keyMaxLength']
-  const length = { minLength: 1, maxLength, ...openPoint('idempotency.keyMaxLength') }
-  return header(
-    'Idempotency-Key',
-    'Makes retries safe: requests with the same key have one effect and the same response.',
-    {
-      required: idempotency === 'required' || byProfile,
-      example: `try-${operation}`,
-      schema: { type: 'string', pattern: '^[\\x21-\\x7e]+$', ...length },
-      ...(byProfile && openPoint('idempotency.requiredOn')),
-    },
-  )
-}
-
 /** Returns the query parameters of a list: its order, its page and its filters. */
 function listParameters({ operation }: Route, listing: Listing, settings: Settings): Json[] {
   const byOffset = settings['lists.offsetPaging'].some((one) => one === operation)
-  const roles = settings['lists.includeDeletedRoles'].join(', ')
   const otherOrders = Object.keys(listing.orders ?? {}).map(
     (field) => ` ${field} sorts by its characters, then by id.`,
   )
-  const text = { type: 'string', minLength: 1 }
-  const size = { type: 'integer', minimum: 1, maximum: settings['lists.pageSizeAbsurd'], default: 25 }
-  const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
-  const legacy = { schema: { type: 'integer', minimum: 0 }, ...openPoint('lists.offsetPaging') }
+  const byProfile = openPoint('lists.offsetPaging')
   const fields = Object.entries(listing.fields)
   return [
     query('sort', `The order. created_at is the time in the id, so both sort alike.${otherOrders.join('')}`, {
@@ -142,25 +172,22 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
         ...openPoint('lists.defaultSort'),
       },
     }),
-    query('page_size', 'The number of items in a page; values above 100 count as 100.', {
-      schema: { ...size, ...openPoint('lists.pageSizeAbsurd') },
-    }),
-    query(
-      'cursor',
-      `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
-      { schema: { ...text, maxLength: 1024 }, ...openPoint('lists.readBudget') },
-    ),
+    reference('parameters', 'PageSize'),
+    reference('parameters', 'Cursor'),
     query('q', `Searches ${listing.search(settings).join(', ')} for this text, case-insensitively.`, {
-      schema: { ...text, maxLength: settings['lists.maxSearchLength'] },
+      schema: { type: 'string', minLength: 1, maxLength: settings['lists.maxSearchLength'] },
       ...openPoint('lists.searchFields'),
     }),
-    ...['include_deleted', 'deleted'].map((name) =>
-      query(name, `For the roles ${roles}. Rejected if both are sent and differ.`, deleted),
-    ),
+    reference('parameters', 'IncludeDeleted'),
+    reference('parameters', 'Deleted'),
     ...(byOffset
       ? [
-          query('limit', 'Legacy paging. Another name of page_size; rejected together with it.', legacy),
-          query('offset', 'Legacy paging. The number of items to skip; rejected with cursor.', legacy),
+          query('limit', 'Legacy paging. Another name of page_size; rejected together with it.', {
+            schema: { ...pageSize, ...byProfile },
+          }),
+          query('offset', 'Legacy paging. The number of items to skip; rejected with cursor.', {
+            schema: { type: 'integer', minimum: 0, maximum: settings['lists.readBudget'], ...byProfile },
+          }),
         ]
       : []),
     ...fields.flatMap(([field, kind]) =>

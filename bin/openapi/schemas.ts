@@ -12,6 +12,12 @@ export function jsonSchema(schema: v.GenericSchema): Json {
   const { $schema: _, ...converted } = toJsonSchema(schema as never, {
     errorMode: 'ignore',
     typeMode: 'input',
+    overrideSchema: ({ jsonSchema: { properties = {} } }) => {
+      // A field that is never accepted is described like one that does not exist.
+      for (const [name, field] of Object.entries(properties))
+        if (typeof field === 'object' && 'not' in field) delete properties[name]
+      return undefined
+    },
     overrideAction: ({ valibotAction, jsonSchema: soFar }) => {
       const action = valibotAction as unknown as { type: string; requirement: { min: number; max: number } }
       if (action.type === 'safe_integer') return { ...safe, ...soFar, type: 'integer' } as never

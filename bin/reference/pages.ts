@@ -1,6 +1,8 @@
 import { marked } from 'marked'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { resolved } from '../openapi/components.ts'
+import { statusOf } from '../openapi/errors.ts'
 import type { Json } from '../openapi/schemas.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
@@ -38,10 +40,11 @@ function escaped(text: string): string {
 }
 
 /**
- * Returns the page of error codes: errors.md, with the status of each code and whether the same request may be retried.
+ * Returns the page of error codes: errors.md, with the status of each code in this deployment and whether the same
+ * request may be retried.
  * @throws Error unless the text has one row for each code
  */
-export async function errorsPage(markdown: string): Promise<string> {
+export async function errorsPage(markdown: string, settings: Settings): Promise<string> {
   const missing = new Set(Object.keys(errorCatalog))
   const table = markdown
     .replaceAll(
@@ -50,8 +53,8 @@ export async function errorsPage(markdown: string): Promise<string> {
     )
     .replace(/^\| `([\w.]+)` \|/gm, (_, code: ErrorCode) => {
       if (!missing.delete(code)) throw new Error(`errors.md names ${code} twice, or it does not exist`)
-      const { http, retryable } = errorCatalog[code]
-      return `| <a id="${code}"></a>\`${code}\` | ${http} | ${retryable ? 'yes' : 'no'} |`
+      const { retryable } = errorCatalog[code]
+      return `| <a id="${code}"></a>\`${code}\` | ${statusOf(code, settings)} | ${retryable ? 'yes' : 'no'} |`
     })
   if (missing.size > 0) throw new Error(`errors.md lacks ${[...missing].join(', ')}`)
   return textPage('Errors', await marked.parse(table))
@@ -71,7 +74,7 @@ export function eventsPage(asyncapi: Json): string {
   return textPage(
     'Events',
     `<h1>Events</h1>
-<p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.0).</p>
+<p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.1).</p>
 <h2>Published</h2>
 <p>On the EventBridge bus of the stack. <code>detail</code> holds <code>event_id</code>, <code>type</code>,
 <code>version</code>, <code>occurred_at</code>, <code>source</code>, <code>correlation_id</code> and <code>data</code>. A change that is published in

@@ -32,7 +32,7 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
     ['index.html', page('Reference', await read('reference.html'))],
     ['guide.html', textPage('Guide', await marked.parse(guide))],
     ...(await guidePages(settings)),
-    ['errors.html', await errorsPage(await read('errors.md'))],
+    ['errors.html', await errorsPage(await read('errors.md'), settings)],
     ['events.html', eventsPage(asyncapi)],
     ['openapi.json', JSON.stringify({ ...openapi, info, servers })],
     ['asyncapi.json', JSON.stringify(asyncapi)],

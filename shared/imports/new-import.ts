@@ -3,7 +3,12 @@ import type { BodyType } from '../platform/request/route.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-const File = v.string()
+const File = v.pipe(
+  v.string(),
+  v.description(
+    'A header, then one row per customer. The column email is required; name, country and created_at are optional.',
+  ),
+)
 const Address = v.pipe(
   v.strictObject({
     file_url: v.pipe(

@@ -119,7 +119,7 @@ export const OperationView = perSettings((settings) => {
       v.pipe(
         v.string(),
         v.url(),
-        v.description(`A CSV file of all rejected rows. Valid for ${linkSeconds} s.`),
+        v.description(`A link to a CSV file of all rejected rows, valid for ${linkSeconds} seconds.`),
       ),
     ),
     schema_version: count,

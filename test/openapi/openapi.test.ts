@@ -101,6 +101,12 @@ describe('openapi.json', () => {
           }
   })
 
+  test('is small: at most 200 KB, and 2,000 lines of types', () => {
+    const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+    expect(Buffer.byteLength(read('openapi.json'))).toBeLessThanOrEqual(200 * 1024)
+    expect(read('client/schema.ts').split('\n').length).toBeLessThanOrEqual(2000)
+  })
+
   test('has no dangling references', () => {
     for (const [, { $ref: reference }] of objects(kept)) {
       if (typeof reference !== 'string') continue

@@ -1,28 +1,110 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { openapiDocument } from '#bin/openapi.ts'
 import { errorsPage } from '#bin/reference/pages.ts'
+import { customerColumns } from '#shared/customers/customer.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { isWorthRetrying, nextWait } from '../../client/retry.ts'
 
-const markdown = await readFile(join(import.meta.dirname, '../../bin/reference/errors.md'), 'utf8')
+// biome-ignore lint/suspicious/noExplicitAny: a document of every shape
+type Any = any
+const read = (file: string) => readFile(join(import.meta.dirname, '../../bin/reference', file), 'utf8')
+const markdown = await read('errors.md')
+const codes = Object.keys(errorCatalog) as ErrorCode[]
+
+/** Returns the row of a code on the page. */
+function rowOf(page: string, code: ErrorCode) {
+  const cells = `<code>${code}</code></td>\\s*<td>(\\d+)</td>\\s*<td>(yes|no)</td>\\s*<td>(.*)</td>`
+  const [, status, retryable, advice = ''] = new RegExp(cells).exec(page) ?? []
+  return { status: Number(status), retryable: retryable === 'yes', advice }
+}
 
 describe('the page of errors', () => {
-  test.each(Object.keys(errorCatalog) as ErrorCode[])('gives advice for %s', async (code) => {
-    const [, status, advice] =
-      new RegExp(`<code>${code}</code></td>\\s*<td>(\\d+)</td>\\s*<td>(?:yes|no)</td>\\s*<td>(.*)</td>`).exec(
-        await errorsPage(markdown),
-      ) ?? []
-    expect(Number(status)).toBe(errorCatalog[code].http)
-    expect(advice).toMatch(/\w/)
+  test.each(codes)('gives advice for %s', async (code) => {
+    expect(rowOf(await errorsPage(markdown, localSettings), code).advice).toMatch(/\w/)
   })
+
+  test.each([
+    ['local', localSettings],
+    ['other', otherSettings],
+  ])('has the statuses of the API description of the profile %s', async (_, settings) => {
+    const page = await errorsPage(markdown, settings)
+    const { paths } = openapiDocument(settings) as Any
+    for (const methods of Object.values<Any>(paths))
+      for (const { responses } of Object.values<Any>(methods))
+        for (const [status, { $ref = '', description }] of Object.entries<Any>(responses))
+          if ($ref && Number(status) >= 400)
+            for (const code of description.split(', '))
+              expect([code, rowOf(page, code).status]).toEqual([code, Number(status)])
+  })
+
+  test('calls those errors retryable that the client retries', async () => {
+    const page = await errorsPage(markdown, localSettings)
+    for (const code of codes) {
+      const { status, retryable } = rowOf(page, code)
+      expect([code, isWorthRetrying(status, errorCatalog[code].retryable)]).toEqual([code, retryable])
+    }
+  })
+
+  test.each(codes.filter((code) => !errorCatalog[code].retryable))(
+    'advises nobody to repeat %s',
+    async (code) => {
+      const { advice } = rowOf(await errorsPage(markdown, localSettings), code)
+      expect(advice).not.toMatch(/^Send the request again|same key/)
+    },
+  )
 
   test('is rejected without the advice for a code', async () => {
     const incomplete = markdown.replace(/^\| `CODE\.invalid`.*\n/m, '')
-    await expect(errorsPage(incomplete)).rejects.toThrow('errors.md lacks CODE.invalid')
+    await expect(errorsPage(incomplete, localSettings)).rejects.toThrow('errors.md lacks CODE.invalid')
   })
 
   test('is rejected with an unknown code', async () => {
     const wrong = markdown.replace('`CODE.invalid`', '`CODE.unknown`')
-    await expect(errorsPage(wrong)).rejects.toThrow('errors.md names CODE.unknown')
+    await expect(errorsPage(wrong, localSettings)).rejects.toThrow('errors.md names CODE.unknown')
+  })
+})
+
+describe('the guide', () => {
+  test('names the delays of the client', async () => {
+    const guide = (await read('guide.md')).replaceAll('\n', ' ')
+    const ranges = [1, 2, 3, 4].map((attempts) =>
+      [0, 1].map((random) => nextWait({ attempts, elapsed: 0, retryAfter: undefined }, random)),
+    )
+    const [first, second, third, fourth] = ranges.map(([from, to]) => `${from} to ${to}`)
+    expect(guide).toContain(`between ${first?.replace('to', 'and')} ms`)
+    expect(guide).toContain(`then ${second}, ${third} and ${fourth} ms`)
+  })
+
+  test('makes an error that is not retryable final, as the client does', async () => {
+    expect(await read('guide.md')).toContain('`retryable: false` is final')
+    expect(isWorthRetrying(500, false)).toBe(false)
+  })
+})
+
+describe('the description of a file', () => {
+  const { paths, components } = openapiDocument(localSettings) as Any
+  const fileOf = (path: string) => paths[path].post.requestBody.content['text/csv'].schema.description
+
+  test('names the columns of customers', () => {
+    const { required, ignored: optional } = customerColumns
+    expect(fileOf('/imports')).toContain(
+      `column ${required} is required; ${optional.slice(0, -1).join(', ')} and ${optional.at(-1)} are optional`,
+    )
+  })
+
+  test('names the columns of codes', () => {
+    const { columns } = localSettings['codes.import']
+    expect(fileOf('/codes:import')).toContain(`Required columns: ${columns.join(', ')}.`)
+  })
+
+  test('says how long its links are valid', () => {
+    const { linkSeconds: exports } = localSettings['codes.export']
+    const { linkSeconds: rejects } = localSettings['imports.result']
+    expect(components.responses.SeeOther.description).toContain(`valid for ${exports} seconds`)
+    const { rejects_url: link } = components.schemas.ImportResult.properties
+    expect(link.description).toContain(`valid for ${rejects} seconds`)
   })
 })

@@ -45,6 +45,8 @@ export interface Service {
   lines: RequestLine[]
   notices: LogReport[]
   call(call: Call): Promise<Answer>
+  /** The names of all headers that the service has looked up so far, in lower case. */
+  headersRead: Set<string>
   /** Returns all items of an entity of a tenant, oldest first. */
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
@@ -93,6 +95,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     derivedKey: async (purpose) => deriveKey(secret, purpose),
     environment: (name) => process.env[name],
   }
+  const headersRead = new Set<string>()
   const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 600_000))
   const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]
 
@@ -102,6 +105,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tableName,
     lines,
     notices,
+    headersRead,
     files: store.files,
     runtime,
     async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {
@@ -119,7 +123,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         path: url.pathname,
         params: matched.params,
         query: [...url.searchParams],
-        headers: sent,
+        headers: recorded(sent, headersRead),
         body: bytesOf(body),
         sourceAddress: from,
       }
@@ -163,6 +167,16 @@ function match(endpoints: Endpoint[], method: string, path: string, settings: Se
 function bytesOf(body: unknown): Uint8Array | undefined {
   if (body === undefined || body instanceof Uint8Array) return body
   return new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/** Returns headers that note the names that are looked up. */
+function recorded(headers: Record<string, string>, names: Set<string>): Record<string, string> {
+  return new Proxy(headers, {
+    get(target, name: string) {
+      names.add(name)
+      return target[name]
+    },
+  })
 }
 
 function lowerCase(headers: Record<string, string>): Record<string, string> {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
   operation: 'codes.import',
@@ -14,7 +15,11 @@ export const route = defineRoute({
   access: 'transfer',
   scope: 'codes:write',
   idempotency: 'accepted',
-  body: () => v.string(),
+  body: perSettings((settings) => {
+    const columns = settings['codes.import'].columns.join(', ')
+    const rows = `A header, then one row per code. Required columns: ${columns}.`
+    return v.pipe(v.string(), v.description(rows), openPoint('codes.import'))
+  }),
   example: (settings) =>
     `code,type,name,expiry_at\r\nWINTER-10,${Object.keys(settings['codes.types'])[0]},Winter sale,2099-01-01T00:00:00Z\r\n`,
   bodyTypes: () => ['text/csv'],

@@ -5,7 +5,7 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide({ body, headers }, context) {
-    const cartId = headers[context.settings['discount.cart'].header.toLowerCase()]
+    const cartId = headers[context.settings['discount.cart'].header]
     return verifyDiscount({ text: body.code, cartId }, context)
   },
 })

@@ -24,7 +24,9 @@ export const route = defineRoute({
   access: 'read',
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
-  payloadHeaders: (settings) => [settings['discount.cart'].header],
+  headers: (settings) => ({
+    [settings['discount.cart'].header]: { description: 'The id of the cart.', key: 'discount.cart' },
+  }),
   body: () => DiscountRequest,
   example: () => ({ code: 'SUMMER-10' }),
   reply: { status: () => 200, schema: () => Discount },

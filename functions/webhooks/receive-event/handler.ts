@@ -12,7 +12,7 @@ const maxStoredBytes = 384 * 1024
 export const endpoint = defineEndpoint(route, {
   decide({ body, headers }, { settings, correlation, now }) {
     const { idHeader } = settings['webhooks.scheme']
-    if (headers[idHeader.toLowerCase()] !== body.event_id) {
+    if (headers[idHeader] !== body.event_id) {
       throw failField('VALIDATION.field.format', 'event_id', { reason: 'other_than_signed' })
     }
     // A sender with a wrong clock must not make all later events of the same resource stale.

@@ -11,6 +11,14 @@ export const route = defineRoute({
     'Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.',
   auth: 'signature',
   idempotency: 'none',
+  headers: ({ 'webhooks.scheme': { idHeader, timestampHeader } }) => ({
+    [idHeader]: { description: 'The event_id of the body.', required: true, key: 'webhooks.scheme' },
+    [timestampHeader]: {
+      description: 'The time of sending, in seconds since 1970.',
+      required: true,
+      key: 'webhooks.scheme',
+    },
+  }),
   bodyBytes: (settings) => settings['webhooks.maxBytes'],
   body: webhookEvent,
   example: () => ({

@@ -70,13 +70,18 @@ export function parseInput({ request, endpoint, caller, settings }: RequestConte
     route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
   return {
     params: request.params,
-    headers: request.headers,
+    headers: ownHeaders(request, route, settings),
     query: route.listing ? {} : parseQuery(query, route, settings),
     list,
     ifMatch: ifMatch(request, route, settings),
     reason: auditReason(request, route, settings),
     body: route.body && parseBody(request, { ...route, body: route.body }, settings),
   }
+}
+
+function ownHeaders({ headers }: HttpRequest, route: Route, settings: Settings): Input['headers'] {
+  const names = Object.keys(route.headers?.(settings) ?? {})
+  return Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
 }
 
 const none = v.strictObject({})

@@ -14,8 +14,8 @@ export interface Input<Body = unknown> {
   body: Body
   /** The parameters of the route's query schema. */
   query: Readonly<Record<string, string | undefined>>
-  /** Names in lower case. The route lists those that decide what a request does in `payloadHeaders`. */
-  headers: Readonly<Record<string, string>>
+  /** The headers of the route, by the names that it defines. */
+  headers: Readonly<Record<string, string | undefined>>
   /** If-Match, on routes that honor it. */
   ifMatch: string | undefined
   /** The caller's reason, on routes that require one. */

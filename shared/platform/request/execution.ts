@@ -117,8 +117,7 @@ export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'setti
 async function payloadHash(context: RequestContext, input: Input): Promise<string> {
   const { route } = context.endpoint
   const { params, query, headers, ifMatch, reason, body } = input
-  const named =
-    route.payloadHeaders?.(context.settings).map((name) => headers[name.toLowerCase()] ?? null) ?? []
+  const named = Object.values(headers).map((value) => value ?? null)
   const sent = [ifMatch ?? null, reason ?? null, named, body ?? null]
   const hash = fingerprint([route.operation, context.scope.tenant, params, query, ...sent])
   return route.confidential ? keyedHash(await context.derivedKey('payloads v1'), hash) : hash

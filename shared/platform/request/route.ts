@@ -1,6 +1,6 @@
 import type * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
-import type { Settings } from '../../settings/register.ts'
+import type { SettingKey, Settings } from '../../settings/register.ts'
 import type { Details } from '../base/failure.ts'
 import type { Access } from '../identity/authorize.ts'
 import type { Listing } from '../listing/listing.ts'
@@ -46,6 +46,13 @@ export interface Throttle extends RateLimit {
 /** The media types of a body. A text body is passed as a string. */
 export type BodyType = 'application/json' | 'text/csv'
 
+/** A header of one operation. `key`: the setting that names it. */
+export interface HeaderDefinition {
+  description: string
+  required?: true
+  key: SettingKey
+}
+
 /**
  * One operation of the service as data, used by its handler, the infrastructure, the API description and the tests.
  */
@@ -82,8 +89,11 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   ifMatch?: 'required' | 'accepted'
   /** The header with the reason for the audit, and its maximum length in characters. */
   reason?: (settings: Settings) => { header: string; maxLength: number }
-  /** Headers that decide what a request does, like the body: another value is another payload for a key. */
-  payloadHeaders?: (settings: Settings) => readonly string[]
+  /**
+   * Its own headers, by name: its handler gets no others. They decide what a request does, like the body: another value
+   * is another payload for a key.
+   */
+  headers?: (settings: Settings) => Readonly<Record<string, HeaderDefinition>>
   /** The largest body in KB of 1,024 bytes: of the request if it has one, else of the reply. */
   payloadKilobytes?: number
   /** The largest request body in bytes, from a setting. */
