@@ -1,9 +1,10 @@
-import type { Listing } from '../platform/listing/listing.ts'
+import { parseListQuery, type RouteListing } from '../platform/listing/list-query.ts'
 import { states } from './code-states.ts'
 import { codeTextOf } from './code-text.ts'
 
 /** The filters, search and sort orders of codes. */
-export const codeListing: Listing = {
+export const codeListing: RouteListing = {
+  parse: parseListQuery,
   entity: 'code',
   fields: {
     id: 'string',

@@ -1,7 +1,8 @@
-import type { Listing } from '../platform/listing/listing.ts'
+import { parseListQuery, type RouteListing } from '../platform/listing/list-query.ts'
 
 /** The filters and search fields of orders. */
-export const orderListing: Listing = {
+export const orderListing: RouteListing = {
+  parse: parseListQuery,
   entity: 'order',
   fields: {
     id: 'string',

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { systemClock, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
-import type { Listing } from '#shared/platform/listing/listing.ts'
+import { parseListQuery, type RouteListing } from '#shared/platform/listing/list-query.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -8,7 +8,8 @@ import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 
 /** A list of codes with all options of a listing. */
-export const codeListing: Listing = {
+export const codeListing: RouteListing = {
+  parse: parseListQuery,
   entity: 'code',
   fields: {
     id: 'string',

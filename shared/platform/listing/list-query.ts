@@ -30,6 +30,9 @@ const largestPage = 100
 const defaultPage = 25
 const longestCursor = 1024
 
+/** The listing of a route, with its parser: functions without a list do not bundle the parser. */
+export type RouteListing = Listing & { parse: typeof parseListQuery }
+
 /**
  * Parses the query of a list (docs/lists.md).
  * @param mayAskForDeleted whether the caller's role may ask for soft-deleted items

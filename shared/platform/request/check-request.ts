@@ -8,7 +8,6 @@ import { authorize, type Scope } from '../identity/authorize.ts'
 import { type Caller, tenantNamePattern } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
 import { verifySignature } from '../identity/signature.ts'
-import { parseListQuery } from '../listing/list-query.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, isKnown } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
@@ -66,13 +65,11 @@ export function parseInput({ request, endpoint, caller, settings }: RequestConte
   checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   const query = request.query.filter(([name]) => name !== settings['auth.adminTenantParameter'])
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
-  const list =
-    route.listing && parseListQuery(query, route.listing, route.operation, mayAskForDeleted, settings)
   return {
     params: request.params,
     headers: ownHeaders(request, route, settings),
     query: route.listing ? {} : parseQuery(query, route, settings),
-    list,
+    list: route.listing?.parse(query, route.listing, route.operation, mayAskForDeleted, settings),
     ifMatch: ifMatch(request, route, settings),
     reason: auditReason(request, route, settings),
     body: route.body && parseBody(request, { ...route, body: route.body }, settings),

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../error-catalog.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
 import type { Details } from '../base/failure.ts'
 import type { Access } from '../identity/authorize.ts'
-import type { Listing } from '../listing/listing.ts'
+import type { RouteListing } from '../listing/list-query.ts'
 
 /** A capability of a function. Its AWS permissions come only from these. */
 export type Use =
@@ -115,7 +115,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
-  listing?: Listing
+  listing?: RouteListing
   reply: {
     status: (settings: Settings) => number
     /** The status of a replay, if the deployment sets another than that of the first response. */
