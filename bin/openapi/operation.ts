@@ -50,6 +50,9 @@ function description({ route, folder }: RouteEntry, settings: Settings) {
   }
 }
 
+/** Generators of clients take a body of this format from a file. */
+const file = { format: 'binary' }
+
 function requestBody(route: Route, body: NonNullable<Route['body']>, settings: Settings): Json {
   const { example } = route
   const schemas = bodyTypesOf(route, settings).map((type) => [type, body(settings, type)] as const)
@@ -58,7 +61,10 @@ function requestBody(route: Route, body: NonNullable<Route['body']>, settings: S
     content: Object.fromEntries(
       schemas.map(([type, schema]) => [
         type,
-        { schema: jsonSchema(schema), ...(example && { example: example(settings, type) }) },
+        {
+          schema: { ...jsonSchema(schema), ...(type === 'text/csv' && file) },
+          ...(example && { example: example(settings, type) }),
+        },
       ]),
     ),
   }

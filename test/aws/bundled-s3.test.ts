@@ -13,12 +13,11 @@ import { type LocalS3, startLocalS3 } from './local-s3.ts'
 
 const keys = { accessKeyId: 'test', secretAccessKey: 'test' }
 const key = 'exports/acme/ö (1).csv'
-let scratch: string
 let bundled: Bundle
 let s3: LocalS3
 
+const scratch = await mkdtemp(join(tmpdir(), 'bundled-s3-'))
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'bundled-s3-'))
   const entries = { sample: join(import.meta.dirname, 'sample-files.ts') }
   const [bundles, started] = await Promise.all([
     bundle({ entries, outdir: scratch, settings: '{}' }),

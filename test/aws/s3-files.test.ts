@@ -10,12 +10,11 @@ import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 const megabyte = 1024 * 1024
 const partBytes = 5 * megabyte
 const as = { fileName: 'orders.csv', mediaType: 'text/csv', seconds: 60 }
-let started: S3BehindProxy
 let s3: S3BehindProxy['s3']
 let proxy: S3BehindProxy['proxy']
 
-beforeAll(async () => {
-  started = await startS3BehindProxy()
+const started = await startS3BehindProxy()
+beforeAll(() => {
   ;({ s3, proxy } = started)
 }, 120_000)
 beforeEach(() => proxy.reset())

@@ -9,11 +9,10 @@ import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 const key = 'imports/file.csv'
 /** Large enough to arrive in many pieces. Adjacent bytes differ. */
 const file = Buffer.from(Array.from({ length: 50_000 }, (_, n) => `row ${n}\n`).join(''))
-let started: S3BehindProxy
 let s3: S3BehindProxy['s3']
 let proxy: S3BehindProxy['proxy']
+const started = await startS3BehindProxy()
 beforeAll(async () => {
-  started = await startS3BehindProxy()
   ;({ s3, proxy } = started)
   await s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key: key, Body: file }))
 }, 120_000)

@@ -1,12 +1,9 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/base/log.ts'
-import { type Service, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 
 const namespace = 'commerce-test'
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 afterEach(() => {
   for (const name of ['METRICS_NAMESPACE', 'AWS_LAMBDA_FUNCTION_NAME', 'AWS_LAMBDA_FUNCTION_VERSION'])
     delete process.env[name]
@@ -80,10 +77,10 @@ test('an internal error is counted by the code that its caller receives', () => 
   const failure = { code: 'DEPENDENCY.timeout', http: 504, cause: new Error('quoted') }
   const correlation = { id: 'c', trace: {} }
   const line = { operation: 'orders.create', status: 504, failure, correlation, durationMilliseconds: 1 }
-  const [told] = written([line as unknown as RequestLine])
-  expect(told).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
-  expect(problemsOf(told as Line)).toEqual([])
-  expect(JSON.stringify(told)).not.toContain('quoted')
+  const [record] = written([line as unknown as RequestLine])
+  expect(record).toMatchObject({ level: 'ERROR', error_code: 'DEPENDENCY.timeout', errors: 1 })
+  expect(problemsOf(record as Line)).toEqual([])
+  expect(JSON.stringify(record)).not.toContain('quoted')
 })
 
 describe('in a Lambda function', () => {
@@ -134,10 +131,10 @@ describe('in a Lambda function', () => {
 
 test('the age of the oldest pending item is a metric by kind of work', () => {
   process.env.METRICS_NAMESPACE = namespace
-  const [told] = writtenBy((log) => log.unfinished('refunds', 901))
-  expect(told).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
-  expect(problemsOf(told as Line, 'Seconds')).toEqual([])
-  expect(told?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
+  const [record] = writtenBy((log) => log.unfinished('refunds', 901))
+  expect(record).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
+  expect(problemsOf(record as Line, 'Seconds')).toEqual([])
+  expect(record?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
 })
 
 test('successes count nothing, and neither does anything without a namespace', async () => {

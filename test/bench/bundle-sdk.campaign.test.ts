@@ -21,7 +21,7 @@ describe('trimming the SDKs', () => {
     for (const { name, ratio } of await savings()) expect([name, ratio >= 1.03]).toEqual([name, true])
   }, 120_000)
 
-  test('reports parts of the SDK that an upgrade brings back', async () => {
+  test('reports parts of the SDK that an upgrade adds again', async () => {
     const { metafile } = await built(publisher, replacements)
     expect(unwantedModules(metafile)).toEqual([])
     const { metafile: whole } = await built(publisher, [])
@@ -35,7 +35,7 @@ describe('trimming the SDKs', () => {
     )
   })
 
-  test('fails the build when a replacement lacks a name that the SDK imports', async () => {
+  test('fails the build if a replacement lacks a name that the SDK imports', async () => {
     const files = join(import.meta.dirname, '../aws/sample-files.ts')
     const empty = replacements.map((one) =>
       one.name === 'event streams' ? { ...one, code: () => 'export {}' } : one,
@@ -43,12 +43,12 @@ describe('trimming the SDKs', () => {
     await expect(built(files, empty)).rejects.toThrow('No matching export')
   })
 
-  test('fails the build when a function has a client without a host name', async () => {
+  test('fails the build if a function has a client without a host name', async () => {
     const entry = join(import.meta.dirname, '../../bin/rollback.ts')
     await expect(built(entry, replacements)).rejects.toThrow('@aws-sdk/client-lambda has no host name')
   })
 
-  test('leaves of Stripe what refunds need', async () => {
+  test('keeps the parts of Stripe that refunds need', async () => {
     const { outputFiles: [whole] = [] } = await built(refunds, [])
     const { outputFiles: [small] = [] } = await built(refunds, replacements)
     expect((small?.contents.length ?? 0) / (whole?.contents.length ?? 0)).toBeLessThan(0.5)

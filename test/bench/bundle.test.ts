@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 describe('a bundled function', () => {
-  test('with SDK, logger, middy, valibot and jose takes at most 200 KB', () => {
+  test('with SDK, logger, middy, valibot and jose is at most 200 KB', () => {
     expect(bundles.sample?.bytes).toBeLessThanOrEqual(200_000)
   })
 
@@ -46,7 +46,7 @@ describe('a bundled function', () => {
     expect(other.publisher?.codeSha).toBe(bundles.publisher?.codeSha)
   })
 
-  test('writes, reads and is refused by DynamoDB as with the whole SDK', async () => {
+  test('writes, reads and gets errors from DynamoDB like with the complete SDK', async () => {
     const table = await createTable()
     const { token, keys } = await signedToken()
     const first = await call('sample', { table, ids: ['b', 'a'], token, keys })
@@ -71,12 +71,12 @@ describe('a bundled function', () => {
       status: 400,
       reasons: [{ Code: 'None' }, { Code: 'ConditionalCheckFailed', item: { pk: 'sample', sk: 'a' } }],
     })
-    // The refused transaction left nothing of c, so that the single put of c succeeds.
+    // The rejected transaction did not write c, so the single put of c succeeds.
     expect(second.alone).toBeUndefined()
     expect(second.range).toEqual(['c', 'b', 'a'])
   })
 
-  test('never loads undici or HTTP/2 for a call of DynamoDB', async () => {
+  test('never loads undici or HTTP/2 for a DynamoDB call', async () => {
     const { loaded } = await call('sample', { table: await createTable(), ids: ['a'] })
     expect(loaded).toEqual([])
   })
@@ -127,14 +127,14 @@ describe('a bundled function', () => {
   })
 
   test.each(['AWS_USE_FIPS_ENDPOINT', 'AWS_USE_DUALSTACK_ENDPOINT'])(
-    'refuses %s instead of ignoring it',
+    'rejects %s instead of ignoring it',
     async (name) => {
       await expect(call('publisher', {}, { [name]: 'true' })).rejects.toThrow('regional endpoints only')
     },
   )
 })
 
-/** Calls the bundle in a process of its own, as a Lambda is. */
+/** Calls the bundle in a separate process, like a Lambda function. */
 async function call(name: string, event: unknown, environment: Record<string, string> = {}) {
   const file = pathToFileURL(join(bundles[name]?.directory ?? '', 'index.mjs')).href
   const script = `const { handler } = await import(${JSON.stringify(file)})

@@ -9,7 +9,7 @@ const code = {
   expiry_at: '2099-01-01T00:00:00Z',
 }
 
-/** What each request about discount codes costs. */
+/** Measures each request on discount codes. */
 export async function codeCosts({ measure }: Meter): Promise<void> {
   const create = {
     method: 'POST',

@@ -3,7 +3,7 @@ import { type Cost, metered } from './meter.ts'
 import { moneyCosts } from './money-costs.ts'
 import { orderCosts } from './order-costs.ts'
 
-/** Measures the cost of each kind of request; deterministic but for the time in the ids. */
+/** Measures the cost of each kind of request. Deterministic except for the time in ids. */
 export async function measureCosts(endpoint: string, pageSize: number, pages: number): Promise<Cost[]> {
   return metered(endpoint, async (meter) => {
     await orderCosts(meter, pageSize, pages)

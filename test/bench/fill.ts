@@ -5,7 +5,7 @@ import type { Item } from '#shared/platform/table/keys.ts'
 const batchSize = 25
 const batchesAtOnce = 8
 
-/** Puts items into a table past the service, as fast as DynamoDB Local takes them. */
+/** Puts items into a table directly, as fast as DynamoDB Local accepts them. */
 export async function fill(client: DynamoDBClient, table: string, items: readonly Item[]): Promise<void> {
   const documents = DynamoDBDocumentClient.from(client)
   let next = 0

@@ -9,11 +9,11 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 
-/** What importing a row takes. */
+/** The cost of an imported row. */
 export interface RowCost {
   way: string
   rowsPerSecond: number
-  /** Of this process, in microseconds. */
+  /** The CPU time of this process, in microseconds. */
   processorMicroseconds: number
 }
 
@@ -28,14 +28,14 @@ const prices = {
   thousandReads: 0.0004,
 }
 const million = 1_000_000
-/** A figure of AWS for a million items in a Distributed Map, at a thousand a batch. */
+/** The AWS price of a million items in a Distributed Map, in batches of a thousand. */
 const publishedDollars = 1.75
 
-/** Imports so many rows by the row function, and as many with one PutItem each, turn by turn in one run. */
+/** Imports rows with the row function, and the same number with one PutItem each, alternating in one run. */
 export async function measureImports(endpoint: string, chunks: number): Promise<RowCost[]> {
   const service = await startImports({ client: testClient(endpoint) })
   const rows = chunks * chunkSize.rows
-  // Once without looking, so that neither pays for the first use of anything.
+  // One warm-up, so neither pays for first use.
   await byRowFunction(service, 'warm-up', 1)
   await byPuts(endpoint, service.tableName, 'warm-up-puts', chunkSize.rows)
   return [
@@ -58,7 +58,7 @@ let uploads = 0
 const email = (of: string, n: number) => `customer-${n}@${of}.example.com`
 
 async function byRowFunction(service: ImportService, of: string, chunks: number): Promise<void> {
-  // Another name each time, as a file that was imported is not imported again.
+  // A new name each time, because a file is imported only once.
   const lines = Array.from(
     { length: chunks * chunkSize.rows },
     (_, n) => `${email(of, n)},Name ${uploads},DE`,
@@ -88,10 +88,10 @@ async function byPuts(endpoint: string, table: string, of: string, rows: number)
   client.destroy()
 }
 
-/** What a million rows cost on AWS, in US dollars: on paper, with the processor's time that was measured. */
+/** The calculated costs of a million rows on AWS in US dollars, with the measured CPU time. */
 export function millionRows([byFunction]: readonly RowCost[]): [string, number][] {
   const chunks = million / chunkSize.rows
-  // A function with 1,024 MB has six tenths of a processor; while it waits for the table it works on the next batch.
+  // A function with 1,024 MB has 0.6 of a CPU. It processes the next batch while it waits for the table.
   const seconds = ((byFunction?.processorMicroseconds ?? 0) * million) / 1e6 / 0.6
   const writeUnits = million + chunks * 4
   const lines: [string, number][] = [

@@ -6,17 +6,17 @@ import { localSettings } from '#test/support/settings.ts'
 import { fill } from './fill.ts'
 import { type Cost, metered } from './meter.ts'
 
-/** What one request takes in a tenant of very many codes. */
+/** The cost of one request in a tenant with many codes. */
 export interface LargeCost extends Cost {
   milliseconds: number
-  /** How far the process grew meanwhile, in MB of 1,048,576 bytes. */
+  /** The growth of the process meanwhile, in MB of 1,048,576 bytes. */
   grownMegabytes: number
 }
 
 const tenant = 'large'
 const admin = { tenant, role: 'Admin', scope: 'codes:read' }
 
-/** Lists, searches and exports a tenant with so many codes. */
+/** Lists, searches and exports a tenant with this many codes. */
 export async function measureLargeTenant(endpoint: string, codes: number): Promise<LargeCost[]> {
   const large: LargeCost[] = []
   await metered(endpoint, async ({ service, client, costs, measure }) => {

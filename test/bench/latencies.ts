@@ -13,17 +13,17 @@ export interface RouteLatency {
 const warmUp = 30
 const samples = 500
 export const ordersListed = 100
-/** Requests under way at once: a few clients, not a load test. */
+/** Concurrent requests: a few clients, not a load test. */
 const clients = 4
 
-/** Latencies of each route that has a budget, over HTTP on a deployed local stack. */
+/** Measures the latency of each route with a budget, over HTTP on a deployed local stack. */
 export async function httpLatencies(): Promise<RouteLatency[]> {
   const service = await deploy()
   try {
     const token = await service.token()
     const first = await place(service, token)
     const { id } = JSON.parse(await first.text())
-    // The engine reads a tenant's whole partition for each Query, so the listed tenant is a small one.
+    // The engine reads a tenant's entire partition for each Query, so the listed tenant is small.
     const listed = await service.token({ tenant: 'listed' })
     for (let n = 0; n < ordersListed; n += 1) await place(service, listed)
     const calls: Record<string, () => Promise<Response>> = {

@@ -6,20 +6,20 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 
-/** One of the two functions compared: both get the same machine, the same DynamoDB and the same number of calls. */
+/** One of the two compared functions. Both get the same machine, DynamoDB and number of calls. */
 export interface Subject {
-  /** The bundle's index.mjs; its handler answers 201 to every event. */
+  /** The bundle's index.mjs. Its handler returns 201 for every event. */
   file: string
-  /** Its environment, on top of the common one below. */
+  /** Its environment, in addition to the common one below. */
   environment: Record<string, string>
-  /** A fresh event each time, so that no call is a replay of another. */
+  /** Returns a new event each time, so no call is a replay. */
   event(): unknown
 }
 
 export interface Effort {
-  /** Pairs of fresh processes for init and first request. */
+  /** Pairs of new processes for init and first request. */
   pairs: number
-  /** Rounds of warm calls, each in a fresh process. */
+  /** Rounds of warm calls, each in a new process. */
   rounds: number
   warmUpCalls: number
   calls: number
@@ -30,7 +30,7 @@ export interface Figures {
   initMs: number
   firstRequestMs: number
   initAndFirstRequestMs: number
-  /** CPU of both: it holds still where the clock shows what else the machine does. */
+  /** CPU time of both, which other load on the machine affects less than wall time. */
   coldCpuMs: number
   cpuMsPerCall: number
   p50Ms: number
@@ -40,7 +40,7 @@ export interface Figures {
 export interface Comparison {
   ours: Figures
   reference: Figures
-  /** Ours divided by the reference's: below 1 is smaller or faster. */
+  /** The ratio to the reference: below 1 is smaller or faster. */
   ratios: Figures
 }
 
@@ -56,8 +56,8 @@ const runner = join(import.meta.dirname, 'run-function.mjs')
 export const usualEffort: Effort = { pairs: 15, rounds: 4, warmUpCalls: 50, calls: 150 }
 
 /**
- * Measures both functions in one go, turn by turn, so that a noisy machine or a DynamoDB that slows down with its
- * items touches both alike. Figures are medians; their ratios travel between machines, the milliseconds do not.
+ * Measures both functions alternately in one run, so noise affects both equally. Figures are medians. Only their ratios
+ * are comparable between machines.
  */
 export async function compare(
   ours: Subject,
@@ -87,7 +87,7 @@ export async function compare(
   }
 }
 
-/** The comparison as a Markdown table. */
+/** Returns the comparison as a Markdown table. */
 export function asMarkdown({ ours, reference, ratios }: Comparison): string {
   const rows: [string, keyof Figures, (value: number) => string][] = [
     ['Bundle, KB', 'bytes', (value) => (value / 1000).toFixed(0)],
@@ -128,7 +128,7 @@ async function run(subject: Subject, endpoint: string, warmUpCalls: number, call
       JSON.stringify(Array.from({ length: 1 + warmUpCalls + calls }, () => subject.event())),
     )
     const args = [runner, pathToFileURL(subject.file).href, events, String(warmUpCalls)]
-    // The log goes nowhere: a terminal's speed is not the function's.
+    // The log is discarded, because the terminal's speed would be measured too.
     const child = spawn(process.execPath, args, {
       env: { ...environment(endpoint), ...subject.environment },
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
@@ -144,7 +144,7 @@ async function run(subject: Subject, endpoint: string, warmUpCalls: number, call
   }
 }
 
-/** What Lambda puts into a function's environment, as far as SDK and Powertools read it. */
+/** The environment variables of Lambda that SDK and Powertools read. */
 function environment(endpoint: string): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',

@@ -5,36 +5,36 @@ import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 
-/** What one request costs at DynamoDB. */
+/** The cost of one request at DynamoDB. */
 export interface Cost {
   request: string
-  /** Absent for work that answers nobody. */
+  /** Absent for work without a response. */
   status: number | undefined
   requests: number
   readUnits: number
-  /** On the table; a transaction's writes count twice. */
+  /** Write units of the table. Writes of a transaction count twice. */
   tableWriteUnits: number
-  /** Entries written to the index by id: a unit each, as the index follows the table outside the transaction. */
+  /** Entries written to the index by id: one unit each, because the index is updated outside the transaction. */
   indexEntries: number
 }
 
-/** Measures one request after another, and keeps what each cost. */
+/** Measures one request after another and records their costs. */
 export interface Meter {
   service: Service
-  /** Straight to the table, unmeasured. */
+  /** Accesses the table directly, unmeasured. */
   client: DynamoDBClient
   costs: Cost[]
   measure(request: string, call: Call): Promise<Answer>
-  /** Work that no request asks for, on the measured table. */
+  /** Background work on the measured table. */
   measureWork(name: string, work: () => Promise<unknown>): Promise<void>
 }
 
-/** Runs the service against a DynamoDB whose calls are counted. */
+/** Runs the service on a DynamoDB whose calls are counted. */
 export async function metered(endpoint: string, run: (meter: Meter) => Promise<void>): Promise<Cost[]> {
   const proxy = await startDynamodbProxy(endpoint)
   try {
     const service = await startService({
-      // Read now, when the double of the payment provider is there.
+      // Read now, once the fake payment provider runs.
       settings: profile('shared/settings/profiles/local.json'),
       client: measuring(testClient(proxy.endpoint)),
     })
@@ -72,15 +72,15 @@ export async function metered(endpoint: string, run: (meter: Meter) => Promise<v
 }
 
 /**
- * Of a transaction DynamoDB Local reports the table and the index together, and items of equal cost once: the
- * units on the table are summed up from the items instead.
+ * DynamoDB Local reports table and index of a transaction together, and items of equal cost once. So the units of the
+ * table are calculated from the items.
  */
 function onTheTable(call: RecordedCall): RecordedCall {
   if (call.operation !== 'TransactWriteItems') return call
   return { ...call, consumed: call.consumed.map((one) => ({ ...one, CapacityUnits: 0 })) }
 }
 
-/** Asks for the consumed capacity with every call, which the service itself has no use for. */
+/** Requests the consumed capacity with every call, which the service does not need. */
 function measuring(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(
     (next) => (args) => {
@@ -92,7 +92,7 @@ function measuring(client: DynamoDBClient): DynamoDBClient {
   return client
 }
 
-/** New items, and those that go, have an entry in the index by id; a changed one keeps the entry that it has. */
+/** New and deleted items change their entry in the index by id; a changed item keeps its entry. */
 function entriesOf(body: unknown): number {
   const { TransactItems = [] } = body as { TransactItems?: TransactWriteItem[] }
   return TransactItems.filter(({ Put, Delete }) => {

@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts'
 const editor = { tenant: 'acme', role: 'Editor', scope: 'codes:read codes:write' }
 const expiry_at = '2099-01-01T00:00:00Z'
 
-/** What refunds, received events and the verification of discounts cost at DynamoDB; the provider is a double. */
+/** Measures refunds, received events and verifications of discounts at DynamoDB, with a fake provider. */
 export async function moneyCosts({ service, measure, measureWork }: Meter): Promise<void> {
   const post = (path: string, key: string, body: unknown, headers: Record<string, string> = {}) => ({
     method: 'POST',
@@ -24,9 +24,9 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
   const data = { id: 'cart-1', tenant_id: 'acme', amount_minor: 5000, currency: 'EUR' }
   const event = eventOf('cart.updated', data)
   const body = JSON.stringify(event)
-  const told = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
-  await measure('receive an event', told)
-  await measure('receive it again', told)
+  const received = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
+  await measure('receive an event', received)
+  await measure('receive it again', received)
   const handle = (table: typeof service.table) =>
     handleEvent(event.event_id, { table, clock: systemClock, settings: service.settings })
   const open = () => service.runtime.openTable(startBudget(systemClock, 10_000))

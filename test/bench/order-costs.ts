@@ -6,7 +6,7 @@ import type { Meter } from './meter.ts'
 const order = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
 
-/** What each request about orders costs. */
+/** Measures each request on orders. */
 export async function orderCosts(
   { service, client, measure }: Meter,
   pageSize: number,
@@ -43,7 +43,7 @@ export async function orderCosts(
   await measure('list, filtered to nothing', { path: `${list}&status=paid`, as: walked })
 }
 
-/** Orders of one tenant, a millisecond apart. */
+/** Creates orders of one tenant, one for each millisecond. */
 function orders(tenant: string, count: number): Item[] {
   const start = Date.now() - count
   return Array.from({ length: count }, (_, n) => {

@@ -6,7 +6,7 @@ export interface Issuer {
   token: string
 }
 
-/** An issuer of its own for the benchmark, and a token of it. */
+/** Creates an issuer for the benchmark, and a token. */
 export async function benchIssuer(
   claims: Record<string, unknown>,
   issuer: string,
@@ -19,7 +19,7 @@ export async function benchIssuer(
   return { keys: { keys }, token: await token.setIssuedAt().setExpirationTime('1h').sign(privateKey) }
 }
 
-/** POST /orders with an idempotency key of its own, as API Gateway hands it to a function. */
+/** Returns the event of API Gateway for POST /orders with a new idempotency key. */
 export function orderEvent(token: string): unknown {
   const headers = {
     Accept: 'application/json',

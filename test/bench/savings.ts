@@ -6,11 +6,11 @@ export interface Saving {
   name: string
   /** The function that was built. */
   builtFor: string
-  /** Its bytes without the replacement, divided by those with it. */
+  /** The ratio of its bytes without the replacement to those with it. */
   ratio: number
 }
 
-/** Measures what each replacement saves by taking it out. The others build on the first, which is measured alone. */
+/** Measures the savings of each replacement by removing it. The others require the first, which is measured alone. */
 export async function savings(): Promise<Saving[]> {
   const found: Saving[] = []
   for (const replacement of replacements) {

@@ -47,7 +47,7 @@ describe('orders', () => {
     const client = clientOf({ tenant: 'once' })
     const header = { 'Idempotency-Key': 'mine' }
     const first = await client.POST('/v1/orders', { body: order, params: { header } })
-    expect([first.status, first.replayed, first.idempotency_key]).toEqual([201, false, 'mine'])
+    expect(first).toMatchObject({ status: 201, replayed: false, idempotency_key: 'mine' })
     const again = await client.POST('/v1/orders', { body: order, params: { header } })
     expect([again.replayed, again.data]).toEqual([true, first.data])
     const refused = await refusalOf(

@@ -1,10 +1,10 @@
 import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { testClient } from '../support/dynamodb-client.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
-import { admin, audit, type CodeCalls, codeCalls, editor, made, viewer } from './code-calls.ts'
+import { type Answer, startService } from '../support/service.ts'
+import { admin, audit, codeCalls, editor, made, viewer } from './code-calls.ts'
 
 /** The commands sent to the table, by name, with their input. */
 let sent: { name: string; input: { TransactItems?: TransactWriteItem[] } }[] = []
@@ -19,12 +19,8 @@ function recordingClient(): DynamoDBClient {
   return Object.assign(client, { send: recorded })
 }
 
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService({ client: recordingClient() })
-  calls = codeCalls(service)
-})
+const service = await startService({ client: recordingClient() })
+const calls = codeCalls(service)
 
 const isWrite = ({ name }: { name: string }) => /^(TransactWrite|Put|Update|Delete|BatchWrite)/.test(name)
 

@@ -1,64 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { type Call, type Service, startService } from '../support/service.ts'
-import { localSettings } from '../support/settings.ts'
-
-interface Made {
-  id: string
-  if_match: string
-}
-
-interface Row {
-  row: number
-  id: string | null
-  status: number
-  error?: { code: string; details: object }
-}
-
-const scope = 'codes:read codes:write'
-
-/** A budget large enough for many items on a busy machine. */
-const patient = {
-  ...localSettings,
-  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
-}
-
-let service: Service
-let tenants = 0
-let codes = 0
-beforeAll(async () => {
-  service = await startService({ settings: patient })
-})
-
-const newTenant = () => `updater-${tenants++}`
-const editor = (tenant: string) => ({ tenant, role: 'Editor', scope })
-const send = (tenant: string, items: unknown, call: Partial<Call> = {}) =>
-  service.call({
-    method: 'POST',
-    path: '/codes:bulkUpdate',
-    as: editor(tenant),
-    body: { items },
-    ...call,
-    headers: { 'Idempotency-Key': crypto.randomUUID(), ...call.headers },
-  })
-
-async function create(tenant: string): Promise<Made> {
-  const { json, headers } = await service.call({
-    method: 'POST',
-    path: '/codes',
-    as: editor(tenant),
-    headers: { 'Idempotency-Key': crypto.randomUUID() },
-    body: { code: `BULK-${codes++}`, type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00Z' },
-  })
-  return { id: json.id, if_match: headers.ETag ?? '' }
-}
+import { outcome } from '#test/support/outcome.ts'
+import { admin, audited, create, editor, newTenant, results, send, service } from './bulk-updates.ts'
 
 const createThree = (tenant: string) => Promise.all([create(tenant), create(tenant), create(tenant)])
-const told = (answer: { json: { items: Row[] } }) =>
-  answer.json.items.map(({ status, error }) => (error ? [status, error.code] : status))
-const audited = async (tenant: string) =>
-  (await service.items(tenant, 'audit')).filter(({ action }) => action === 'update')
 const versionsOf = async (tenant: string) =>
   Object.fromEntries((await service.items(tenant, 'code')).map(({ id, version }) => [id, version]))
 
@@ -75,7 +21,7 @@ test('a corrupt stored code fails only its own item, and the log names the item'
     tenant,
     made.map((one) => ({ ...one, name: 'After' })),
   )
-  expect(told(answer)).toEqual([[500, 'INTERNAL.unexpected'], 200, 200])
+  expect(results(answer)).toEqual([[500, 'INTERNAL.unexpected'], 200, 200])
   expect(service.notices).toMatchObject([
     {
       code: 'ROW_FAILED',
@@ -132,7 +78,7 @@ describe('an item of a bulk update', () => {
       ...(made === one && change),
     }))
     const answer = await send(tenant, items)
-    expect(told(answer)).toEqual([200, [status, code], 200])
+    expect(results(answer)).toEqual([200, [status, code], 200])
     const shown = { code, message_id: messageId(code), http: status, retryable: false }
     const error = { ...shown, details: details ?? expect.anything() }
     expect(answer.json.items[1]).toEqual({ row: 2, id: null, status, error })
@@ -156,7 +102,7 @@ describe('an item of a bulk update', () => {
       tenant,
       ids.map((id) => ({ id, if_match: '*', name: 'After' })),
     )
-    expect(told(answer)).toEqual([[404, 'NOT_FOUND.code'], 200, [404, 'NOT_FOUND.code']])
+    expect(results(answer)).toEqual([[404, 'NOT_FOUND.code'], 200, [404, 'NOT_FOUND.code']])
     const [first, , third] = answer.json.items
     expect({ ...first, row: 0 }).toEqual({ ...third, row: 0 })
     expect(answer.body).not.toContain(foreign.id)
@@ -174,14 +120,14 @@ describe('an item of a bulk update', () => {
     const [live, deleted] = await createThree(tenant)
     await service.call({ method: 'DELETE', path: `/codes/${deleted.id}`, as: editor(tenant) })
     const items = [live, deleted].map(({ id }) => ({ id, if_match: '*', name: 'After' }))
-    expect(told(await send(tenant, items))).toEqual([200, [409, 'CONFLICT.soft_deleted']])
+    expect(results(await send(tenant, items))).toEqual([200, [409, 'CONFLICT.soft_deleted']])
     expect((await audited(tenant)).filter(({ result }) => result === 'deny')).toMatchObject([
       { target: `code/${deleted.id}`, reason: 'CONFLICT.soft_deleted', actor_id: 'u1' },
     ])
-    const as = { ...editor(tenant), role: 'Admin' }
-    expect(told(await send(tenant, items, { as }))).toEqual([200, 200])
+    const as = admin(tenant)
+    expect(results(await send(tenant, items, { as }))).toEqual([200, 200])
     const [item] = (await service.items(tenant, 'code')).filter(({ id }) => id === deleted.id)
-    expect([item?.name, item?.soft_deleted, item?.state]).toEqual(['After', true, 'soft_deleted'])
+    expect(item).toMatchObject({ name: 'After', soft_deleted: true, state: 'soft_deleted' })
   })
 
   test('that is repeated with the same tag is updated once, and its repetition is stale', async () => {
@@ -189,7 +135,7 @@ describe('an item of a bulk update', () => {
     const made = await createThree(tenant)
     const items = ['First', 'Second'].flatMap((name) => made.map((one) => ({ ...one, name })))
     const stale = [412, 'CONFLICT.etag.mismatch']
-    expect(told(await send(tenant, items))).toEqual([200, 200, 200, stale, stale, stale])
+    expect(results(await send(tenant, items))).toEqual([200, 200, 200, stale, stale, stale])
     const names = (await service.items(tenant, 'code')).map(({ name, version }) => [name, version])
     expect(names).toEqual(made.map(() => ['First', 2]))
   })
@@ -198,9 +144,9 @@ describe('an item of a bulk update', () => {
     const tenant = newTenant()
     const { id } = await create(tenant)
     const items = Array.from({ length: 20 }, (_, n) => ({ id, if_match: '*', name: `Name ${n}` }))
-    expect(told(await send(tenant, items))).toEqual(items.map(() => 200))
+    expect(results(await send(tenant, items))).toEqual(items.map(() => 200))
     const [item] = await service.items(tenant, 'code')
-    expect([item?.name, item?.version]).toEqual(['Name 19', 21])
+    expect(item).toMatchObject({ name: 'Name 19', version: 21 })
     expect(await audited(tenant)).toHaveLength(20)
   })
 
@@ -210,7 +156,7 @@ describe('an item of a bulk update', () => {
     const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
     const body = `{"items":[${JSON.stringify({ ...made, name: 'After' })},{"id":${deep}}]}`
     const answer = await send(tenant, undefined, { body })
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.too_deep'])
+    expect(outcome(answer)).toBe('400 VALIDATION.body.too_deep')
     expect(await versionsOf(tenant)).toEqual({ [made.id]: 1 })
   })
 })

@@ -4,6 +4,7 @@ import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { withQuery } from '#test/support/examples.ts'
+import { outcome } from '#test/support/outcome.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 
@@ -83,11 +84,6 @@ export async function seeded(service: Service, tenant: string, changes: Partial<
   const refusal = await service.table.transact(writesOf(code))
   if (refusal) throw new Error('the code is there already')
   return code
-}
-
-/** Returns the status of a response and its error code: `404 NOT_FOUND.code`. */
-export function outcome({ status, json }: Answer): string {
-  return json?.error ? `${status} ${json.error.code}` : String(status)
 }
 
 /** Counts the responses by outcome. */

@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals'
 import fc from 'fast-check'
+import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
-import { type CodeCalls, type Extra, outcome } from './code-calls.ts'
+import type { CodeCalls, Extra } from './code-calls.ts'
 import type { Actor, Change, CodeModel, ModelCode, Side } from './code-model.ts'
 
 /** The service of a run, and its names for the tenants of the model. */

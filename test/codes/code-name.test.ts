@@ -2,10 +2,11 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeName } from '#shared/codes/code-name.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { type CodeCalls, codeCalls, editor, made, outcome, validCode } from './code-calls.ts'
+import { type CodeCalls, codeCalls, editor, made, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
 
 const Body = v.strictObject({ name: CodeName(localSettings) })
@@ -140,7 +141,8 @@ describe('POST /codes and PATCH /codes/{id}', () => {
           [create, 201],
           [update, 200],
         ] as const) {
-          if ('stored' in parsed) expect([answer.status, answer.json.name]).toEqual([success, parsed.stored])
+          if ('stored' in parsed)
+            expect(answer).toMatchObject({ status: success, json: { name: parsed.stored } })
           else expect(outcome(answer)).toBe(`400 ${parsed.code}`)
         }
       }),

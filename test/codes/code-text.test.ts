@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeText, codeTextOf } from '#shared/codes/code-text.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
-import { type CodeCalls, codeCalls, editor, outcome, stored, validCode } from './code-calls.ts'
+import { type CodeCalls, codeCalls, editor, stored, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
 
 const Body = v.strictObject({ code: CodeText })
@@ -139,7 +140,7 @@ describe('POST /codes', () => {
         const answer = await calls.create(editor(tenant), validCode({ code: text }))
         const parsed = expected(text)
         if ('stored' in parsed) {
-          expect([answer.status, answer.json.code]).toEqual([201, parsed.stored])
+          expect(answer).toMatchObject({ status: 201, json: { code: parsed.stored } })
           expect(await stored(service, tenant, answer.json.id)).toMatchObject({ code: parsed.stored })
         } else {
           expect(outcome(answer)).toBe(`400 ${parsed.code}`)

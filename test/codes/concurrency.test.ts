@@ -1,28 +1,14 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { type Answer, type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  claims,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  tally,
-  validCode,
-} from './code-calls.ts'
+import { describe, expect, jest, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { type Answer, startService } from '../support/service.ts'
+import { patientSettings } from '../support/settings.ts'
+import { admin, audit, claims, codeCalls, editor, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 
 jest.setTimeout(120_000)
 
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(resending(service))
-})
+const service = await startService({ settings: patientSettings })
+const calls = codeCalls(resending(service))
 
 type Action = (tenant: string, id: string) => Promise<Answer>
 const actions: Record<string, Action> = {
@@ -72,7 +58,7 @@ describe('concurrent requests for one outcome', () => {
     const [winner] = answers.filter(({ status }) => status === 201)
     expect(await service.items('rush', 'code')).toMatchObject([winner?.json])
     expect(await claims(service, 'rush')).toEqual({ RUSH: winner?.json.id })
-  })
+  }, 60_000)
 
   test('one of fifty concurrent updates with the same tag succeeds', async () => {
     const { id, etag } = await made(calls, 'crowd')
@@ -83,7 +69,7 @@ describe('concurrent requests for one outcome', () => {
     const [winner] = answers.filter(({ status }) => status === 200)
     expect(await stored(service, 'crowd', id)).toMatchObject({ name: winner?.json.name, version: 2 })
     expect(await audit(service, 'crowd')).toHaveLength(1)
-  })
+  }, 60_000)
 })
 
 describe('concurrent changes of one code', () => {
@@ -98,9 +84,9 @@ describe('concurrent changes of one code', () => {
     const { id } = await made(calls, tenant)
     const answers = await storm(tenant, id, wanted)
     for (const answer of answers) expect(allowedOutcomes).toContain(outcome(answer))
-    const told = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
+    const allowed = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
     const changed = answers.filter(({ status }) => status === 200).length
-    const deletes = told.filter(({ action }) => action === 'soft_delete').length
+    const deletes = allowed.filter(({ action }) => action === 'soft_delete').length
     if (!wanted.restore) expect(deletes).toBe(1)
     await expectSound(tenant, id, changed + deletes)
     // In any case the code can be live again.
@@ -114,7 +100,7 @@ describe('concurrent changes of one code', () => {
     const answers = await storm('restores', id, { restore: 20 })
     expect(tally(answers)).toEqual({ '200': 1, '409 CONFLICT.not_deleted': 19 })
     await expectSound('restores', id, 2)
-  })
+  }, 60_000)
 })
 
 describe('a hard delete concurrent with other changes', () => {

@@ -1,15 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { testClient } from '../support/dynamodb-client.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
-import { admin, type CodeCalls, codeCalls, editor, made, outcome, stored } from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { type Answer, startService } from '../support/service.ts'
+import { admin, codeCalls, editor, made, stored } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 type Act = (tenant: string, id: string, ifMatch: string) => Promise<Answer>
 const acts: Record<string, { act: Act; success: number; deleted?: true }> = {

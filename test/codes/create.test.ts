@@ -1,25 +1,9 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  type CodeCalls,
-  claims,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  validCode,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
+import { admin, claims, codeCalls, editor, made, stored, validCode, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('POST /codes', () => {
   test('returns 201 with the stored code, its ETag and its Location', async () => {
@@ -128,7 +112,7 @@ describe('the expiry of a new code', () => {
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
   ])('%s is stored as %s', async (given, utc) => {
     const answer = await expiring(given)
-    expect([answer.status, answer.json.expiry_at]).toEqual([201, utc])
+    expect(answer).toMatchObject({ status: 201, json: { expiry_at: utc } })
   })
 
   test.each(['2026-06-01T12:00:00', '2026-06-01T12:00', '2026-06-01', '2026-06-01 12:00:00.5'])(

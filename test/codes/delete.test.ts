@@ -1,26 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  claims,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  seeded,
-  stored,
-  validCode,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { admin, audit, claims, editor, made, seeded, stored, validCode, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string, query = {}, role = admin) =>
   (await calls.list(role(tenant), query)).json.data.map(({ id }: { id: string }) => id)
@@ -206,6 +187,6 @@ describe('the parameter force', () => {
     const otherReason = await calls.hardDelete(admin('keys'), second.id, 'another', extra('two'))
     expect(outcome(otherReason)).toBe('409 CONFLICT.idempotency.payload_mismatch')
     const replay = await calls.hardDelete(admin('keys'), second.id, 'one reason', extra('two'))
-    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([204, 'replayed'])
+    expect(replay).toMatchObject({ status: 204, headers: { 'Idempotency-Status': 'replayed' } })
   })
 })

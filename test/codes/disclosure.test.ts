@@ -1,25 +1,8 @@
-import { beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  validCode,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { outcome } from '#test/support/outcome.ts'
+import { admin, audit, editor, made, stored, validCode, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('denials', () => {
   test('are audited in the actor’s tenant, without ids or tenants that the caller did not send as a target', async () => {
@@ -100,7 +83,7 @@ test('neither audit nor log contains a name, text or key of a code', async () =>
   expect(written.length).toBeGreaterThan(answers.length)
   const records = await audit(service, tenant)
   expect(records.length).toBeGreaterThan(6)
-  for (const told of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
-    for (const canary of canaries) expect(told.toLowerCase()).not.toContain(canary.toLowerCase())
+  for (const text of [JSON.stringify(records), JSON.stringify(service.lines), written.join('')]) {
+    for (const canary of canaries) expect(text.toLowerCase()).not.toContain(canary.toLowerCase())
   }
 })

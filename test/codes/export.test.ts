@@ -1,19 +1,17 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import { type Code, makeCode } from '#shared/codes/code.ts'
 import { newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { type Call, type Service, type ServiceOptions, startService } from '../support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Call, type ServiceOptions, startService } from '../support/service.ts'
 import { localSettings, profile } from '../support/settings.ts'
 
 const columns = 'id,code,type,name,expiry_at,state,soft_deleted,created_at,updated_at'
 const scope = 'codes:read codes:write'
 
-let service: Service
 let tenants = 0
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 const newTenant = () => `exporter-${tenants++}`
 /** Starts the service on the same table with another profile, clock or client. */
@@ -65,7 +63,7 @@ describe('GET /codes:export', () => {
     const tenant = newTenant()
     const codes = await storeMany(tenant, 12)
     const answer = await download(tenant)
-    expect([answer.status, answer.body]).toEqual([200, fileOf(codes)])
+    expect(answer).toMatchObject({ status: 200, body: fileOf(codes) })
     expect(answer.headers['Content-Type']).toBe('text/csv')
     expect(answer.headers['Cache-Control']).toBe('no-store')
   })
@@ -80,7 +78,7 @@ describe('GET /codes:export', () => {
 
   test('of a tenant without codes returns only the header', async () => {
     const answer = await download(newTenant())
-    expect([answer.status, answer.body]).toEqual([200, `${columns}\r\n`])
+    expect(answer).toMatchObject({ status: 200, body: `${columns}\r\n` })
   })
 
   test.each([
@@ -99,7 +97,7 @@ describe('GET /codes:export', () => {
     expect(idsOf((await download(tenant)).body)).toEqual([kept?.id])
     expect(idsOf((await download(tenant, '?include_deleted=false')).body)).toEqual([kept?.id])
     const refused = await download(tenant, '?include_deleted=true')
-    expect([refused.status, refused.json.error.code]).toEqual([403, 'AUTHZ.filter.denied'])
+    expect(outcome(refused)).toBe('403 AUTHZ.filter.denied')
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'AUTHZ.filter.denied'])
   })
 
@@ -133,7 +131,7 @@ describe('GET /codes:export', () => {
       const tenant = newTenant()
       await store([codeOf(tenant, '-CODE', name)])
       const [row] = rowsOf((await download(tenant)).body)
-      expect([row?.code, row?.name]).toEqual(["'-CODE", `'${name}`])
+      expect(row).toMatchObject({ code: "'-CODE", name: `'${name}` })
     },
   )
 
@@ -160,7 +158,7 @@ describe('the tenant of an export', () => {
     await storeMany(other, 2)
     expect(idsOf((await download(tenant, `?tenant=${tenant}`)).body)).toEqual([code?.id])
     const refused = await download(tenant, `?tenant=${other}`)
-    expect([refused.status, refused.json.error.code]).toEqual([404, 'AUTHZ.scope.tenant'])
+    expect(outcome(refused)).toBe('404 AUTHZ.scope.tenant')
     expect(refused.body).not.toContain(other)
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'AUTHZ.scope.tenant'])
     expect(await service.items(other, 'audit')).toEqual([])
@@ -192,7 +190,7 @@ describe('the tenant of an export', () => {
   test('is not readable by a Viewer', async () => {
     const tenant = newTenant()
     const answer = await download(tenant, '', { as: { tenant, role: 'Viewer', scope } })
-    expect([answer.status, answer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
+    expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
     expect(await audited(tenant)).toEqual([['export', 'codes', 'deny', 'AUTHZ.role.denied']])
   })
 })
@@ -248,7 +246,7 @@ describe('an export of more rows than the profile permits', () => {
     expect((await download(tenant, '', {}, within)).status).toBeLessThan(400)
     const beyond = await likewise({ settings: inPagesOf(6, { ...limits, maxRows: 19 }) })
     const answer = await download(tenant, '', {}, beyond)
-    expect([answer.status, answer.json.error.code]).toEqual([409, 'POLICY.export.row_limit'])
+    expect(outcome(answer)).toBe('409 POLICY.export.row_limit')
     expect(answer.json.error.details).toEqual({ max: 19 })
     expect(beyond.files.size).toBe(0)
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'POLICY.export.row_limit'])

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { claims, outcome, stored, tally } from './code-calls.ts'
+import { claims, stored, tally } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
 

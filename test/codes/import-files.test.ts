@@ -1,47 +1,23 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
+import {
+  editor,
+  expiry,
+  fileOf,
+  good,
+  header,
+  namesOf,
+  newTenant,
+  send,
+  service,
+  statusesOf,
+} from './code-imports.ts'
 
-const header = 'code,type,name,expiry_at'
-const expiry = '2099-01-01T00:00:00Z'
-const scope = 'codes:read codes:write'
-const good = (code: string, name = 'Ten off') => `${code},percent-10,${name},${expiry}`
-const fileOf = (...rows: string[]) => [header, ...rows, ''].join('\r\n')
 const rows = [good('A', 'Anna'), good('B', 'Bert')]
 const limits = localSettings['codes.import']
 const fullFile = (row: (n: number) => string) => Array.from({ length: limits.maxRows }, (_, n) => row(n))
-
-/** A budget large enough for the largest file on a busy machine. */
-const patient = {
-  ...localSettings,
-  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 60_000 },
-}
-
-let service: Service
-let tenants = 0
-beforeAll(async () => {
-  service = await startService({ settings: patient })
-})
-
-const newTenant = () => `importer-${tenants++}`
-const send = (
-  tenant: string,
-  body: string | Uint8Array,
-  headers: Record<string, string> = {},
-  sub = 'u1',
-  to = service,
-) =>
-  to.call({
-    method: 'POST',
-    path: '/codes:import',
-    as: { tenant, role: 'Editor', scope, sub },
-    headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key', ...headers },
-    body,
-  })
-const statusesOf = (answer: { json: { items: { status: number }[] } }) =>
-  answer.json.items.map(({ status }) => status)
-const namesOf = async (tenant: string) =>
-  Object.fromEntries((await service.items(tenant, 'code')).map(({ code, name }) => [code, name]))
 
 describe('a file', () => {
   const reversed = `name,expiry_at,code,type\nAnna,${expiry},a,percent-10\nBert,${expiry},b,percent-10\n`
@@ -66,7 +42,7 @@ describe('a file', () => {
 
   test('with an explicit charset of UTF-8 is accepted', async () => {
     const headers = { 'Content-Type': 'Text/CSV; charset="UTF-8"; header=present' }
-    expect((await send(newTenant(), fileOf(...rows), headers)).status).toBe(207)
+    expect((await send(newTenant(), fileOf(...rows), { headers })).status).toBe(207)
   })
 
   const cut = Buffer.from(`${header}\n${good('A', 'é')}`).filter((byte) => byte !== 0xa9)
@@ -93,8 +69,8 @@ describe('a file', () => {
   ])('with %s is rejected as a whole, and its key can be reused', async (...refused) => {
     const [, body, status, code, type = 'text/csv'] = refused
     const tenant = newTenant()
-    const answer = await send(tenant, body, { 'Content-Type': type })
-    expect([answer.status, answer.json.error.code]).toEqual([status, code])
+    const answer = await send(tenant, body, { headers: { 'Content-Type': type } })
+    expect(outcome(answer)).toBe(`${status} ${code}`)
     expect(answer.headers).not.toHaveProperty('Idempotency-Status')
     expect(await service.items(tenant, 'code')).toEqual([])
     expect(await service.items(tenant, 'audit')).toEqual([])
@@ -108,17 +84,17 @@ describe('a file', () => {
 
   test('without a key is rejected before it is parsed', async () => {
     const tenant = newTenant()
-    const answer = await send(tenant, fileOf(...rows), { 'Idempotency-Key': '' })
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.idempotency_key.required'])
+    const answer = await send(tenant, fileOf(...rows), { headers: { 'Idempotency-Key': '' } })
+    expect(outcome(answer)).toBe('400 VALIDATION.idempotency_key.required')
     expect(await service.items(tenant, 'code')).toEqual([])
   })
 
   test('without a key is imported each time if the profile requires none', async () => {
     const tenant = newTenant()
-    const settings = { ...patient, 'idempotency.requiredOn': [] }
+    const settings = { ...service.settings, 'idempotency.requiredOn': [] }
     const lax = await startService({ tableName: service.tableName, settings })
     const headers = { 'Content-Type': 'text/csv' }
-    const as = { tenant, role: 'Editor', scope }
+    const as = editor(tenant)
     const call = { method: 'POST', path: '/codes:import', as, headers, body: fileOf(...rows) }
     const [first, again] = [await lax.call(call), await lax.call(call)]
     expect([statusesOf(first), statusesOf(again)]).toEqual([
@@ -149,7 +125,7 @@ describe('a repeated file', () => {
     const tenant = newTenant()
     await send(tenant, fileOf(...rows))
     const stored = await service.items(tenant, 'code')
-    const again = await send(tenant, fileOf(...rows), { 'Idempotency-Key': 'other' })
+    const again = await send(tenant, fileOf(...rows), { headers: { 'Idempotency-Key': 'other' } })
     expect(statusesOf(again)).toEqual([409, 409])
     expect(await service.items(tenant, 'code')).toEqual(stored)
   })
@@ -157,7 +133,7 @@ describe('a repeated file', () => {
   test('of another user with the same key is a separate import', async () => {
     const tenant = newTenant()
     await send(tenant, fileOf(good('A')))
-    const other = await send(tenant, fileOf(good('B')), {}, 'u2')
+    const other = await send(tenant, fileOf(good('B')), { as: editor(tenant, 'u2') })
     expect([other.headers['Idempotency-Status'], statusesOf(other)]).toEqual(['stored', [201]])
   })
 
@@ -165,21 +141,21 @@ describe('a repeated file', () => {
     const tenant = newTenant()
     await send(tenant, fileOf(...rows))
     const answer = await send(tenant, fileOf(...rows, good('C')))
-    expect([answer.status, answer.json.error.code]).toEqual([409, 'CONFLICT.idempotency.payload_mismatch'])
+    expect(outcome(answer)).toBe('409 CONFLICT.idempotency.payload_mismatch')
     expect(Object.keys(await namesOf(tenant)).toSorted()).toEqual(['A', 'B'])
   })
 
   test('is replayed even if all rows are invalid and the response exceeds the item size of the table', async () => {
     const tenant = newTenant()
-    const settings = { ...patient, 'errors.multiField': 'fields_and_errors' as const }
+    const settings = { ...service.settings, 'errors.multiField': 'fields_and_errors' as const }
     const wordy = await startService({ tableName: service.tableName, settings })
     const file = fileOf(...fullFile((n) => `B A D ${n},free ${n},${'😀'.repeat(65)},soon`))
-    const first = await send(tenant, file, {}, 'u1', wordy)
+    const first = await send(tenant, file, {}, wordy)
     expect(first.json.counts).toEqual({ total: limits.maxRows, succeeded: 0, failed: limits.maxRows })
     for (const { error } of first.json.items) expect(Object.keys(error.details.fields)).toHaveLength(4)
     expect(first.body?.length).toBeGreaterThan(400 * 1024)
-    const replay = await send(tenant, file, {}, 'u1', wordy)
-    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([207, 'replayed'])
+    const replay = await send(tenant, file, {}, wordy)
+    expect(replay).toMatchObject({ status: 207, headers: { 'Idempotency-Status': 'replayed' } })
     expect(replay.body === first.body).toBe(true)
   })
 })

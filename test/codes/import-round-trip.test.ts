@@ -1,21 +1,18 @@
-import { beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeName } from '#shared/codes/code-name.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { anyText } from '../formats/any-text.ts'
-import { type Service, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
 
 const scope = 'codes:read codes:write'
 const exchanged = ['code', 'type', 'name', 'expiry_at'] as const
 
-let service: Service
 let tenants = 0
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 const newTenant = () => `round-${tenants++}`
 const as = (tenant: string) => ({ tenant, role: 'Editor', scope })

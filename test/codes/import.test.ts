@@ -1,52 +1,37 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { type Call, type Service, startService } from '../support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
 import { profile } from '../support/settings.ts'
+import {
+  editor,
+  expiry,
+  fileOf,
+  good,
+  header,
+  namesOf,
+  newTenant,
+  send,
+  service,
+  statusesOf,
+} from './code-imports.ts'
 
-const header = 'code,type,name,expiry_at'
-const expiry = '2099-01-01T00:00:00Z'
 const scope = 'codes:read codes:write'
-const good = (code: string, name = 'Ten off') => `${code},percent-10,${name},${expiry}`
-const fileOf = (...rows: string[]) => [header, ...rows, ''].join('\r\n')
-
-let service: Service
-let tenants = 0
-beforeAll(async () => {
-  service = await startService()
-})
-
-const newTenant = () => `importer-${tenants++}`
-const send = (tenant: string, body: string | Uint8Array, call: Partial<Call> = {}, to = service) =>
-  to.call({
-    method: 'POST',
-    path: '/codes:import',
-    as: { tenant, role: 'Editor', scope },
-    body,
-    ...call,
-    headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key', ...call.headers },
-  })
 const create = (tenant: string, code: string) =>
   service.call({
     method: 'POST',
     path: '/codes',
-    as: { tenant, role: 'Editor', scope },
+    as: editor(tenant),
     headers: { 'Idempotency-Key': crypto.randomUUID() },
     body: { code, type: 'percent-10', name: 'Ten off', expiry_at: expiry },
   })
-/** Returns the names of a tenant's codes that are not deleted, by code. */
-async function namesOf(tenant: string): Promise<Record<string, unknown>> {
-  const live = (await service.items(tenant, 'code')).filter(({ soft_deleted }) => !soft_deleted)
-  return Object.fromEntries(live.map(({ code, name }) => [String(code), name]).sort())
-}
-const statusesOf = (answer: { json: { items: { status: number }[] } }) =>
-  answer.json.items.map(({ status }) => status)
 
 describe('POST /codes:import', () => {
   test('returns 207 with the result of each row, and counts', async () => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(good('ONE'), good('TWO IS BAD'), good(' three ')))
-    expect([answer.status, answer.headers['Content-Type']]).toEqual([207, 'application/json'])
+    expect(answer).toMatchObject({ status: 207, headers: { 'Content-Type': 'application/json' } })
     expect(answer.headers['Idempotency-Status']).toBe('stored')
     const ids = new Map((await service.items(tenant, 'code')).map(({ code, id }) => [code, id]))
     const details = { fields: { code: { reason: 'format', regex: '^[A-Z0-9-]+$' } } }
@@ -122,7 +107,7 @@ describe('POST /codes:import', () => {
   test.each(['Viewer', 'Nobody'])('is denied to the role %s, and the denial is audited', async (role) => {
     const tenant = newTenant()
     const answer = await send(tenant, fileOf(good('A')), { as: { tenant, role, scope } })
-    expect([answer.status, answer.json.error.code]).toEqual([403, 'AUTHZ.role.denied'])
+    expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
     expect(await service.items(tenant, 'code')).toEqual([])
     expect(await service.items(tenant, 'audit')).toMatchObject([{ action: 'import', result: 'deny' }])
   })
@@ -130,7 +115,7 @@ describe('POST /codes:import', () => {
   test('into another tenant is denied to an Editor', async () => {
     const [tenant, other] = [newTenant(), newTenant()]
     const answer = await send(tenant, fileOf(good('A')), { path: `/codes:import?tenant=${other}` })
-    expect([answer.status, answer.json.error.code]).toEqual([404, 'AUTHZ.scope.tenant'])
+    expect(outcome(answer)).toBe('404 AUTHZ.scope.tenant')
     expect(await service.items(other, 'code')).toEqual([])
   })
 })
@@ -163,7 +148,7 @@ describe('a row', () => {
     const tenant = newTenant()
     await create(tenant, 'EXISTING')
     const { json: deleted } = await create(tenant, 'DELETED')
-    const as = { tenant, role: 'Editor', scope }
+    const as = editor(tenant)
     await service.call({ method: 'DELETE', path: `/codes/${deleted.id}`, as })
     const answer = await send(tenant, fileOf(good('BEFORE'), row, good('AFTER')))
     const status = code.startsWith('CONFLICT.') ? 409 : 400

@@ -1,23 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  seeded,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { admin, audit, editor, made, seeded, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('GET /codes/{id}', () => {
   test('returns the created code to every role of the tenant', async () => {
@@ -39,7 +23,7 @@ describe('GET /codes/{id}', () => {
     expect((await reread('"other"')).status).toBe(200)
     await calls.update(editor('conditional'), id, etag, { name: 'Other' })
     const changed = await reread(etag)
-    expect([changed.status, changed.json.name]).toEqual([200, 'Other'])
+    expect(changed).toMatchObject({ status: 200, json: { name: 'Other' } })
     await calls.softDelete(editor('conditional'), id)
     expect((await reread(changed.headers.ETag ?? '')).status).toBe(200)
   })

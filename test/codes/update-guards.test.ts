@@ -1,23 +1,7 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  stored,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { admin, audit, editor, made, stored, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('If-Match of an update', () => {
   test.each([[undefined], [''], ['  ']])('is missing if it is %j, which is rejected', async (given) => {

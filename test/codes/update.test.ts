@@ -1,25 +1,9 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type Service, startService } from '../support/service.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  editor,
-  made,
-  outcome,
-  seeded,
-  stored,
-  viewer,
-} from './code-calls.ts'
-
-let service: Service
-let calls: CodeCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = codeCalls(service)
-})
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '../support/service.ts'
+import { admin, audit, codeCalls, editor, made, seeded, stored, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
 
 describe('PATCH /codes/{id}', () => {
   test('returns 200 with the code, a later updated_at and a new tag, and changes nothing else', async () => {

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { sumOf } from '#shared/carts/cart.ts'
 import { findCart, lineItem } from '#shared/carts/cart-store.ts'
-import { type Service, startService } from '#test/support/service.ts'
-import { type DiscountCalls, discountCalls } from './discount-calls.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
+import { discountCalls } from './discount-calls.ts'
 
-let service: Service
-let calls: DiscountCalls
-beforeAll(async () => {
-  service = await startService()
-  calls = discountCalls(service)
-})
+const service = await startService()
+const calls = discountCalls(service)
 
 const names = ['ONE', 'TWO', 'THREE', 'FOUR', 'FIVE', 'SIX']
 const onCart = { 'X-Cart-Id': 'c1' }
@@ -71,7 +68,7 @@ describe('several codes on one cart', () => {
     const tenant = await sixCodes('limited')
     for (const name of ['ONE', 'TWO']) await limited.verify(tenant, name, onCart)
     const { status, json } = await limited.verify(tenant, 'THREE', onCart)
-    expect([status, json.error.code]).toEqual([409, 'CONFLICT.code.not_combinable'])
+    expect(outcome({ status, json })).toBe('409 CONFLICT.code.not_combinable')
     expect((await limited.verify(tenant, 'TWO', onCart)).status).toBe(200)
   })
 })
@@ -108,9 +105,9 @@ describe('the discounts of a changed cart', () => {
       const occurred_at = new Date().toISOString()
       for (let attempt = 0; attempt < 20; attempt += 1) {
         const about = { id: 'c1', tenant_id: tenant, amount_minor: 300, currency: 'EUR' }
-        const told = calls.tell('cart.updated', about, { occurred_at })
+        const received = calls.tell('cart.updated', about, { occurred_at })
         if (
-          await told.then(
+          await received.then(
             () => true,
             () => false,
           )

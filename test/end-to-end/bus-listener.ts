@@ -3,7 +3,7 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 
 export interface Heard extends PublishedEvent {
-  /** Milliseconds since 1970 at which it was received. */
+  /** The time of receipt, in milliseconds since 1970. */
   heardAt: number
 }
 
@@ -15,7 +15,7 @@ export async function listen({ aws_endpoint: endpoint, region, event_bus: bus }:
 
   return {
     heard,
-    /** Receives until the condition holds, for five seconds at the most. */
+    /** Receives until the condition holds, for at most five seconds. */
     async until(condition: () => boolean): Promise<void> {
       const over = AbortSignal.timeout(5000)
       while (!condition() && !over.aborted) {

@@ -4,12 +4,12 @@ import type { Deployment } from './deployment.ts'
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' } as const
 
-/** What a consumer of the API does, with the client that consumers get. */
+/** Tests the client package like a consumer of the API. */
 export function clientOverHttp(deployment: () => Deployment): void {
   const clientOf = (tenant: string): CommerceClient =>
     commerceClient({ baseUrl: deployment().base_url, token: () => deployment().token({ tenant }) })
 
-  test('the client places orders, reads one and walks the list while another is placed', async () => {
+  test('the client creates orders, reads one and lists them while another is created', async () => {
     const client = clientOf('client')
     const place = () => client.POST('/v1/orders', { body: order })
     const placed = await Promise.all([place(), place(), place()])
@@ -25,7 +25,7 @@ export function clientOverHttp(deployment: () => Deployment): void {
     expect(seen.toSorted()).toEqual(placed.map(({ data: { id } }) => id).toSorted())
   })
 
-  test('the client makes a refund, also with a provider that is down at first, and replays it', async () => {
+  test('the client creates a refund, with a provider that is down at first too, and replays it', async () => {
     const client = clientOf('client')
     for (const charge_id of ['ch_client', 'ch_down_client']) {
       const refund = (amount: number) =>
@@ -42,13 +42,13 @@ export function clientOverHttp(deployment: () => Deployment): void {
     }
   }, 60_000)
 
-  test('the client tells what the gateway answers by itself, too', async () => {
+  test('the client reports responses of the gateway itself', async () => {
     const call = clientOf('client').GET as unknown as (path: string) => Promise<unknown>
     await expect(call('/v2/orders')).rejects.toMatchObject({ code: 'NOT_FOUND.route', http: 404 })
   })
 }
 
-/** What the client gives up after its 10 s goes on with the same key. */
+/** Repeats a call with the same key after the client gave up at 10 s. */
 async function untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
   for (let calls = 1; ; calls += 1) {
     try {

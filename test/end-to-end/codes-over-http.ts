@@ -9,7 +9,7 @@ const admin = { tenant: 'head', role: 'Admin', sub: 'admin', scope }
 const expiry_at = '2099-01-01T00:00:00Z'
 const code = { code: 'summer-10', type: 'percent-10', name: 'Summer 🌞', expiry_at }
 
-/** A Viewer, an Editor and an Admin do with discount codes what their roles allow, and are refused the rest. */
+/** A Viewer, an Editor and an Admin use discount codes within their permissions, and are denied the rest. */
 export function codesOverHttp(deployment: () => Deployment): void {
   let keys = 0
   const send = (path: string, options: Send = {}) => deployment().send(path, options)
@@ -23,7 +23,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
   const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const records = (of: string) => deployment().run('audit', 'list', '--tenant', of)
 
-  test('a code is created, replayed, read, changed, deleted, restored, shared and deleted for good', async () => {
+  test('a code is created, replayed, read, updated, deleted, restored, shared and hard-deleted', async () => {
     const made = await post('/codes', code, { as: editor, headers: { 'Idempotency-Key': 'summer' } })
     expect([made.status, made.json.code, made.json.tenant_id]).toEqual([201, 'SUMMER-10', tenant])
     const replay = await post('/codes', code, { as: editor, headers: { 'Idempotency-Key': 'summer' } })
@@ -88,7 +88,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
     ]) {
       expect(actions).toContain(line)
     }
-    // `after` names the grantee, whom the caller has sent.
+    // `after` names the grantee, which the caller sent.
     expect(JSON.stringify(audit.map(({ after: _, ...rest }) => rest))).not.toMatch(/rival/i)
     expect(JSON.stringify(audit)).not.toMatch(/Rival|Summer|SUMMER/)
   })
@@ -152,7 +152,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
     expect(inline.text).toMatch(/^id,code,type,name,expiry_at,state,soft_deleted,created_at,updated_at\r\n/)
   })
 
-  test('of a hundred creations of one code at once, one succeeds', async () => {
+  test('of a hundred concurrent creates of one code, one succeeds', async () => {
     const as = { ...editor, tenant: 'contested' }
     const answers = await Promise.all(Array.from({ length: 100 }, () => post('/codes', code, { as })))
     expect(answers.map(told).toSorted()).toEqual([

@@ -8,7 +8,7 @@ import type { Deployment, Send } from './deployment.ts'
 
 const as = { tenant: 'watched', role: 'Editor', sub: 'watched-user' }
 
-/** The console in a real browser, while somebody uses the deployed stack. */
+/** The console in a real browser, during calls of the deployed stack. */
 export function consolePage(deployment: () => Deployment): void {
   let browser: Browser
   let console: Console
@@ -41,7 +41,7 @@ export function consolePage(deployment: () => Deployment): void {
       headers: { 'Idempotency-Key': crypto.randomUUID(), ...options.headers },
     })
   const openTab = (name: string) => page.click(`#tab-${name}`)
-  /** The row of a list that contains a text, when it has appeared. */
+  /** Returns the row of a list with a text, once it appears. */
   const row = async (kind: string, text: string) => {
     const found = page.locator(`table[data-kind=${kind}] tbody tr`, { hasText: text })
     await found.first().waitFor()

@@ -17,14 +17,14 @@ export interface Deployment extends ServiceFile {
   enginePid: number
   /** The requests and log lines that the console shows. */
   activityFile: string
-  /** Where the double of the payment provider is. */
+  /** The endpoint of the fake payment provider. */
   paymentProvider: string
-  /** The profile that it was deployed with. */
+  /** The profile of the deployment. */
   settings: string
-  /** One that browsers may call from. */
+  /** An allowed origin. */
   origin: string
   token(who?: Partial<TokenRequest>): Promise<string>
-  /** A request over HTTP; `as` signs a token, null sends none. */
+  /** Sends a request over HTTP. `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
   /** Starts a command of the project against this deployment. */
   start(...args: string[]): ChildProcessWithoutNullStreams
@@ -52,7 +52,7 @@ export interface HttpAnswer {
   json: any
 }
 
-/** Deploys the whole stack to a local AWS of its own, as `npm start` does. */
+/** Deploys the complete stack to a separate local AWS, like `npm start`. */
 export async function deploy(): Promise<Deployment> {
   const origin = `http://localhost:${await freePort()}`
   const settings = await impatientProfile(origin)
@@ -127,8 +127,8 @@ export async function deploy(): Promise<Deployment> {
   }
 }
 
-/** The profile that is shipped, with exports that are soon too large for an answer, webhooks that are soon
- * given up, and a payment provider of its own. */
+/** The shipped profile with a small limit for exports in a response, few attempts for webhooks, and a separate
+ * payment provider. */
 async function impatientProfile(origin: string): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
   values['codes.export'].inlineMaxBytes = 8192

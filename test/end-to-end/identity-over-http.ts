@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import type { Deployment, HttpAnswer, Send } from './deployment.ts'
 
-/** Somebody logs in with a code from a mail and uses the session; a service uses its API key. */
+/** A user logs in with a code from a mail and uses the session. A service uses its API key. */
 export function identityOverHttp(deployment: () => Deployment): void {
   let keys = 0
   const send = (path: string, options: Send = {}) => deployment().send(path, { as: null, ...options })
@@ -10,7 +10,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     send(path, { method: 'POST', body, headers: { 'Idempotency-Key': `identity-${keys++}`, ...headers } })
   const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
 
-  /** The mails to an address, as the local AWS has sent them. */
+  /** Returns the mails to an address that the local AWS sent. */
   async function mailsTo(email: string): Promise<string[]> {
     const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
     const { messages } = (await answer.json()) as { messages: Record<string, object[]> }
@@ -29,7 +29,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     throw new Error(`no mail came: ${(await mailsTo(email)).length} of ${mails}`)
   }
 
-  test('a code comes by mail, starts one session, and that is used with its CSRF token', async () => {
+  test('a code is sent by mail, starts one session, and the session works with its CSRF token', async () => {
     const email = 'jane.doe@example.com'
     const asked = await post('/otp/request', { email: ' Jane.Doe@Example.com' })
     expect([asked.status, Object.keys(asked.json)]).toEqual([202, ['message_id']])
@@ -62,7 +62,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     )
   }, 60_000)
 
-  test('the latest of two codes is the one that counts, and the sixth request sends no mail', async () => {
+  test('only the latest of two codes is valid, and the sixth request sends no mail', async () => {
     const email = 'often@example.com'
     await post('/otp/request', { email })
     const first = await codeFor(email, 1)
@@ -75,11 +75,11 @@ export function identityOverHttp(deployment: () => Deployment): void {
     const answers = (await Promise.all(others)).map(told)
     expect(answers.toSorted()).toEqual(['202', '202', '202', '429 RATE_LIMIT.exceeded'])
     await sleep(3000)
-    // Those that were superseded before they were sent are not sent at all.
+    // Codes that were superseded before they were sent are never sent.
     expect((await mailsTo(email)).length).toBeLessThanOrEqual(5)
   }, 60_000)
 
-  test('browsers of the allowed origin may send the cookie where it is used', async () => {
+  test('browsers of the allowed origin can send the cookie where it is used', async () => {
     const ask = (path: string) =>
       send(path, { method: 'OPTIONS', headers: { Origin: 'http://localhost:5173' } })
     const credentials = 'access-control-allow-credentials'
@@ -88,7 +88,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     expect((await ask('/v1/orders')).headers.get(credentials)).toBeNull()
   })
 
-  test('an API key is made, used in its tenant, changed and revoked', async () => {
+  test('an API key is created, used in its tenant, rotated and revoked', async () => {
     const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
     const orders = async (key: unknown) =>
       told(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))

@@ -8,7 +8,7 @@ const tenant = 'importer'
 const editor = { tenant, role: 'Editor', sub: 'editor' }
 const csv = { 'Content-Type': 'text/csv' }
 
-/** Customers are imported by the workflow of the deployed stack, looked at while they are, refused and canceled. */
+/** Imports of customers by the workflow of the deployed stack: progress, rejections and cancellations. */
 export function importsOverHttp(deployment: () => Deployment): void {
   const send = (path: string, options: Send = {}) => deployment().send(path, { as: editor, ...options })
   const upload = (body: string, options: Send = {}) =>
@@ -25,7 +25,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
     throw new Error(`operation ${id} did not end: ${JSON.stringify((await send(`/operations/${id}`)).json)}`)
   }
 
-  test('ten thousand rows with one bad in a hundred become customers, and every figure adds up', async () => {
+  test('ten thousand rows with one percent invalid become customers, and all counts add up', async () => {
     const lines = Array.from({ length: rows }, (_, n) =>
       bad(n + 1) ? `nobody-${n + 1},Bad,XX` : `customer-${n + 1}@example.com,"Name ${n + 1}, ""quoted""",DE`,
     )
@@ -62,14 +62,14 @@ export function importsOverHttp(deployment: () => Deployment): void {
   }, 300_000)
 
   test.each(['https://0x7f.1/file.csv', 'https://localhost/file.csv'])(
-    'the private address %s is refused at once',
+    'the private address %s is rejected at once',
     async (file_url) => {
       const refused = await send('/imports', { method: 'POST', body: { file_url } })
       expect([refused.status, refused.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
     },
   )
 
-  test('a host that cannot be reached ends the import as failed', async () => {
+  test('an unreachable host fails the import', async () => {
     const file_url = 'https://files.invalid/file.csv'
     const accepted = await send('/imports', { method: 'POST', body: { file_url } })
     expect(accepted.status).toBe(202)
@@ -77,7 +77,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
     expect([last.json.state, last.json.error.code]).toEqual(['failed', 'DEPENDENCY.bad_gateway'])
   }, 120_000)
 
-  test('a Viewer sees an operation and cannot begin or cancel one; a canceled one ends as canceled', async () => {
+  test('a Viewer can read an operation, but not start or cancel one; a canceled one ends as canceled', async () => {
     const viewer = { ...editor, role: 'Viewer', sub: 'viewer' }
     expect((await upload('email\na@example.com\n', { as: viewer })).status).toBe(403)
     const lines = Array.from({ length: 20_000 }, (_, n) => `canceled-${n}@example.com`)

@@ -12,7 +12,7 @@ const email = 'jane@users.example'
 const password = 'Correct-horse-12!'
 const tenant = 'logged-in'
 
-/** A user is made, logs in, works with the token, refreshes it, is given another role, and asks for a new password. */
+/** A user is created, logs in, uses and refreshes the token, gets another role, and requests a new password. */
 export function loginOverHttp(deployment: () => Deployment): void {
   const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const user = (...args: string[]) => deployment().run('users', 'set', ...args)
@@ -29,7 +29,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
   const audit = () => deployment().run('audit', 'list', '--tenant', tenant)
   const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 
-  /** As a client does it, at the provider itself. */
+  /** Calls the provider directly, like a client. */
   async function refresh(refreshToken: string): Promise<string> {
     const { aws_endpoint: endpoint, region, outputs } = deployment()
     const ClientId = outputs.UserPoolClientId
@@ -41,7 +41,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
     return result?.AccessToken ?? ''
   }
 
-  test('a user logs in and works with the token, and with the one that a refresh gives', async () => {
+  test('a user logs in and uses the token, and the one of a refresh', async () => {
     const [made] = await userWith(password, email, '--tenant', tenant, '--role', 'Viewer')
     expect(made).toEqual({ sub: expect.any(String), tenant, role: 'Viewer', created: true })
     expect(told(await login('wrong'))).toBe('401 AUTH.invalid_credentials')
@@ -74,7 +74,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
     expect(JSON.stringify(records)).not.toMatch(/@|jane/i)
   })
 
-  test('the deployed app client has no flow by which callers log in at the pool itself', async () => {
+  test('the deployed app client has no flow for direct logins at the pool', async () => {
     const { aws_endpoint: endpoint, region, outputs } = deployment()
     const { UserPoolId, UserPoolClientId: ClientId } = outputs
     const cognito = new CognitoIdentityProviderClient({ endpoint, region })
@@ -86,7 +86,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
     expect(client?.ExplicitAuthFlows).toEqual(['ALLOW_ADMIN_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'])
   })
 
-  test('an ID token, and one of another pool, open nothing', async () => {
+  test('an ID token and a token of another pool are rejected', async () => {
     const { aws_endpoint: endpoint, region, outputs } = deployment()
     const { UserPoolId, UserPoolClientId: ClientId } = outputs
     const cognito = new CognitoIdentityProviderClient({ endpoint, region })
@@ -114,7 +114,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
     expect((await audit()).filter(({ action }) => action === 'role.change')).toHaveLength(2)
   })
 
-  test('a mail for a new password goes to whom it belongs, and nobody is told whether it went', async () => {
+  test('a password reset mail goes to its owner only, and the response does not reveal whether it was sent', async () => {
     const mails = async () => {
       const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
       return JSON.stringify(await answer.json())

@@ -13,7 +13,7 @@ interface Running {
 const tenant = 'paid'
 const editor = { tenant, sub: 'cashier', scope: 'codes:read codes:write' }
 
-/** Refunds with the double of the provider, signed events through their queue, and discounts on the carts they tell of. */
+/** Refunds with the fake provider, signed events through their queue, and discounts on the received carts. */
 export function moneyOverHttp(running: () => Running): void {
   const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const post = (path: string, key: string, body: unknown, options: Send = {}) =>
@@ -44,7 +44,7 @@ export function moneyOverHttp(running: () => Running): void {
     throw new Error(`it did not come about within ${seconds} s`)
   }
 
-  test('a refund is paid once, replayed, and in the ledger; the same for a provider that answers late', async () => {
+  test('a refund is paid once, replayed, and in the ledger, with a slow provider too', async () => {
     for (const charge of ['ch_plain', 'ch_slow_1', 'ch_down_1']) {
       let first = await refund(charge, charge, 700)
       for (let tries = 0; first.status >= 500 && tries < 8; tries += 1) {
@@ -67,7 +67,7 @@ export function moneyOverHttp(running: () => Running): void {
     }
   }, 60_000)
 
-  test('a refund that is refused is refused again alike, and nothing is paid', async () => {
+  test('a rejected refund is rejected again with the same response, and nothing is paid', async () => {
     const first = await refund('declined', 'ch_declined_1', 700)
     expect(told(first)).toBe('409 POLICY.refund.declined')
     const again = await refund('declined', 'ch_declined_1', 700)
@@ -75,7 +75,7 @@ export function moneyOverHttp(running: () => Running): void {
     expect(await paidOut('ch_declined_1')).toEqual([])
   })
 
-  test('of 30 refunds of a charge at once, no more is paid than was captured', async () => {
+  test('of 30 concurrent refunds of a charge, no more is paid than was captured', async () => {
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, n) => refund(`crowd-${n}`, 'ch_crowd', 9000)),
     )
@@ -89,7 +89,7 @@ export function moneyOverHttp(running: () => Running): void {
     expect(entries).toHaveLength(11)
   }, 60_000)
 
-  test('an order is paid by a signed event, once, however often it is told', async () => {
+  test('an order is paid once by repeated signed events', async () => {
     const { service } = running()
     const placed = await post('/v1/orders', 'paid', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
     const { id } = placed.json
@@ -103,7 +103,7 @@ export function moneyOverHttp(running: () => Running): void {
     expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
   }, 30_000)
 
-  test('an event whose signature is wrong is not received', async () => {
+  test('an event with a wrong signature is rejected', async () => {
     const body = {
       event_id: 'forged',
       type: 'order.paid',
@@ -121,7 +121,7 @@ export function moneyOverHttp(running: () => Running): void {
     )
   })
 
-  test('an event that the official Python library signs with the stored secret is handled', async () => {
+  test('an event signed by the official Python library with the stored secret is handled', async () => {
     const { service } = running()
     const placed = await post('/v1/orders', 'from-python', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
     const { id } = placed.json
@@ -132,14 +132,14 @@ export function moneyOverHttp(running: () => Running): void {
     await eventually(async () => (await status()) === 'paid', 10)
   }, 120_000)
 
-  test('an event that the Python library signs with another secret is refused', async () => {
+  test('an event signed by the Python library with another secret is rejected', async () => {
     const { service } = running()
     const url = `${service.base_url}/v1/webhooks/events`
     const event = eventOf('order.paid', { id: 'x' })
     expect(await sendFromPython(url, 'whsec_YW5vdGhlciBrZXk=', event)).toBe(401)
   }, 60_000)
 
-  test('an event that nobody can handle is given up, kept, and tried again by redrive', async () => {
+  test('an event that cannot be handled becomes a dead letter, and is handled after a redrive', async () => {
     const { service } = running()
     expect(await tell('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
     const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
@@ -147,7 +147,7 @@ export function moneyOverHttp(running: () => Running): void {
     await eventually(redriven, 40)
   }, 100_000)
 
-  test('a discount is verified on the cart that was told, and promo.applied follows within two seconds', async () => {
+  test('a discount is verified for the received cart, and promo.applied is published within two seconds', async () => {
     const { listener } = running()
     const code = { code: 'TEN', type: 'percent-10', name: 'Ten', expiry_at: '2099-01-01T00:00:00Z' }
     expect((await post('/codes', 'ten', code)).status).toBe(201)

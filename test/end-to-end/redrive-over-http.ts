@@ -17,14 +17,14 @@ interface Running {
 
 const tenant = 'given-up'
 
-/** The engine gives nothing up: the message that AWS would write is put into the dead-letter queue by hand. */
+/** The engine has no dead-letter queue for streams, so the test sends the message that AWS would send. */
 export function redriveOverHttp(running: () => Running): void {
   const access = () => {
     const { aws_endpoint: endpoint, region } = running().service
     return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   }
 
-  /** Where the changes of an item lie in the table's stream. */
+  /** The position of an item's changes in the table's stream. */
   async function stretchOf(id: string) {
     const streams = new DynamoDBStreamsClient(access())
     const { Streams = [] } = await streams.send(
@@ -68,7 +68,7 @@ export function redriveOverHttp(running: () => Running): void {
     )
   }
 
-  test('changes that the relay gave up are told once more by redrive, as the same events', async () => {
+  test('failed changes of the relay are published by redrive, as the same events', async () => {
     const { service, listener } = running()
     const placed = await service.send('/v1/orders', {
       method: 'POST',
@@ -93,7 +93,7 @@ export function redriveOverHttp(running: () => Running): void {
     await listener.until(() => ours().length >= 4)
     expect(told()).toEqual([...once, ...once].toSorted())
 
-    // What the stream has forgotten is found in the table.
+    // Changes that the stream no longer has are rebuilt from the table.
     await giveUp({ ...stretch, shardId: 'shardId-00000001573689847184-864758bb' })
     const [fromTable] = await redrive()
     expect(fromTable).toMatchObject({ messages: 1, from_stream: 0, left: 0 })

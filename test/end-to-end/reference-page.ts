@@ -49,7 +49,7 @@ export function referencePage(deployment: () => Deployment): void {
     await site?.stop()
   })
 
-  /** Opens a page, and fails at the end when it said that anything is wrong. */
+  /** Opens a page, and fails at the end if it reported an error. */
   const visit = async (file: string, look: (page: Page) => Promise<void>) => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
     page.setDefaultTimeout(60_000)
@@ -62,7 +62,7 @@ export function referencePage(deployment: () => Deployment): void {
     await page.close()
     expect(wrong).toEqual([])
   }
-  test('each kind of operation succeeds as the reference shows it, and a repeated request is a replay', async () => {
+  test('each kind of operation succeeds with the example of the reference, and a repeated request is a replay', async () => {
     await visit('', async (page) => {
       const send = (operation: string) => sendFromReference(page, operation)
       expect(await send('orders/POST/v1/orders')).toMatch(/201 Created[\s\S]*idempotency-status\s+stored/i)

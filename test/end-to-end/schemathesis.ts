@@ -10,10 +10,9 @@ const description = join(root, 'openapi.json')
 const version = '4.32.5'
 
 /**
- * What must hold of every answer to whatever is sent. The checks on which requests are accepted are left out: JSON
- * Schema can say neither which cursors are authentic nor which tenants a caller may name, and unknown headers are
- * for servers to ignore. So is the one on methods: the gateway cannot tell an unknown method from an unknown route, and
- * answers 404 to both.
+ * The checks of every response. Checks for accepted requests are excluded: JSON Schema can describe neither authentic
+ * cursors nor a caller's tenants, and servers ignore unknown headers. The check of methods is excluded, because the
+ * gateway does not distinguish an unknown method from an unknown route and returns 404 for both.
  */
 const checks = [
   'not_a_server_error',
@@ -25,7 +24,7 @@ const checks = [
   'ignored_auth',
 ]
 
-/** Sends what openapi.json allows and forbids, the same each time, and returns the report. */
+/** Sends valid and invalid requests by openapi.json, the same each time, and returns the report. */
 export async function schemathesis(
   baseUrl: string,
   token: string,

@@ -7,7 +7,7 @@ interface Running {
   listener: Awaited<ReturnType<typeof listen>>
 }
 
-/** What nobody may find where it does not belong. The other tests of the run have sent some of each. */
+/** Values that must not leak. The other tests of the run sent some of each. */
 const secrets: Record<string, RegExp> = {
   'an e-mail address': /[\w.+-]+@[\w-]+\.\w/,
   'a token': /eyJ[\w-]{10,}\.[\w-]{10,}/,
@@ -20,7 +20,7 @@ const secrets: Record<string, RegExp> = {
 
 const tenants = ['acme', 'logged-in', 'machines', 'public', 'paid', 'importer', 'coded', 'bulky', 'fuzzed']
 
-/** Looks through everything that a whole run left in logs, audit and events. To be called after all others. */
+/** Searches the logs, audit records and events of the run. Call it after all other tests. */
 export function nothingLeaked(running: () => Running): void {
   const ask = async (operation: string, input: object) => {
     const answer = await fetch(running().service.aws_endpoint, {
@@ -34,7 +34,7 @@ export function nothingLeaked(running: () => Running): void {
       body: JSON.stringify(input),
     })
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
-    // biome-ignore lint/suspicious/noExplicitAny: an answer of whatever shape
+    // biome-ignore lint/suspicious/noExplicitAny: responses have any shape
     return answer.json() as Promise<any>
   }
 
@@ -58,13 +58,13 @@ export function nothingLeaked(running: () => Running): void {
     }
   }
 
-  test('no log line of the whole run holds anything of a person or a secret', async () => {
+  test('no log line of the entire run contains personal data or a secret', async () => {
     const lines = await allLogs()
     expect(lines.filter((line) => line.includes('REQUEST_')).length).toBeGreaterThan(100)
     expectNothingIn(lines)
   })
 
-  test('nor does an audit record', async () => {
+  test('no audit record contains any', async () => {
     const records = await Promise.all(
       tenants.map((tenant) => running().service.run('audit', 'list', '--tenant', tenant)),
     )
@@ -73,7 +73,7 @@ export function nothingLeaked(running: () => Running): void {
     expectNothingIn(lines)
   }, 60_000)
 
-  test('nor does an event', async () => {
+  test('no event contains any', async () => {
     const { listener } = running()
     await listener.until(() => listener.heard.some(({ type }) => type === 'login.fail'))
     const types = new Set(listener.heard.map(({ type }) => type))

@@ -8,6 +8,7 @@ import { clientOverHttp } from './client-over-http.ts'
 import { codesOverHttp } from './codes-over-http.ts'
 import { consolePage } from './console-page.ts'
 import { type Deployment, deploy, type HttpAnswer, type Send } from './deployment.ts'
+import { generatedClients } from './generated-clients.ts'
 import { identityOverHttp } from './identity-over-http.ts'
 import { importsOverHttp } from './imports-over-http.ts'
 import { loginOverHttp } from './login-over-http.ts'
@@ -44,22 +45,24 @@ describe('imports over HTTP on the deployed stack', () => importsOverHttp(() => 
 
 describe('the client on the deployed stack', () => clientOverHttp(() => service))
 
+describe('generated clients on the deployed stack', () => generatedClients(() => service))
+
 describe('refunds, webhooks and discounts over HTTP on the deployed stack', () =>
   moneyOverHttp(() => ({ service, listener })))
 
-describe('redrive of what the stream gave up, on the deployed stack', () =>
+describe('redrive of failed stream changes on the deployed stack', () =>
   redriveOverHttp(() => ({ service, listener })))
 
 describe('the reference in a browser', () => referencePage(() => service))
 describe('the console in a browser', () => consolePage(() => service))
 describe('one-time codes, sessions and API keys over HTTP on the deployed stack', () =>
   identityOverHttp(() => service))
-describe('a login over HTTP on the deployed stack', () => loginOverHttp(() => service))
+describe('logins over HTTP on the deployed stack', () => loginOverHttp(() => service))
 
 describe('commands of operators on the deployed stack', () => operatorsOverHttp(() => service))
 
-describe('over HTTP on the deployed stack', () => {
-  test('an order is placed, replayed, refused with another payload, read and listed', async () => {
+describe('orders over HTTP on the deployed stack', () => {
+  test('an order is created, replayed, rejected with another payload, read and listed', async () => {
     const first = await place('first')
     expect([first.status, first.headers.get('idempotency-status')]).toEqual([201, 'stored'])
     const location = new URL(first.headers.get('location') ?? '', service.base_url)
@@ -90,7 +93,7 @@ describe('over HTTP on the deployed stack', () => {
     expect(list.json.data).toEqual([first.json])
   })
 
-  test('a hundred calls with one key at once are one order and a hundred equal answers', async () => {
+  test('a hundred concurrent calls with one key are one order with equal responses', async () => {
     const as = { tenant: 'crowd' }
     const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', { as })))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
@@ -100,7 +103,7 @@ describe('over HTTP on the deployed stack', () => {
     expect((await service.send('/v1/orders', { as })).json.data).toHaveLength(1)
   })
 
-  test('another tenant’s order is answered like an absent one', async () => {
+  test('another tenant’s order looks absent', async () => {
     const { json } = await place('foreign', { as: { tenant: 'owner' } })
     const as = { tenant: 'onlooker', sub: 'snoop' }
     const headers = { 'X-Correlation-Id': 'same' }
@@ -141,7 +144,7 @@ describe('over HTTP on the deployed stack', () => {
     }
   })
 
-  test('random walks over the deployed list repeat and skip nothing while orders are placed', async () => {
+  test('random pagination of the deployed list has no duplicates or gaps while orders are created', async () => {
     const as = { tenant: 'walked' }
     const placed: string[] = []
     for (let batch = 0; batch < 6; batch += 1) {
@@ -170,7 +173,7 @@ describe('over HTTP on the deployed stack', () => {
     )
   }, 60_000)
 
-  test('a process that is killed in the middle loses nothing: the retry gets the one answer', async () => {
+  test('a process killed in the middle loses nothing: the retry gets the one response', async () => {
     const as = { tenant: 'killed' }
     await place('warm-up', { as: { tenant: 'warm' } })
     let over = false
@@ -182,7 +185,7 @@ describe('over HTTP on the deployed stack', () => {
     const all = Promise.all(calls).finally(() => {
       over = true
     })
-    // Until one is struck, however fast the machine is; the others go on.
+    // Until one is killed, regardless of the speed of the machine. The others continue.
     while (!over) {
       await sleep(20)
       for (const pid of await workersOf(service.enginePid)) tryKill(pid)
@@ -197,7 +200,7 @@ describe('over HTTP on the deployed stack', () => {
   }, 60_000)
 })
 
-describe('what the gateway answers by itself', () => {
+describe('responses of the gateway itself', () => {
   test.each([
     ['an unknown route', '/v2/orders', 'GET'],
     ['a wrong method', '/v1/orders', 'DELETE'],
@@ -219,7 +222,7 @@ describe('what the gateway answers by itself', () => {
     expect(answer.headers.get('strict-transport-security')).toContain('max-age=31536000')
   })
 
-  test('a preflight request is answered for the allowed origin alone', async () => {
+  test('a preflight request permits the allowed origin only', async () => {
     const ask = (Origin: string) =>
       service.send('/v1/orders', { method: 'OPTIONS', as: null, headers: { Origin } })
     const allowed = await ask('http://localhost:5173')
@@ -232,7 +235,7 @@ describe('what the gateway answers by itself', () => {
   })
 })
 
-describe('the functions answer themselves where the gateway does not', () => {
+describe('responses of the functions instead of the gateway', () => {
   test.each<[string, string, Send, number, string]>([
     ['no credentials', '/v1/orders', { as: null }, 401, 'AUTH.invalid_credentials'],
     ['an expired token', '/v1/orders', { as: { expiresInSeconds: -60 } }, 401, 'AUTH.token.expired'],
@@ -271,7 +274,7 @@ describe('the functions answer themselves where the gateway does not', () => {
     expect(answer.json.error.correlation_id).toBe(answer.headers.get('x-correlation-id'))
   })
 
-  test('health answers without credentials, to HEAD too', async () => {
+  test('health responds without credentials, to HEAD too', async () => {
     const health = await service.send('/health', { as: null })
     expect([health.status, health.json, health.headers.get('content-type')]).toEqual([
       200,
@@ -283,17 +286,17 @@ describe('the functions answer themselves where the gateway does not', () => {
   })
 })
 
-test('Schemathesis finds no fault of the server and no answer beyond openapi.json', async () => {
+test('Schemathesis finds no server error and no response that openapi.json does not describe', async () => {
   const token = await service.token({ tenant: 'fuzzed', scope: 'codes:read codes:write' })
   const { passed, report, operations } = await schemathesis(service.base_url, token)
   if (!passed) throw new Error(report)
   expect(report).toMatch(new RegExp(`Tested: +${operations}`))
 }, 600_000)
 
-describe('what a whole run left behind', () => nothingLeaked(() => ({ service, listener })))
+describe('the stored data and logs of the entire run', () => nothingLeaked(() => ({ service, listener })))
 describe('permissions of the deployed roles', () => permissionsOverHttp(() => service))
 
-/** The headers that tell something of the answer, without those that the engine adds to each. */
+/** The headers of the response, without those that the engine adds to each. */
 function told({ headers }: HttpAnswer): Record<string, string> {
   const all = Object.fromEntries(headers.entries())
   const { date: _1, 'x-amzn-requestid': _2, 'x-amz-request-id': _3, ...rest } = all
@@ -328,6 +331,6 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself in the meantime.
+    // It ended in the meantime.
   }
 }

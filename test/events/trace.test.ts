@@ -1,8 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
 
 const trace = {
@@ -11,10 +11,7 @@ const trace = {
   baggage: 'shop=one',
 }
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 async function placeOrder(tenant: string, headers = {}): Promise<string> {
   const { json } = await service.call({

@@ -19,7 +19,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 
 /** A weight as text in version 1 and as a number in version 2. */
 const Packed = defineEvent({
@@ -69,17 +69,16 @@ interface Entry {
   Detail: string
 }
 
-let bus: AwsDouble
 let service: Service
 let entries: Entry[]
+const bus = await startFakeAws({
+  'AWSEvents.PutEvents'({ Entries }) {
+    const came = Entries as Entry[]
+    entries.push(...came)
+    return { Entries: came.map(() => ({ EventId: 'e' })) }
+  },
+})
 beforeAll(async () => {
-  bus = await startAwsDouble({
-    'AWSEvents.PutEvents'({ Entries }) {
-      const came = Entries as Entry[]
-      entries.push(...came)
-      return { Entries: came.map(() => ({ EventId: 'e' })) }
-    },
-  })
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_EVENTBRIDGE: bus.endpoint,
     AWS_REGION: 'us-east-1',

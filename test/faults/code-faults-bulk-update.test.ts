@@ -1,11 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { makeCode } from '#shared/codes/code.ts'
 import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 interface Change {
   id: string
@@ -17,13 +18,10 @@ const scope = 'codes:read codes:write'
 const count = 30
 const forever = Number.POSITIVE_INFINITY
 
-let service: FaultyService
 let tenant: string
 let items: Change[]
 let tenants = 0
-beforeAll(async () => {
-  service = await startFaultyService({ clock: clockWithJitter(0) })
-})
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 beforeEach(async () => {
   tenant = `updater-${tenants++}`
   const fields = { type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
@@ -34,8 +32,6 @@ beforeEach(async () => {
   await service.table.transact(codes.flatMap(newCode).map(({ onFailure: _, ...change }) => change))
   items = codes.map((code) => ({ id: code.id, if_match: codeEtag(code), name: 'After' }))
 })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
 
 const updateAll = (headers: Record<string, string> = {}, changes = items) =>
   service.call({
@@ -100,7 +96,7 @@ test('reports a row as updated if the write of an earlier attempt takes effect d
   const changes = items.slice(0, 1)
   const late = service.proxy.inject({ when: isRow, fault: { delayMs: 900 } })
   const first = await updateAll({ 'X-Request-Timeout': '400' }, changes)
-  expect([first.status, first.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+  expect(outcome(first)).toBe('504 DEPENDENCY.timeout')
   // The next attempt finds no row done, but reads the updated code.
   const reading = service.proxy.inject({
     when: ({ operation, body }) =>

@@ -8,15 +8,13 @@ import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { headOf } from '#shared/platform/formats/file-store.ts'
 import type { Table, Write } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
 
-let service: Service
 let tenants = 0
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 const newTenant = () => `exporter-${tenants++}`
 /** Starts the service on the same table with another profile, clock or client. */
@@ -114,7 +112,7 @@ describe.each(outlets)('an export %s', (_, limits) => {
     const clock = { ...systemClock, now: () => Date.now() + spent }
     const slow = await likewise({ client, clock, settings: inPagesOf(10, limits) })
     const answer = await download(slow, tenant)
-    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
     expect([slow.files.size, await service.items(tenant, 'audit')]).toEqual([0, []])
     expect(queries).toBe(4)
   })
@@ -129,7 +127,7 @@ describe.each(outlets)('an export %s', (_, limits) => {
     })
     const clock = { ...systemClock, jitter: () => 0 }
     const answer = await download(await likewise({ client, clock, settings: inPagesOf(10, limits) }), tenant)
-    expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
+    expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
     expect(answer.headers).not.toHaveProperty('Location')
     expect(await service.items(tenant, 'audit')).toEqual([])
   })
@@ -157,7 +155,7 @@ describe('an export while the table fails', () => {
       faulty.proxy.reset()
       expect((await download(faulty, tenant)).status).toBe(status)
       const calls = faulty.proxy.calls.length
-      let told = 1
+      let audited = 1
       for (const fault of faults) {
         for (const times of often) {
           for (let at = 0; at < calls; at += 1) {
@@ -169,11 +167,11 @@ describe('an export while the table fails', () => {
             else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
             expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
             // If the response to the record's write was lost, the record exists without a returned export.
-            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) told += 1
+            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) audited += 1
           }
         }
       }
-      expect(await service.items(tenant, 'audit')).toHaveLength(told)
+      expect(await service.items(tenant, 'audit')).toHaveLength(audited)
     },
   )
 })

@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Answer, Call } from '#test/support/service.ts'
 import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const fields = { code: 'A', type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
 const forever = Number.POSITIVE_INFINITY
@@ -20,13 +20,8 @@ const faults: [string, Fault, number, string?][] = [
   ['a request that never arrives', 'hold-request', 1, '400'],
 ]
 
-let service: FaultyService
 let tenants = 0
-beforeAll(async () => {
-  service = await startFaultyService({ clock: clockWithJitter(0) })
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 
 const as = (tenant: string) => ({ tenant, role: 'Admin', scope: 'codes:read codes:write' })
 const call = (tenant: string, key: string, one: Call) =>
@@ -164,7 +159,7 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => call(tenant, 'key', prepared)))
       service.proxy.reset()
       const last = await call(tenant, 'key', prepared)
-      expect([last.status, last.headers['Idempotency-Status']]).toEqual([operation.status, 'replayed'])
+      expect(last).toMatchObject({ status: operation.status, headers: { 'Idempotency-Status': 'replayed' } })
       for (const answer of answers) {
         if (answer.status === operation.status) expect(seen(answer)).toEqual(seen(last))
         else expectRetryable(answer)

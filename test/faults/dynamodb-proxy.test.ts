@@ -1,7 +1,6 @@
 import {
   CreateTableCommand,
   DeleteTableCommand,
-  type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   TransactWriteItemsCommand,
@@ -10,12 +9,10 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
-import { type DynamodbProxy, type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
 
 const TableName = `proxy-${crypto.randomUUID()}`
 const direct = testClient()
-let proxy: DynamodbProxy
-let client: DynamoDBClient
 let count = 0
 
 const key = (id: string) => ({ pk: { S: id } })
@@ -34,9 +31,9 @@ const always = () => true
 const inject = (fault: Fault, times?: number) =>
   proxy.inject({ when: always, fault, ...(times !== undefined && { times }) })
 
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const client = testClient(proxy.endpoint)
 beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  client = testClient(proxy.endpoint)
   await direct.send(
     new CreateTableCommand({
       TableName,

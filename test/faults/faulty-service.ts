@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { afterAll, afterEach, expect } from '@jest/globals'
 import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { asRecord, type IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
@@ -18,6 +18,17 @@ export interface FaultyService extends Service {
 /** The system clock with a fixed jitter: 0 for no delay between attempts, almost 1 for the longest. */
 export function clockWithJitter(jitter: number): Clock {
   return { ...systemClock, jitter: () => jitter }
+}
+
+/** The system clock plus an offset in milliseconds, with a fixed jitter. */
+export function clockWithOffset(): Clock & { passed: number } {
+  return {
+    ...clockWithJitter(0),
+    passed: 0,
+    now() {
+      return Date.now() + this.passed
+    },
+  }
 }
 
 /** Starts the service with the production client, connected to a proxy for DynamoDB Local. */
@@ -47,6 +58,14 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
       await proxy.stop()
     },
   }
+}
+
+/** Starts such a service for a test file: faults end after each test, and the service after all tests. */
+export async function useFaultyService(options: ServiceOptions = {}): Promise<FaultyService> {
+  const service = await startFaultyService(options)
+  afterEach(() => service.proxy.reset())
+  afterAll(() => service.stop())
+  return service
 }
 
 /** Expects a retryable failure in the envelope, with the headers of its status. */

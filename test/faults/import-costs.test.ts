@@ -2,13 +2,7 @@ import { TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from '@jest/globals'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { startService } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
-
-/** A budget large enough for the largest file on a busy machine. */
-const patient = {
-  ...localSettings,
-  'requests.timeoutHeader': { unit: 'milliseconds' as const, maxMilliseconds: 100_000 },
-}
+import { localSettings, patientSettings } from '#test/support/settings.ts'
 
 /**
  * A client that counts calls and concurrent transactions. A transaction that times out on a busy machine is retried with
@@ -39,7 +33,7 @@ function countingClient() {
 test('a thousand rows are one transaction each, sixteen concurrently, and a repetition replays the response', async () => {
   const { maxRows } = localSettings['codes.import']
   const { client, counted } = countingClient()
-  const service = await startService({ client, settings: patient })
+  const service = await startService({ client, settings: patientSettings })
   const rows = Array.from({ length: maxRows }, (_, n) => `C-${n},percent-10,Ten off,2099-01-01T00:00:00Z\n`)
   const call = {
     method: 'POST',

@@ -1,10 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { Answer, Call } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Fault } from './dynamodb-proxy.ts'
-import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
 const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
@@ -20,30 +19,15 @@ const faults: [string, Fault, number, string?][] = [
   ['a request that never arrives', 'hold-request', 1, '400'],
 ]
 
-/** The system clock plus an offset, with a fixed jitter. */
-const clock: Clock & { passed: number } = {
-  ...systemClock,
-  passed: 0,
-  jitter: () => 0,
-  now() {
-    return Date.now() + this.passed
-  },
-}
-
-let service: FaultyService
 let tenants = 0
-beforeAll(async () => {
-  const settings = {
-    ...localSettings,
-    'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const },
-  }
-  service = await startFaultyService({ clock, settings })
+const clock = clockWithOffset()
+const service = await useFaultyService({
+  clock,
+  settings: { ...localSettings, 'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const } },
 })
 beforeEach(() => {
   clock.passed = 0
 })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
 
 const call = (tenant: string, key: string, one: Call) =>
   service.call({
@@ -102,7 +86,7 @@ const operations: Record<string, Operation> = {
   },
 }
 
-const told = ({ json }: Answer) =>
+const results = ({ json }: Answer) =>
   json.items.map(({ status, error }: { status: number; error?: { code: string } }) =>
     error ? [status, error.code] : status,
   )
@@ -123,7 +107,7 @@ async function callsOf(operation: Operation): Promise<number> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
   service.proxy.reset()
-  expect(told(await call(tenant, 'key', prepared))).toEqual(operation.rows)
+  expect(results(await call(tenant, 'key', prepared))).toEqual(operation.rows)
   const calls = service.proxy.calls.length
   await expectState(tenant, operation)
   return calls
@@ -168,7 +152,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
         const retry = await retried(tenant, prepared)
         if (injection.hits > 0) await injection.struck
         const replay = await call(tenant, 'key', prepared)
-        expect(told(retry)).toEqual(operation.rows)
+        expect(results(retry)).toEqual(operation.rows)
         expect(replay.body).toBe(retry.body)
         if (answer.status === 207) expect(retry.body).toBe(answer.body)
         expect(replay.headers['Idempotency-Status']).toBe('replayed')

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
-import { type Call, type DynamodbProxy, type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
-import { bundleFunctions, type Functions } from './function-process.ts'
+import { type Call, type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { bundleFunctions } from './function-process.ts'
 
 const path = '/codes:import'
 const scope = 'codes:read codes:write'
@@ -13,18 +13,13 @@ const file = [
   ...Array.from({ length: count }, (_, n) => `KILL-${n},percent-10,Ten off,2099-01-01T00:00:00Z`),
 ].join('\r\n')
 
-let proxy: DynamodbProxy
-let service: Service
-let functions: Functions
 let tenants = 0
 
-beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  service = await startService()
-  functions = await bundleFunctions({ import: 'codes/import-codes' }, localSettings, {
-    AWS_ENDPOINT_URL: proxy.endpoint,
-    TABLE_NAME: service.tableName,
-  })
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const service = await startService()
+const functions = await bundleFunctions({ import: 'codes/import-codes' }, localSettings, {
+  AWS_ENDPOINT_URL: proxy.endpoint,
+  TABLE_NAME: service.tableName,
 })
 afterEach(async () => {
   await functions.killAll()
@@ -107,6 +102,6 @@ test.each(deaths)('an import killed %s: the retry imports the rest, and every ro
   expect(await service.items(tenant, 'code_claim')).toHaveLength(count)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
   const replay = await heir.send(event)
-  expect([replay.statusCode, replay.headers?.['Idempotency-Status']]).toEqual([207, 'replayed'])
+  expect(replay).toMatchObject({ statusCode: 207, headers: { 'Idempotency-Status': 'replayed' } })
   expect(replay.body).toBe(answer.body)
 })

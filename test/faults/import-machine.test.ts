@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
-import { editor, type ImportService, startImports } from '#test/imports/import-service.ts'
+import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 
-let service: ImportService
-beforeAll(async () => {
-  service = await startImports()
-})
+const service = await startImports()
 
 const rows = 700
 const badRows = 7

@@ -1,42 +1,28 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Call, Fault } from './dynamodb-proxy.ts'
-import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
 const scope = 'codes:read codes:write'
 const count = 40
 const forever = Number.POSITIVE_INFINITY
 
-/** The system clock plus an offset, with a fixed jitter. */
-const clock: Clock & { passed: number } = {
-  ...systemClock,
-  passed: 0,
-  jitter: () => 0,
-  now() {
-    return Date.now() + this.passed
-  },
-}
-
-let service: FaultyService
 let tenant: string
 let tenants = 0
-beforeAll(async () => {
-  const waiting = { waitSeconds: 0.3, status: 503 } as const
-  service = await startFaultyService({
-    clock,
-    settings: { ...localSettings, 'idempotency.whilePending': waiting },
-  })
+const clock = clockWithOffset()
+const waiting = { waitSeconds: 0.3, status: 503 } as const
+const service = await useFaultyService({
+  clock,
+  settings: { ...localSettings, 'idempotency.whilePending': waiting },
 })
 beforeEach(() => {
   clock.passed = 0
   tenant = `resumer-${tenants++}`
 })
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
 
 const body = [
   'code,type,name,expiry_at',
@@ -108,7 +94,7 @@ describe('an interrupted import', () => {
   test('by the end of its budget resumes with the next request', async () => {
     service.proxy.inject({ when: isRow, times: forever, fault: { delayMs: 200 } })
     const answer = await importAll({ 'X-Request-Timeout': '400' })
-    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
     service.proxy.reset()
     await expectAllOnce(await importAll())
   })
@@ -141,7 +127,7 @@ describe('two concurrent requests for one import', () => {
     const done = answers.filter(({ status }) => status === 207)
     const others = answers.filter(({ status }) => status !== 207)
     for (const { status, json } of others) {
-      expect([status, json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
+      expect(outcome({ status, json })).toBe('503 DEPENDENCY.unavailable')
     }
     expect(new Set(done.map(({ body: text }) => text)).size).toBe(1)
     expect(service.proxy.calls.filter(isRow)).toHaveLength(count)
@@ -153,8 +139,8 @@ describe('two concurrent requests for one import', () => {
     const first = importAll()
     await held.struck
     const second = await importAll()
-    expect([second.status, second.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
-    expect([second.json.error.retryable, second.headers['Retry-After']]).toEqual([true, '1'])
+    expect(outcome(second)).toBe('503 DEPENDENCY.unavailable')
+    expect(second).toMatchObject({ json: { error: { retryable: true } }, headers: { 'Retry-After': '1' } })
     held.release()
     await expectAllOnce(await first)
   })

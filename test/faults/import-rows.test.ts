@@ -1,22 +1,19 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
 import type { CommitContext } from '#shared/platform/idempotency/commit.ts'
 import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 
 interface Row {
   key: string
   n: number
 }
 
-let service: Service
 let context: CommitContext
 let id: string
 const faults: Failure[] = []
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 beforeEach(() => {
   id = crypto.randomUUID()
   faults.length = 0

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { createTable } from '#test/support/tables.ts'
-import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
 
 const mayPass = [
   'ThrottlingError',
@@ -15,13 +15,9 @@ const mayPass = [
   'TransactionConflict',
 ]
 const client = testClient()
-let proxy: DynamodbProxy
-let tableName: string
 let partitions = 0
-beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  tableName = await createTable(client)
-})
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const tableName = await createTable(client)
 afterEach(() => proxy.reset())
 afterAll(async () => {
   client.destroy()

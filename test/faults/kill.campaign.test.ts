@@ -1,23 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import type { APIGatewayProxyResult } from 'aws-lambda'
 import { orderEvent } from '#test/bench/order-event.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
-import { type DynamodbProxy, type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
-import { bundleFunctions, type Functions } from './function-process.ts'
+import { type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { bundleFunctions } from './function-process.ts'
 
-let proxy: DynamodbProxy
-let service: Service
-let functions: Functions
 let tenants = 0
 
-beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  service = await startService()
-  functions = await bundleFunctions({ create: 'orders/create-order' }, localSettings, {
-    AWS_ENDPOINT_URL: proxy.endpoint,
-    TABLE_NAME: service.tableName,
-  })
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const service = await startService()
+const functions = await bundleFunctions({ create: 'orders/create-order' }, localSettings, {
+  AWS_ENDPOINT_URL: proxy.endpoint,
+  TABLE_NAME: service.tableName,
 })
 afterEach(async () => {
   await functions.killAll()

@@ -1,42 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
-import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import {
-  inMemoryProvider,
-  type MovableClock,
-  movableClock,
-  type Payment,
-  type Provider,
-  payEndpoint,
-  paymentItem,
-} from './payment-saga.ts'
-
-let service: FaultyService
-let provider: Provider
-let clock: MovableClock
-let tenant: string
-let tenants = 0
-
-beforeAll(async () => {
-  clock = movableClock()
-  provider = inMemoryProvider()
-  service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
-})
-beforeEach(() => {
-  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
-  tenant = `payer-${tenants++}`
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
-
-const pay = (headers: Record<string, string> = {}) =>
-  service.call({
-    method: 'POST',
-    path: '/tests/pay',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
-    body: { amount: 5 },
-  })
+import { type Payment, payEndpoint, paymentItem } from './payment-saga.ts'
+import { clock, pay, provider, service, tenant } from './payments.ts'
 
 const ownPayment = async () => {
   const [item] = await service.items(tenant, 'order')
@@ -62,7 +28,7 @@ describe('after the payout', () => {
       // For all attempts of the transaction. Afterwards the table works again.
       provider.afterPay = () => service.strike(fault, 0, 12)
       const answer = await pay()
-      expect([answer.status, answer.json.error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
+      expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
       service.proxy.reset()
       provider.afterPay = () => {}
       await expectToResume()
@@ -74,7 +40,7 @@ describe('after the payout', () => {
     expect((await pay()).json.error.retryable).toBe(true)
     service.proxy.reset()
     const replay = await pay()
-    expect([replay.status, replay.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+    expect(replay).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
     expect(provider.calls).toHaveLength(1)
   })
 
@@ -90,7 +56,7 @@ describe('after the payout', () => {
     provider.conducts = ['lose-answer']
     provider.afterPay = () => clock.advance(2000)
     const answer = await pay({ 'X-Request-Timeout': '1500' })
-    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
     provider.afterPay = () => {}
     await expectToResume()
   })
@@ -99,7 +65,7 @@ describe('after the payout', () => {
     provider.conducts = ['lose-answer']
     provider.afterPay = () => service.proxy.inject({ when: () => true, fault: 'in-progress' })
     const answer = await pay()
-    expect([answer.status, answer.json.error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
   })
 
   test('an outcome that the table rejects stays pending, because the payout happened, and the retry stores it', async () => {
@@ -112,7 +78,7 @@ describe('after the payout', () => {
       condition: { matches: { state: 'pending' } },
     })
     const refused = await pay()
-    expect([refused.status, refused.json.error.code]).toEqual([500, 'TRANSIENT.error'])
+    expect(outcome(refused)).toBe('500 TRANSIENT.error')
     expect(provider.payouts.size).toBe(1)
     await service.table.put({ item: paymentItem(payment, state), condition: { matches: { state: 'void' } } })
     await expectToResume()
@@ -129,7 +95,7 @@ describe('after the payout', () => {
       body: { amount: 5 },
     }
     const first = await broken.call(call)
-    expect([first.status, first.json.error.code]).toEqual([500, 'TRANSIENT.error'])
+    expect(outcome(first)).toBe('500 TRANSIENT.error')
     await expectToResume()
   })
 })

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Answer } from '#test/support/service.ts'
 import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
+import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const times = { once: 1, 'three times': 3, forever: Number.POSITIVE_INFINITY }
 const named = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
@@ -12,12 +12,7 @@ const kinds: [string, Fault][] = [
 ]
 const budget = { 'X-Request-Timeout': '400' }
 
-let service: FaultyService
-beforeAll(async () => {
-  service = await startFaultyService({ clock: clockWithJitter(0) })
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
+const service = await useFaultyService({ clock: clockWithJitter(0) })
 
 /** The response without its cursors, which are sealed with a new nonce each time. */
 function seen({ status, headers, json }: Answer) {

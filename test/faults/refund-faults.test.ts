@@ -1,26 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
 import type { Fault as ProviderFault } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import type { Answer } from '#test/support/service.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Fault } from './dynamodb-proxy.ts'
-import {
-  leaseMilliseconds,
-  type RefundService,
-  restMilliseconds,
-  startRefundService,
-} from './refund-service.ts'
+import { leaseMilliseconds, restMilliseconds, startRefundService } from './refund-service.ts'
 
 const times = { once: 1, forever: Number.POSITIVE_INFINITY }
 const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
 const answerLost: ProviderFault = { when: 'after', how: 'reset' }
 
-let service: RefundService
 let tenant: string
 let tenants = 0
-beforeAll(async () => {
-  service = await startRefundService()
-})
+const service = await startRefundService()
 const newTenant = () => {
   tenant = `struck-${tenants++}`
 }
@@ -131,7 +124,7 @@ describe('a permanent rejection', () => {
       await service.sweep(restMilliseconds)
       const retry = await service.refund(tenant, 'key', body)
       const code = 'POLICY.refund.declined'
-      expect([retry.status, retry.json.error.code]).toEqual([409, code])
+      expect(outcome(retry)).toBe(`409 ${code}`)
       if (first.status === 409 && first.json.error.code === code) expect(retry.body).toBe(first.body)
       else expect(first.json.error.retryable).toBe(true)
       const books = await booksOf(service, service.provider, tenant)

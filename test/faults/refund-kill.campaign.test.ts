@@ -1,31 +1,25 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import {
-  type PaymentProviderDouble,
-  startPaymentProvider,
-} from '#test/support/payment-provider/payment-provider.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
-import { type DynamodbProxy, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
 
 /** Longer than the lease of a dead process, after which the sweeper resumes its refund. */
 const leaseMilliseconds = 31_000
 const restMilliseconds = 61_000
 
-let provider: PaymentProviderDouble
-let proxy: DynamodbProxy
-let secrets: AwsDouble
 let service: Service
 let functions: Functions
 let tenant: string
 let tenants = 0
 
+const provider = await startPaymentProvider()
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const secrets = await startFakeAws({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
 beforeAll(async () => {
-  provider = await startPaymentProvider()
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  secrets = await startAwsDouble({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
   const settings = profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 2000 },
   })
@@ -100,7 +94,7 @@ async function die(event: object, at: () => Promise<unknown>) {
   provider.faults = () => undefined
 }
 
-const told = ({ statusCode, headers }: { statusCode: number; headers: Record<string, string> }) => [
+const summary = ({ statusCode, headers }: { statusCode: number; headers: Record<string, string> }) => [
   statusCode,
   headers['Idempotency-Status'],
 ]
@@ -121,11 +115,11 @@ describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
 
     const heir = await functions.start('refund', leaseMilliseconds)
     const first = await heir.send(event)
-    expect(told(first)).toEqual([201, left === done ? 'replayed' : 'stored'])
+    expect(summary(first)).toEqual([201, left === done ? 'replayed' : 'stored'])
     const others = await functions.start('refund')
     for (const process of [heir, others, others]) {
       const replay = await process.send(event)
-      expect([...told(replay), replay.body]).toEqual([201, 'replayed', first.body])
+      expect([...summary(replay), replay.body]).toEqual([201, 'replayed', first.body])
     }
     await expectOneRefund()
   })
@@ -139,9 +133,9 @@ describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
 
     const heir = await functions.start('refund')
     const first = await heir.send(event)
-    expect(told(first)).toEqual([201, left === nothing ? 'stored' : 'replayed'])
+    expect(summary(first)).toEqual([201, left === nothing ? 'stored' : 'replayed'])
     const replay = await heir.send(event)
-    expect([...told(replay), replay.body]).toEqual([201, 'replayed', first.body])
+    expect([...summary(replay), replay.body]).toEqual([201, 'replayed', first.body])
     await expectOneRefund()
   })
 })
@@ -161,7 +155,7 @@ test('a refund whose processes are killed one after another is executed once', a
   }
   const heir = await functions.start('refund', moments.length * leaseMilliseconds)
   const first = await heir.send(event)
-  expect(told(first)).toEqual([201, 'stored'])
+  expect(summary(first)).toEqual([201, 'stored'])
   expect((await heir.send(event)).body).toBe(first.body)
   await expectOneRefund()
 })
@@ -199,5 +193,5 @@ test('a sweeper killed at any of its steps leaves the refund to the next one', a
   }
   await expectOneRefund()
   const replay = await (await functions.start('refund')).send(event)
-  expect(told(replay)).toEqual([201, 'replayed'])
+  expect(summary(replay)).toEqual([201, 'replayed'])
 })

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import {
+  type FakePaymentProvider,
   type Fault,
-  type PaymentProviderDouble,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
@@ -73,7 +73,7 @@ interface Lane {
   processes: MortalProcesses
 }
 
-let provider: PaymentProviderDouble
+let provider: FakePaymentProvider
 let world = 0
 /** What the provider’s next calls meet, by the account that they are for. */
 const faultsOf = new Map<string | undefined, (Fault | null)[]>()

@@ -2,7 +2,7 @@ import { endpoint as createRefund } from '#functions/refunds/create-refund/endpo
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { type Finished, finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import {
-  type PaymentProviderDouble,
+  type FakePaymentProvider,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import type { Answer } from '#test/support/service.ts'
@@ -16,7 +16,7 @@ export const restMilliseconds = 91_000
 
 export interface RefundService extends FaultyService {
   clock: MovableClock
-  provider: PaymentProviderDouble
+  provider: FakePaymentProvider
   /** Calls POST /v1/refunds in a tenant with a key. */
   refund(tenant: string, key?: string, body?: object): Promise<Answer>
   /** Runs the sweeper this many milliseconds later. */

@@ -1,21 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
-import { type RefundService, restMilliseconds, startRefundService, swept } from './refund-service.ts'
+import { restMilliseconds, startRefundService, swept } from './refund-service.ts'
 
 const down: Fault = { when: 'before', how: serverError(503) }
 const answerLost: Fault = { when: 'after', how: 'reset' }
 const keys = ['a', 'b', 'c', 'd']
 
-let service: RefundService
 let tenant: string
 let tenants = 0
-beforeAll(async () => {
-  service = await startRefundService()
-})
+const service = await startRefundService()
 beforeEach(() => {
   tenant = `left-${tenants++}`
 })
@@ -43,7 +40,7 @@ async function expectAllDone(of: readonly string[] = keys) {
   expect(await unfinished(service)).toBe(0)
   for (const key of of) {
     const answer = await service.refund(tenant, key, bodyOf(key))
-    expect([answer.status, answer.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+    expect(answer).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
   }
 }
 
@@ -52,8 +49,8 @@ describe('the sweeper of pending sagas', () => {
     await leavePending()
     service.provider.faults = () => down
     for (let look = 0; look < 5; look += 1) {
-      const told = await service.sweep(restMilliseconds)
-      expect(told).toMatchObject({
+      const sweep = await service.sweep(restMilliseconds)
+      expect(sweep).toMatchObject({
         finished: 0,
         left: 4,
         fault: { code: expect.stringMatching(/^DEPENDENCY/) },
@@ -124,8 +121,8 @@ describe('the sweeper of pending sagas', () => {
     const isDone = async () => inShort(await booksOf(service, service.provider, tenant)).ledger === 1
     for (let look = 0; look < 60 && !(await isDone()); look += 1) {
       clock.advance(restMilliseconds)
-      const told = await finishSagas(swept, { ...service.runtime, clock: by })
-      expect(told.left).toBeGreaterThan(15)
+      const sweep = await finishSagas(swept, { ...service.runtime, clock: by })
+      expect(sweep.left).toBeGreaterThan(15)
     }
     expect(await isDone()).toBe(true)
     service.mend()
@@ -156,11 +153,10 @@ describe('an internal error', () => {
     const mistake = errorAnswer(400, { type: 'idempotency_error', message: 'Another request.' })
     service.provider.faults = () => ({ when: 'before', how: mistake })
     const answer = await service.refund(tenant, 'a', bodyOf('a'))
-    expect([answer.status, answer.json.error.code, answer.json.error.retryable]).toEqual([
-      500,
-      'TRANSIENT.error',
-      true,
-    ])
+    expect(answer).toMatchObject({
+      status: 500,
+      json: { error: { code: 'TRANSIENT.error', retryable: true } },
+    })
     expect(await service.sweep(restMilliseconds)).toMatchObject({ finished: 0, left: 1 })
     expect(inShort(await booksOf(service, service.provider, tenant)).refunds).toEqual(['pending'])
     service.mend()

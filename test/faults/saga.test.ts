@@ -1,42 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Answer } from '../support/service.ts'
-import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import {
-  inMemoryProvider,
-  type MovableClock,
-  movableClock,
-  type Provider,
-  payEndpoint,
-} from './payment-saga.ts'
+import { clock, pay, provider, service, tenant } from './payments.ts'
 
-let service: FaultyService
-let provider: Provider
-let clock: MovableClock
-let tenant: string
-let tenants = 0
-
-beforeAll(async () => {
-  clock = movableClock()
-  provider = inMemoryProvider()
-  service = await startFaultyService({ clock, extra: [payEndpoint(provider)] })
-})
-beforeEach(() => {
-  Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
-  tenant = `payer-${tenants++}`
-})
-afterEach(() => service.proxy.reset())
-afterAll(() => service.stop())
-
-const pay = (headers: Record<string, string> = {}, amount = 5) =>
-  service.call({
-    method: 'POST',
-    path: '/tests/pay',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': `key-of-${tenant}`, ...headers },
-    body: { amount },
-  })
-
-const told = ({ status, headers, json }: Answer) => [
+const summary = ({ status, headers, json }: Answer) => [
   status,
   json.error?.code,
   headers['Idempotency-Status'],
@@ -56,8 +22,8 @@ describe('a saga', () => {
   test('is executed once, returns its response, and replays the same bytes', async () => {
     const first = await pay()
     const replay = await pay()
-    expect(told(first)).toEqual([201, undefined, 'stored', undefined])
-    expect(told(replay)).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(first)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(replay)).toEqual([201, undefined, 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect([provider.calls.length, await states()]).toEqual([1, ['paid']])
   })
@@ -70,15 +36,11 @@ describe('a saga', () => {
     provider.conducts = [conduct, conduct]
     const failures = [await pay(), await pay()]
     for (const failure of failures) {
-      expect([failure.status, failure.json.error.code, failure.json.error.retryable]).toEqual([
-        status,
-        code,
-        true,
-      ])
+      expect(failure).toMatchObject({ status, json: { error: { code, retryable: true } } })
     }
     expect(await states()).toEqual(['pending'])
     const answer = await pay()
-    expect(told(answer)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(answer)).toEqual([201, undefined, 'stored', undefined])
     expect([new Set(provider.calls).size, provider.payouts.size, await states()]).toEqual([1, 1, ['paid']])
     expect((await pay()).body).toBe(answer.body)
   })
@@ -88,8 +50,8 @@ describe('a saga', () => {
     const first = await pay()
     clock.advance(60_000)
     const replay = await pay()
-    expect(told(first)).toEqual([500, 'INTERNAL.unexpected', 'stored', undefined])
-    expect(told(replay)).toEqual([500, 'INTERNAL.unexpected', 'replayed', undefined])
+    expect(summary(first)).toEqual([500, 'INTERNAL.unexpected', 'stored', undefined])
+    expect(summary(replay)).toEqual([500, 'INTERNAL.unexpected', 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect([provider.calls.length, provider.payouts.size]).toEqual([1, 0])
   })
@@ -107,8 +69,8 @@ describe('a saga', () => {
     provider.conducts = ['refuse']
     const first = await pay()
     const replay = await pay()
-    expect(told(first)).toEqual([409, 'PROVIDER.duplicate', 'stored', undefined])
-    expect(told(replay)).toEqual([409, 'PROVIDER.duplicate', 'replayed', undefined])
+    expect(summary(first)).toEqual([409, 'PROVIDER.duplicate', 'stored', undefined])
+    expect(summary(replay)).toEqual([409, 'PROVIDER.duplicate', 'replayed', undefined])
     expect(replay.body).toBe(first.body)
     expect(provider.calls).toHaveLength(1)
   })
@@ -124,7 +86,7 @@ describe('a request whose key is in progress', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     held.resolve()
     expect((await second).body).toBe((await first).body)
-    expect(told(await second)).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(await second)).toEqual([201, undefined, 'replayed', undefined])
     expect(provider.calls).toHaveLength(1)
   })
 
@@ -138,11 +100,11 @@ describe('a request whose key is in progress', () => {
     const { waitSeconds } = service.settings['idempotency.whilePending']
     expect(clock.now() - from).toBeGreaterThanOrEqual(waitSeconds * 1000)
     expect(clock.now() - from).toBeLessThan(waitSeconds * 1000 + 500)
-    expect(told(second)).toEqual([503, 'DEPENDENCY.unavailable', undefined, '1'])
+    expect(summary(second)).toEqual([503, 'DEPENDENCY.unavailable', undefined, '1'])
     expect(second.json.error.retryable).toBe(true)
     held.resolve()
     expect((await first).status).toBe(201)
-    expect(told(await pay())).toEqual([201, undefined, 'replayed', undefined])
+    expect(summary(await pay())).toEqual([201, undefined, 'replayed', undefined])
   })
 
   test('with another payload is rejected at once', async () => {
@@ -151,7 +113,7 @@ describe('a request whose key is in progress', () => {
     const first = pay()
     await calledTimes(1)
     const from = clock.now()
-    expect(told(await pay({}, 6))).toEqual([
+    expect(summary(await pay({}, 6))).toEqual([
       409,
       'CONFLICT.idempotency.payload_mismatch',
       undefined,
@@ -186,11 +148,11 @@ describe('a request whose key is in progress', () => {
     await calledTimes(1)
     clock.advance(31_000)
     const second = await pay()
-    expect(told(second)).toEqual([201, undefined, 'stored', undefined])
+    expect(summary(second)).toEqual([201, undefined, 'stored', undefined])
     held.resolve()
     const late = await first
     if (late.status === 201) expect(late.body).toBe(second.body)
-    else expect(told(late)).toEqual([504, 'DEPENDENCY.timeout', undefined, undefined])
+    else expect(summary(late)).toEqual([504, 'DEPENDENCY.timeout', undefined, undefined])
     expect((await pay()).body).toBe(second.body)
     expect(provider.payouts.size).toBe(1)
   })

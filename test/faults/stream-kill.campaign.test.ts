@@ -3,15 +3,12 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type { DynamoDBRecord } from 'aws-lambda'
 import fc from 'fast-check'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import {
-  type PaymentProviderDouble,
-  startPaymentProvider,
-} from '#test/support/payment-provider/payment-provider.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
 import { booksOf, expectBalanced } from '../refunds/refund-ledger-check.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
 import { settingsAt } from './refund-service.ts'
 
@@ -36,8 +33,6 @@ const fates: fc.Arbitrary<Fate> = fc.constantFrom(
 const tenant = 'streamed'
 const batchSize = 8
 
-let provider: PaymentProviderDouble
-let aws: AwsDouble
 let service: Service
 let stream: TableStream
 let functions: Functions
@@ -61,30 +56,30 @@ async function meet<Entry>(entries: Entry[], take: (entry: Entry) => void): Prom
   return taken
 }
 
+const provider = await startPaymentProvider()
+const aws = await startFakeAws({
+  async 'AWSEvents.PutEvents'({ Entries }) {
+    const taken = await meet(Entries as { Detail: string }[], ({ Detail }) =>
+      published.push(JSON.parse(Detail)),
+    )
+    return { Entries: taken.map((is) => (is ? { EventId: 'e' } : { ErrorCode: 'ThrottlingException' })) }
+  },
+  async 'AmazonSQS.SendMessageBatch'({ Entries }) {
+    const messages = Entries as { Id: string; MessageBody: string }[]
+    const taken = await meet(messages, ({ MessageBody }) => queued.push(MessageBody))
+    const successful = messages.filter((_, at) => taken[at])
+    return {
+      Successful: successful.map(({ Id, MessageBody }) => ({
+        Id,
+        MessageId: Id,
+        MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
+      })),
+      Failed: [],
+    }
+  },
+  'AmazonSQS.ChangeMessageVisibility': () => ({}),
+})
 beforeAll(async () => {
-  provider = await startPaymentProvider()
-  aws = await startAwsDouble({
-    async 'AWSEvents.PutEvents'({ Entries }) {
-      const taken = await meet(Entries as { Detail: string }[], ({ Detail }) =>
-        published.push(JSON.parse(Detail)),
-      )
-      return { Entries: taken.map((is) => (is ? { EventId: 'e' } : { ErrorCode: 'ThrottlingException' })) }
-    },
-    async 'AmazonSQS.SendMessageBatch'({ Entries }) {
-      const messages = Entries as { Id: string; MessageBody: string }[]
-      const taken = await meet(messages, ({ MessageBody }) => queued.push(MessageBody))
-      const successful = messages.filter((_, at) => taken[at])
-      return {
-        Successful: successful.map(({ Id, MessageBody }) => ({
-          Id,
-          MessageId: Id,
-          MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
-        })),
-        Failed: [],
-      }
-    },
-    'AmazonSQS.ChangeMessageVisibility': () => ({}),
-  })
   const settings = settingsAt(provider.endpoint, 5000)
   service = await startService({ settings })
   stream = await streamOf(service.tableName)
@@ -193,7 +188,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
     ...refunds.map((id) => eventOf('refund.succeeded', { id })),
   ]
   for (const event of [...events, ...events]) await receive(event)
-  const told = [
+  const expected = [
     ...orders.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`]),
     ...paid.map((id) => `order.paid ${id}`),
     ...refunds.map((id) => `refund.succeeded ${id}`),
@@ -210,7 +205,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
 
   const distinct = firstSeen(published)
   expect(published.length).toBeGreaterThan(distinct.length)
-  expect(distinct.map(keyOf).toSorted()).toEqual(told.toSorted())
+  expect(distinct.map(keyOf).toSorted()).toEqual(expected.toSorted())
   for (const id of orders) {
     const ofItem = [...new Set(published.filter(({ data }) => data.id === id).map(({ type }) => type))]
     expect(ofItem).toEqual(['order.created', 'order.placed', ...(paid.includes(id) ? ['order.paid'] : [])])

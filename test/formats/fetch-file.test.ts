@@ -1,4 +1,4 @@
-import { createServer, request as httpRequest, type RequestListener, type Server } from 'node:http'
+import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
@@ -45,21 +45,20 @@ const pages: Record<string, RequestListener> = {
       setTimeout(() => (piece < 3 ? answer.write('x'.repeat(100)) : answer.end()), 100 * piece)
   },
 }
-let server: Server
 let port: number
 const reached: string[] = []
+const server = createServer((asked, answer) => {
+  const { pathname, searchParams } = new URL(asked.url ?? '', 'http://x')
+  reached.push(`${asked.headers.host}${pathname}`)
+  const to = searchParams.get('to')
+  if (pathname === '/to') answer.writeHead(302, { Location: to ?? '' }).end()
+  else if (pathname === '/count') {
+    const left = Number(to)
+    const next = left > 0 ? `/count?to=${left - 1}` : '/file.csv'
+    answer.writeHead(307, { Location: next }).end()
+  } else (pages[pathname] ?? pages['/gone'])?.(asked, answer)
+})
 beforeAll(async () => {
-  server = createServer((asked, answer) => {
-    const { pathname, searchParams } = new URL(asked.url ?? '', 'http://x')
-    reached.push(`${asked.headers.host}${pathname}`)
-    const to = searchParams.get('to')
-    if (pathname === '/to') answer.writeHead(302, { Location: to ?? '' }).end()
-    else if (pathname === '/count') {
-      const left = Number(to)
-      const next = left > 0 ? `/count?to=${left - 1}` : '/file.csv'
-      answer.writeHead(307, { Location: next }).end()
-    } else (pages[pathname] ?? pages['/gone'])?.(asked, answer)
-  })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   port = (server.address() as AddressInfo).port
 })

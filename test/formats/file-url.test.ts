@@ -1,14 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { editor, type ImportService, startImports } from '../imports/import-service.ts'
 import { localSettings } from '../support/settings.ts'
 import { serving } from './file-network.ts'
 
-let service: ImportService
-beforeAll(async () => {
-  service = await startImports()
-})
+const service = await startImports()
 
 const begin = async (tenant: string) => {
   const answer = await service.call({
@@ -58,7 +56,7 @@ describe('an import by file_url', () => {
     async (file_url) => {
       const as = { ...editor, tenant: 'literal' }
       const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
-      expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
+      expect(outcome(answer)).toBe('400 VALIDATION.url.private_range')
       expect(await service.items('literal', 'operation')).toEqual([])
     },
   )
@@ -95,7 +93,7 @@ describe('an import by file_url', () => {
     expect(waits).toBe(3)
     expect((await service.read('waiting', id)).json.result.counts.total).toBe(2)
     const again = await service.upload('waiting', file)
-    expect([again.json.operation_id, again.headers['Idempotency-Status']]).toEqual([id, 'replayed'])
+    expect(again).toMatchObject({ json: { operation_id: id }, headers: { 'Idempotency-Status': 'replayed' } })
   })
 })
 

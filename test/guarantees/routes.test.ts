@@ -8,6 +8,7 @@ import { securityHeaders } from '#shared/platform/request/respond.ts'
 import { bodyLimitOf, hasBody, pathOf, type Route } from '#shared/platform/request/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { otherThan } from '#test/support/one-time-codes.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { signed } from '#test/support/signed-events.ts'
@@ -56,7 +57,7 @@ function withBody(route: Route, call: Call, body: unknown): Call {
 }
 
 function expectEnvelope(answer: Answer, status: number, code: string) {
-  expect([answer.status, answer.json?.error?.code]).toEqual([status, code])
+  expect(outcome(answer)).toBe(`${status} ${code}`)
   const { error } = answer.json
   expect(Object.keys(answer.json)).toEqual(['error'])
   expect(error).toEqual({

@@ -1,11 +1,12 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { list, make, revoke, rotate, scopesOf } from '#bin/api-keys.ts'
 import { routes } from '#functions/routes.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { readApiKey } from '#shared/platform/identity/api-key.ts'
 import { permissions } from '#shared/platform/identity/authorize.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
-import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 let now = Date.parse('2026-03-01T12:00:00Z')
@@ -17,14 +18,10 @@ const clock = {
     now += milliseconds
   },
 }
-let service: Service
-beforeAll(async () => {
-  service = await startService({ clock })
-})
+const service = await startService({ clock })
 
 const scopes = [...new Set(Object.values(localSettings['auth.operationScopes']))]
 const newKey = (tenant: string, name = 'a test') => make(service.table, clock, { tenant, name, scopes })
-const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
 const ordersBy = (key: string, headers = {}) =>
   service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key, ...headers } })
 const unknown = '401 AUTH.invalid_credentials'
@@ -38,14 +35,14 @@ describe('an API key', () => {
       headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' },
       body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
     })
-    expect([placed.status, placed.json.tenant_id]).toEqual([201, 'keyed'])
+    expect(placed).toMatchObject({ status: 201, json: { tenant_id: 'keyed' } })
     expect((await ordersBy(key)).json.data).toHaveLength(1)
     expect((await ordersBy((await newKey('neighbour')).key)).json.data).toEqual([])
     const elsewhere = await service.call({
       path: '/v1/orders?tenant=neighbour',
       headers: { 'X-Api-Key': key },
     })
-    expect(told(elsewhere)).toBe('404 AUTHZ.scope.tenant')
+    expect(outcome(elsewhere)).toBe('404 AUTHZ.scope.tenant')
     expect(await service.items('keyed', 'audit')).toContainEqual(
       expect.objectContaining({ actor_id: `api-key:${line.key_id}`, role: 'Service', result: 'deny' }),
     )
@@ -96,7 +93,7 @@ describe('an API key', () => {
     ]
     for (const text of wrong) {
       const answer = await ordersBy(text)
-      expect([told(answer), answer.headers['WWW-Authenticate']]).toEqual([
+      expect([outcome(answer), answer.headers['WWW-Authenticate']]).toEqual([
         unknown,
         'ApiKey realm="commerce-api"',
       ])
@@ -112,7 +109,7 @@ describe('an API key', () => {
       headers: { 'X-Api-Key': key, 'Idempotency-Key': 'k' },
       body: { charge_id: 'ch_1', amount: 1 },
     })
-    expect(told(denied)).toBe('403 AUTHZ.scope.token')
+    expect(outcome(denied)).toBe('403 AUTHZ.scope.token')
   })
 
   test('without a scope gets an error that names it', async () => {
@@ -124,13 +121,13 @@ describe('an API key', () => {
 
   test('is ignored next to a bearer token', async () => {
     const { key } = await newKey('both')
-    expect(told(await ordersBy(key, { Authorization: 'Bearer nonsense' }))).toBe(unknown)
+    expect(outcome(await ordersBy(key, { Authorization: 'Bearer nonsense' }))).toBe(unknown)
   })
 
   test('is revoked at once', async () => {
     const { key, ...line } = await newKey('revoked')
     await revoke(service.table, clock, 'revoked', line.key_id)
-    expect(told(await ordersBy(key))).toBe(unknown)
+    expect(outcome(await ordersBy(key))).toBe(unknown)
     await expect(revoke(service.table, clock, 'revoked', line.key_id)).rejects.toThrow('not active')
     await expect(
       rotate(service.table, clock, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 }),
@@ -145,7 +142,7 @@ describe('an API key', () => {
     now += 60_000
     expect([(await ordersBy(key)).status, (await ordersBy(next.key)).status]).toEqual([200, 200])
     now += 1
-    expect([told(await ordersBy(key)), told(await ordersBy(next.key))]).toEqual([unknown, '200'])
+    expect([outcome(await ordersBy(key)), outcome(await ordersBy(next.key))]).toEqual([unknown, '200'])
     const third = await rotate(service.table, clock, {
       tenant,
       id: next.key_id,
@@ -207,7 +204,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
     test('with a wrong secret is rejected', async () => {
       const { key } = await newKey('forged')
       const forged = await call('forged', key.replace(/\.[\w-]{43}$/, `.${'A'.repeat(43)}`))
-      expect(told(await service.call(forged))).toBe(unknown)
+      expect(outcome(await service.call(forged))).toBe(unknown)
     })
   },
 )

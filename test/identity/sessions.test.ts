@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { list, revoke, type SessionLine } from '#bin/sessions.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import {
@@ -9,15 +9,13 @@ import {
   sessionHeaders,
   verifyCode,
 } from '#test/support/one-time-codes.ts'
-import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 let now = Date.parse('2026-03-01T12:00:00Z')
 const clock = { ...systemClock, now: () => now }
-let service: Service
-beforeAll(async () => {
-  service = await startService({ clock })
-})
+const service = await startService({ clock })
 
 let keys = 0
 const verifyDiscount = (headers: Record<string, string>, as?: { tenant: string; role: string }) =>
@@ -28,7 +26,6 @@ const verifyDiscount = (headers: Record<string, string>, as?: { tenant: string; 
     headers: { 'Idempotency-Key': `k${keys++}`, ...headers },
     ...(as && { as }),
   })
-const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
 const unknown = '401 AUTH.invalid_credentials'
 const origin = 'http://localhost:5173'
 
@@ -49,16 +46,19 @@ describe('a session', () => {
     const verified = await verifyDiscount(headers)
     expect([verified.status, verified.json]).toEqual([200, { applied: false, amount: 0 }])
     for (const path of ['/v1/orders', '/codes'])
-      expect(told(await service.call({ path, headers }))).toBe(unknown)
+      expect(outcome(await service.call({ path, headers }))).toBe(unknown)
   })
 
   test('expires although it is still stored', async () => {
     const { headers } = await newSession(service)
     now += 3_600_000
-    expect(told(await verifyDiscount(headers))).toBe('200')
+    expect(outcome(await verifyDiscount(headers))).toBe('200')
     now += 1
     const over = await verifyDiscount(headers)
-    expect([told(over), over.headers['WWW-Authenticate']]).toEqual([unknown, 'Bearer realm="commerce-api"'])
+    expect([outcome(over), over.headers['WWW-Authenticate']]).toEqual([
+      unknown,
+      'Bearer realm="commerce-api"',
+    ])
   })
 
   test('can be revoked by an operator, which is audited', async () => {
@@ -69,7 +69,7 @@ describe('a session', () => {
     expect(lines.find((line) => line.session_id === session_id)).toMatchObject({ state: 'active' })
     expect(JSON.stringify(lines)).not.toContain('hash"')
     await revoke(service.table, clock, 'public', session_id)
-    expect(told(await verifyDiscount(headers))).toBe(unknown)
+    expect(outcome(await verifyDiscount(headers))).toBe(unknown)
     await expect(revoke(service.table, clock, 'public', session_id)).rejects.toThrow('not active')
     await expect(revoke(service.table, clock, 'public', crypto.randomUUID())).rejects.toThrow('no such')
     expect(await service.items('public', 'audit')).toContainEqual(
@@ -95,14 +95,14 @@ describe('a session', () => {
   ])('%s is rejected', async (_, changed) => {
     const [{ headers }, other] = [await newSession(service), await newSession(service)]
     const Cookie = changed(headers.Cookie ?? '', other.headers.Cookie ?? '')
-    expect(told(await verifyDiscount({ ...headers, Cookie }))).toBe(unknown)
+    expect(outcome(await verifyDiscount({ ...headers, Cookie }))).toBe(unknown)
   })
 
   test('is ignored next to a bearer token, valid or not', async () => {
     const { headers } = await newSession(service)
-    expect(told(await verifyDiscount({ ...headers, Authorization: 'Bearer nonsense' }))).toBe(unknown)
+    expect(outcome(await verifyDiscount({ ...headers, Authorization: 'Bearer nonsense' }))).toBe(unknown)
     const { 'X-CSRF-Token': _, ...without } = headers
-    expect(told(await verifyDiscount(without, { tenant: 'acme', role: 'Viewer' }))).toBe('200')
+    expect(outcome(await verifyDiscount(without, { tenant: 'acme', role: 'Viewer' }))).toBe('200')
   })
 
   test('has its own idempotency keys', async () => {
@@ -183,7 +183,7 @@ describe('a request with the session cookie', () => {
     ],
   ])('%s', async (_, changed, expected) => {
     const [own, other] = [await newSession(service), await newSession(service)]
-    expect(told(await verifyDiscount(changed(own.headers, other.headers)))).toBe(expected)
+    expect(outcome(await verifyDiscount(changed(own.headers, other.headers)))).toBe(expected)
   })
 
   test('that is rejected is audited', async () => {
@@ -208,7 +208,7 @@ test('a verification whose response was lost is replayed with its cookies, while
     first.cookies,
     'replayed',
   ])
-  expect(told(await verifyDiscount(sessionHeaders(service, again)))).toBe('200')
+  expect(outcome(await verifyDiscount(sessionHeaders(service, again)))).toBe('200')
   now += 300_001
   const later = await verifyCode(service, email, code, { headers })
   expect([later.status, later.body, later.cookies]).toEqual([200, first.body, []])
@@ -238,9 +238,9 @@ describe('browsers of other origins', () => {
 
   test('learn this from preflight requests', async () => {
     const { preflightHeaders } = await import('#shared/platform/request/respond.ts')
-    const told = preflightHeaders(origin, ['POST'], localSettings, true)
-    expect([told[credentials], told['Access-Control-Allow-Origin']]).toEqual(['true', origin])
-    expect(told['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)
+    const headers = preflightHeaders(origin, ['POST'], localSettings, true)
+    expect([headers[credentials], headers['Access-Control-Allow-Origin']]).toEqual(['true', origin])
+    expect(headers['Access-Control-Allow-Headers']).toMatch(/X-Api-Key, X-CSRF-Token/)
     expect(preflightHeaders(origin, ['POST'], localSettings, false)).not.toHaveProperty(credentials)
     expect(preflightHeaders('https://evil.example', ['POST'], localSettings, true)).toEqual({
       Vary: 'Origin',

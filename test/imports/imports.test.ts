@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type ImportService, startImports } from './import-service.ts'
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { startImports } from './import-service.ts'
 
-let service: ImportService
-beforeAll(async () => {
-  service = await startImports()
-})
+const service = await startImports()
 
 const begin = async (tenant: string, file: string | Uint8Array) =>
   (await service.upload(tenant, file)).json.operation_id as string
@@ -13,7 +11,7 @@ const imported = async (tenant: string, file: string | Uint8Array) => {
   expect((await service.run(tenant, id)).status).toBe('succeeded')
   return (await service.read(tenant, id)).json
 }
-const told = (customers: Record<string, unknown>[]) =>
+const fieldsOf = (customers: Record<string, unknown>[]) =>
   customers.map(({ email, name, country }) => [email, name, country])
 
 describe('POST /imports', () => {
@@ -57,7 +55,7 @@ describe('POST /imports', () => {
         schema_version: 1,
       },
     })
-    expect(told(await service.customers('first'))).toEqual([
+    expect(fieldsOf(await service.customers('first'))).toEqual([
       ['ann@example.com', 'Ann', 'DE'],
       ['zoe@example.com', 'Zoe, "Z"', 'US'],
     ])
@@ -82,7 +80,7 @@ describe('POST /imports', () => {
       { total: 2, succeeded: 0, failed: 2 },
     ])
     const none = await imported('outcomes', 'email,name\n')
-    expect([none.result.outcome, none.result.counts.total]).toEqual(['SUCCESS', 0])
+    expect(none).toMatchObject({ result: { outcome: 'SUCCESS', counts: { total: 0 } } })
   })
 
   test.each([
@@ -96,7 +94,7 @@ describe('POST /imports', () => {
   ])('accepts %s', async (what, file) => {
     const tenant = `read-${what.replaceAll(' ', '-')}`
     expect((await imported(tenant, file)).result.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
-    expect(told(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
+    expect(fieldsOf(await service.customers(tenant))).toEqual([['a@example.com', 'Ann', undefined]])
   })
 
   test('preserves line ends in quoted cells, and requires time zones', async () => {
@@ -137,7 +135,7 @@ describe('POST /imports', () => {
       'latin',
       Buffer.from('email,name\na@example.com,J\xfcrgen\n', 'latin1'),
     )
-    expect([answer.status, answer.json.error.code]).toEqual([400, 'VALIDATION.body.encoding'])
+    expect(outcome(answer)).toBe('400 VALIDATION.body.encoding')
   })
 
   test('counts thousands of rows by chunk, and its progress never decreases', async () => {
@@ -216,7 +214,7 @@ test('a cancellation with a stale entity tag is rejected and changes nothing', a
   const cancel = (tag: string) =>
     service.call({ method: 'POST', path: `${path}:cancel`, as, headers: { 'If-Match': tag } })
   const stale = await cancel('"stale"')
-  expect([stale.status, stale.json.error.code]).toEqual([412, 'CONFLICT.etag.mismatch'])
+  expect(outcome(stale)).toBe('412 CONFLICT.etag.mismatch')
   expect((await service.operation('conditional', json.operation_id)).cancel_requested).toBe('no')
   const { headers } = await service.call({ path, as })
   expect((await cancel(headers.ETag ?? '')).status).toBe(200)

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { editor, type ImportService, startImports } from './import-service.ts'
+import { editor, startImports } from './import-service.ts'
 
 const max = 3
-let service: ImportService
-beforeAll(async () => {
-  service = await startImports({ settings: { ...localSettings, 'imports.inProgressPerTenant': max } })
-})
+const service = await startImports({ settings: { ...localSettings, 'imports.inProgressPerTenant': max } })
 
 let files = 0
 /** Returns a different file each time. */

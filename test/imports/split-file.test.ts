@@ -50,7 +50,7 @@ describe('the chunks of a file', () => {
           expect(file).toEqual({ columns: ['email', 'name'], chunks: chunks.length, rows: whole.length })
           let next = 1
           for (const [index, chunk] of chunks.entries()) {
-            expect([chunk.index, chunk.row]).toEqual([index, next])
+            expect(chunk).toMatchObject({ index, row: next })
             const before = chunks[index - 1]
             // Only blank rows are between chunks.
             if (before) expect(bytes.toString('utf8', before.to, chunk.from)).toMatch(/^[\r\n]*$/)

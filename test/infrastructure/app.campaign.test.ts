@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, describe, expect, jest, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
 import { publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
@@ -12,11 +12,8 @@ import type { Template } from './synthesis.ts'
 jest.setTimeout(120_000)
 
 const root = join(import.meta.dirname, '../..')
-let scratch: string
 
-beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'commerce-app-'))
-})
+const scratch = await mkdtemp(join(tmpdir(), 'commerce-app-'))
 
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { cfnLint } from './cfn-lint.ts'
 import { synthesise } from './synthesis.ts'
 
@@ -13,10 +13,7 @@ const changes = {
   'api.gatewayAddress': 'closed',
 }
 
-let scratch: string
-beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'commerce-templates-'))
-})
+const scratch = await mkdtemp(join(tmpdir(), 'commerce-templates-'))
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 async function written(name: string, template: object): Promise<string> {

@@ -18,13 +18,10 @@ const commands = [...new Set(named.map((command) => command.replace(/settings=\S
 const ofKind = (kind: string) => commands.filter((command) => command.startsWith(`npx cdk ${kind} `))
 const flags = new Set(commands.flatMap((command) => command.match(/(?<=-c )(?!stage=|settings=)\S+/g) ?? []))
 
-let scratch: string
-let profile: string
-let assembly: string
+const scratch = await mkdtemp(join(tmpdir(), 'commerce-commands-'))
+const profile = join(scratch, 'profile.json')
+const assembly = join(scratch, 'cdk.out')
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'commerce-commands-'))
-  profile = join(scratch, 'profile.json')
-  assembly = join(scratch, 'cdk.out')
   await writeFile(profile, JSON.stringify(await publishedProfile()))
 })
 afterAll(() => rm(scratch, { recursive: true, force: true }))

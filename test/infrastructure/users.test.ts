@@ -23,10 +23,10 @@ const [[clientId, client]] = resourcesOf(template, 'AWS::Cognito::UserPoolClient
 
 describe('the user pool', () => {
   test('survives the stack on stages that keep data, and is deleted with the others', async () => {
-    expect([pool.DeletionPolicy, pool.Properties.DeletionProtection]).toEqual(['Retain', 'ACTIVE'])
+    expect(pool).toMatchObject({ DeletionPolicy: 'Retain', Properties: { DeletionProtection: 'ACTIVE' } })
     const local = await synthesise('local')
     const [[, mine]] = resourcesOf(local.template, 'AWS::Cognito::UserPool') as [[string, Resource]]
-    expect([mine.DeletionPolicy, mine.Properties.DeletionProtection]).toEqual(['Delete', 'INACTIVE'])
+    expect(mine).toMatchObject({ DeletionPolicy: 'Delete', Properties: { DeletionProtection: 'INACTIVE' } })
   })
 
   test('has users created by operators, with case-insensitive e-mails and strong passwords', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { ratesBelowThrottles } from '#lib/check-operations.ts'
 import { exampleOf } from '#test/support/examples.ts'
@@ -6,7 +6,7 @@ import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { commonRules, type InspectedRequest } from './managed-rules.ts'
 import { type Resource, resourceNamed, synthesise } from './synthesis.ts'
@@ -25,10 +25,7 @@ function blockedBy(request: Partial<InspectedRequest>): string[] {
 
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 afterAll(() => provider.stop())
 
 test.each(routes)('the example of $route.operation passes', async ({ route }) => {

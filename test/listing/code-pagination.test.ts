@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { runs } from '#test/support/runs.ts'
-import { type Service, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
 import { manualClock } from './manual-clock.ts'
 import { WalkModel } from './pagination-model.ts'
 
 const clock = manualClock(start)
-let service: Service
-beforeAll(async () => {
-  service = await startService({ clock, extra: [codeList] })
-})
+const service = await startService({ clock, extra: [codeList] })
 
 async function page(tenant: string, query: Record<string, string>) {
   const { status, json, body } = await service.call({

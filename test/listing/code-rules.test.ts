@@ -1,17 +1,15 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parametersOf } from '#bin/openapi/parameters.ts'
 import { routes } from '#functions/routes.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 
-let service: Service
-let acme: CodeStore
+const service = await startService({ extra: [codeList] })
+const acme = new CodeStore(service.table, 'acme')
 beforeAll(async () => {
-  service = await startService({ extra: [codeList] })
-  acme = new CodeStore(service.table, 'acme')
   for (const [n, code] of ['SPRING', 'SUMMER-10', 'SUMMER-1', 'SUMMER', 'AUTUMN'].entries()) {
     await acme.add(start + n, code)
   }
@@ -39,9 +37,9 @@ describe('a list sorted by another field', () => {
     ['code.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['code.desc,id.desc', 'code.desc,id.desc', ascending.toReversed()],
     ['id.asc', 'created_at.asc,id.asc', undefined],
-  ])('with sort=%s is sorted, and returns that sort', async (sort, told, expected) => {
+  ])('with sort=%s is sorted, and returns that sort', async (sort, returned, expected) => {
     const answer = await list(`?sort=${sort}`)
-    expect(answer.json.sort).toBe(told)
+    expect(answer.json.sort).toBe(returned)
     if (expected) expect(codesOf(answer)).toEqual(expected)
   })
 
@@ -160,8 +158,8 @@ describe('filters of a list', () => {
     ['?code=SUMMER%2310', 'VALIDATION.filter.value_invalid', 'code', 'format'],
     ['?state=lost', 'VALIDATION.filter.value_invalid', 'state', 'not_allowed'],
   ])('%s is rejected with %s', async (query, code, field, reason) => {
-    const [status, told, fields] = await refusal(query, 'Admin')
-    expect([status, told, fields[field].reason]).toEqual([400, code, reason])
+    const [status, error, fields] = await refusal(query, 'Admin')
+    expect([status, error, fields[field].reason]).toEqual([400, code, reason])
   })
 
   test.each([

@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
 import { firstIdAt, systemClock, timeOf, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
 import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 

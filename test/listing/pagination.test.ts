@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { runs } from '#test/support/runs.ts'
-import { type Service, startService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
 import { manualClock } from './manual-clock.ts'
 
 interface Listed {
@@ -17,10 +17,7 @@ const start = Date.parse('2026-03-01T00:00:00.000Z')
 const statuses = ['active', 'paid', 'cancelled']
 
 const clock = manualClock(start)
-let service: Service
-beforeAll(async () => {
-  service = await startService({ clock })
-})
+const service = await startService({ clock })
 
 let tenants = 0
 const newTenant = () => `walk-${++tenants}`

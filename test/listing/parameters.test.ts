@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { admin, type CodeCalls, codeCalls, editor, made, viewer } from '#test/codes/code-calls.ts'
+import { admin, codeCalls, editor, made, viewer } from '#test/codes/code-calls.ts'
 import { startService } from '#test/support/service.ts'
 
-let calls: CodeCalls
 let live: string[]
 let deleted: string
+const calls = codeCalls(await startService())
 beforeAll(async () => {
-  calls = codeCalls(await startService())
   const ids: string[] = []
   for (let n = 0; n < 5; n += 1) ids.unshift((await made(calls, 'acme')).id)
   const [newest = '', ...others] = ids

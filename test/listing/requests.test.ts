@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { Table } from '#shared/platform/table/table.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, sorted, sorts, start } from './code-pages.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 /** The table and its requests. */
 function counted(table: Table): Table & { asked: string[]; keys: number[] } {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
 
-let service: Service
+const service = await startService()
 beforeAll(async () => {
-  service = await startService()
   for (let n = 0; n < 30; n += 1) {
     await service.call({
       method: 'POST',
@@ -128,7 +128,7 @@ describe('a list', () => {
     ['?q=', 400, 'VALIDATION.filter.value_invalid'],
   ])('rejects %s with %i %s', async (query, status, code) => {
     const answer = await list(query)
-    expect([answer.status, answer.json.error?.code]).toEqual([status, code])
+    expect(outcome(answer)).toBe(`${status} ${code}`)
   })
 
   test('limits page_size to the maximum', async () => {
@@ -144,7 +144,7 @@ describe('a list', () => {
     const { json } = await list('?tenant=acme', { tenant: 'head', role: 'Admin' })
     expect(json.data).toHaveLength(25)
     const denied = await list('?tenant=acme', { tenant: 'rival', role: 'Editor' })
-    expect([denied.status, denied.json.error.code]).toEqual([404, 'AUTHZ.scope.tenant'])
+    expect(outcome(denied)).toBe('404 AUTHZ.scope.tenant')
     expect(denied.body).not.toContain('acme')
   })
 

@@ -1,13 +1,11 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { startFaultyService } from '#test/faults/faulty-service.ts'
+import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
-const service = await startFaultyService()
-beforeEach(() => service.proxy.reset())
-afterAll(() => service.stop())
+const service = await useFaultyService()
 
 const attributes = (more: Record<string, string> = {}) => ({
   sub: 'sub-1',

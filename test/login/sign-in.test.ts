@@ -6,6 +6,7 @@ import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -27,7 +28,6 @@ const login = (
   headers: Record<string, string> = {},
   at = service,
 ): Promise<Answer> => at.call({ method: 'POST', path: '/login', headers, body: { email, password: given } })
-const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
 const eventsOf = async (tenant: string) => (await service.items(tenant, 'login')).flatMap(publishedEvents)
 
 describe('a successful login', () => {
@@ -45,7 +45,7 @@ describe('a successful login', () => {
     expect(answer.headers['Cache-Control']).toBe('no-store')
     const [event, ...more] = await eventsOf('happy')
     expect(more).toEqual([])
-    expect([event?.type, event?.version]).toEqual(['login.success', 1])
+    expect(event).toMatchObject({ type: 'login.success', version: 1 })
     const { id, tenant_id, user_id, email_hash, ...rest } = (event?.data ?? {}) as Record<string, unknown>
     expect([tenant_id, user_id, rest]).toEqual(['happy', email_hash, {}])
     expect(email_hash).toMatch(/^[\w-]{43}$/)
@@ -82,7 +82,7 @@ describe('a rejected login', () => {
   ])('%s', async (_, email, given, expected) => {
     const before = (await eventsOf('public')).length
     const answer = await login(email, given)
-    expect(told(answer)).toBe(expected)
+    expect(outcome(answer)).toBe(expected)
     expect(answer.json).not.toHaveProperty('access_token')
     expect(provider.calls).toHaveLength(1)
     const events = (await eventsOf('public')).slice(before)
@@ -102,7 +102,7 @@ describe('a rejected login', () => {
   test('is returned without calling the provider if the budget is too small for an equal rejection and its event', async () => {
     const patient = await startService({ settings: { ...localSettings, 'login.refusalMilliseconds': 5000 } })
     const answer = await login('disabled-4@acme.example', 'wrong', { 'X-Request-Timeout': '5400' }, patient)
-    expect([told(answer), provider.calls]).toEqual(['504 DEPENDENCY.timeout', []])
+    expect([outcome(answer), provider.calls]).toEqual(['504 DEPENDENCY.timeout', []])
   })
 
   test('states how to prove a missing factor', async () => {
@@ -151,12 +151,12 @@ describe('a password', () => {
     ['without characters is rejected', '', '400 VALIDATION.field.length'],
   ])('%s', async (_, given, expected) => {
     const answer = await login('long@acme.example', given)
-    expect(told(answer)).toBe(expected)
+    expect(outcome(answer)).toBe(expected)
     expect(answer.body).not.toContain('🔑')
   })
 
   test.each(['jane', 'a b@acme.example', ''])('of %j does not reach the provider', async (email) => {
-    expect(told(await login(email))).toBe('400 VALIDATION.email')
+    expect(outcome(await login(email))).toBe('400 VALIDATION.email')
     expect(provider.calls).toEqual([])
   })
 })

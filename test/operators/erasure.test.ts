@@ -21,14 +21,14 @@ const place = (tenant: string, key: string, cart_id: string) =>
     body: { cart_id, amount_minor: 1250, currency: 'EUR' },
   })
 
-/** Everything in the table but idempotency records, which expire by themselves. */
+/** All items except idempotency records, which expire. */
 async function keptText(): Promise<string> {
   const items = await itemsOf(service.tableName)
   return JSON.stringify(items.filter(({ pk }) => !pk.startsWith('idempotency#')))
 }
 
-describe('an order that an operator erased', () => {
-  test('is gone for whoever reads it and from lists, nothing of it is kept, and the audit tells', async () => {
+describe('an order erased by an operator', () => {
+  test('returns 410, is absent from lists and storage, and is audited', async () => {
     const as = { tenant: 'erasing', role: 'Viewer' }
     const { json: erased } = await place('erasing', 'one', 'canary-cart')
     const { json: kept } = await place('erasing', 'two', 'other-cart')
@@ -44,7 +44,7 @@ describe('an order that an operator erased', () => {
     ])
   })
 
-  test('is erased once, however often, and stays gone for a retry of its creation', async () => {
+  test('is erased once, and stays gone if its creation is retried', async () => {
     const { json, body } = await place('again', 'key', 'cart')
     expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(true)
     expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(false)
@@ -54,7 +54,7 @@ describe('an order that an operator erased', () => {
     expect(await service.items('again', 'order')).toMatchObject([{ id: json.id, version: 2 }])
   })
 
-  test('of another tenant is not touched', async () => {
+  test('of another tenant is not affected', async () => {
     const { json } = await place('theirs', 'key', 'cart')
     const erasing = eraseOrder(service.table, systemClock, 'mine', json.id)
     await expect(erasing).rejects.toThrow('the tenant has no such order')
@@ -62,8 +62,8 @@ describe('an order that an operator erased', () => {
   })
 })
 
-describe('a tenant that an operator purged', () => {
-  test('has nothing left in any shard but its audit, and others have all of theirs', async () => {
+describe('a tenant purged by an operator', () => {
+  test('has no items in any shard except its audit, and other tenants keep theirs', async () => {
     for (let n = 0; n < 3; n += 1) await place('leaving', `k${n}`, 'canary-leaving')
     await place('staying', 'k', 'canary-staying')
     const customers = Array.from({ length: 120 }, (_, n) => ({

@@ -10,14 +10,14 @@ test.each([
   'shop.example',
   'https://pay.test:8443',
   'mailer@acme.invalid',
-])('%s is refused as an example', (value) => {
+])('%s is rejected as an example', (value) => {
   expect(localValues({ 'a.setting': { value } }, prod)).toEqual([
     `  a.setting: ${value} is an example; stage prod needs an address of yours.`,
   ])
 })
 
 test.each(['localhost', 'http://localhost:5173', 'http://127.0.0.1:4577', 'https://issuer.localhost'])(
-  '%s is refused as an address of this machine',
+  '%s is rejected as an address of this machine',
   (value) => {
     expect(localValues({ 'a.setting': [value] }, prod)).toEqual([
       `  a.setting: ${value} is on this machine; stage prod is not.`,
@@ -42,7 +42,7 @@ test.each([
   ],
   ['acct_shop_', []],
   [undefined, []],
-])('the account prefix %s is found if it is that of the local run', (prefix, problems) => {
+])('the account prefix %s is reported if it is that of the local run', (prefix, problems) => {
   expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual(problems)
 })
 
@@ -52,17 +52,17 @@ describe('a file in a request', () => {
   test.each([
     ['imports.maxBytes', 'inline'],
     ['codes.import', 'maxBytes'],
-  ])('that %s at %s permits and Lambda refuses in base64 is found', (key, member) => {
+  ])('that %s at %s permits and Lambda rejects in base64 is reported', (key, member) => {
     expect(localValues({ [key]: { [member]: largest + 1 } }, prod)).toEqual([
       `  ${key} at ${member}: stage prod accepts at most ${largest} bytes in a request.`,
     ])
   })
 
-  test('of the largest size is permitted', () => {
+  test('of the maximum size is permitted', () => {
     expect(localValues({ 'imports.maxBytes': { inline: largest } }, prod)).toEqual([])
   })
 
-  test('of the largest size fits into an invocation with the largest headers', () => {
+  test('of the maximum size fits into an invocation with the largest headers', () => {
     const headers = 2 * 10_240
     expect(4 * Math.ceil(largest / 3) + headers).toBeLessThan(6 * 1024 * 1024)
   })

@@ -14,23 +14,23 @@ afterAll(() => redriving.stop())
 
 const giveUp = (records: readonly DynamoDBRecord[], changes?: object) =>
   dead.put(messageOf(stream, records, changes))
-const told = () => published.map(({ type, data }) => `${type} ${data.id}`)
+const publishedIds = () => published.map(({ type, data }) => `${type} ${data.id}`)
 const ofOrders = (ids: readonly string[]) =>
   ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
 
-describe('what the relay gave up', () => {
-  test('is on the bus once it is redriven, that and nothing else, and the messages are gone', async () => {
+describe('failed changes of the relay', () => {
+  test('are published after a redrive, and nothing else; their messages are deleted', async () => {
     const ids = await place(9)
     const records = await stream.read()
     giveUp(around(records, ids.slice(1, 4)))
     giveUp(around(records, ids.slice(6, 7)))
     expect(await redrive()).toEqual({ messages: 2, from_stream: 4, from_table: 0, left: 0, faults: [] })
-    expect(told()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
+    expect(publishedIds()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
     expect(dead.left()).toEqual([])
     expect(await redrive()).toMatchObject({ messages: 0, left: 0 })
   })
 
-  test('keeps its ids, so that what was published before is the same event', async () => {
+  test('keep their event ids, so already published events are duplicates of the same event', async () => {
     const ids = await place(2)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
@@ -40,7 +40,7 @@ describe('what the relay gave up', () => {
     expect(published.slice(before.length)).toEqual(before.filter(({ data }) => ids.includes(data.id)))
   })
 
-  test('stays in the queue while it fails, beside others that do not, and goes when it does not', async () => {
+  test('stay in the queue while they fail, without affecting others', async () => {
     const ids = await place(4)
     const records = await stream.read()
     for (const id of ids) giveUp(around(records, [id]))
@@ -49,31 +49,31 @@ describe('what the relay gave up', () => {
     expect(numbers).toMatchObject({ messages: 3, left: 1, from_table: 0 })
     expect(faults).toEqual(['the function could not handle all'])
     expect(dead.left()).toHaveLength(1)
-    expect(told()).toEqual(ofOrders(ids.filter((id) => !refused.has(id))))
+    expect(publishedIds()).toEqual(ofOrders(ids.filter((id) => !refused.has(id))))
     refused.clear()
     expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
-    expect(told().slice(-2)).toEqual(ofOrders([ids[1] as string]))
+    expect(publishedIds().slice(-2)).toEqual(ofOrders([ids[1] as string]))
   })
 
-  test('in messages that nobody can read stays, and keeps nothing else', async () => {
+  test('in unreadable messages stay in the queue, without affecting others', async () => {
     const ids = await place(1)
     for (const body of ['not JSON', {}, messageOf(stream, [], { startSequenceNumber: 'first' })])
       dead.put(body)
     giveUp(around(await stream.read(), ids))
     expect(await redrive()).toMatchObject({ messages: 1, left: 3 })
-    expect(told()).toEqual(ofOrders(ids))
+    expect(publishedIds()).toEqual(ofOrders(ids))
     expect(dead.left()).toHaveLength(3)
   })
 
-  test('of more changes than an event has comes in several', async () => {
+  test('of one message are split into several events if they exceed the size of one', async () => {
     const ids = await place(120)
     giveUp(around(await stream.read(), ids))
     expect(await redrive()).toMatchObject({ messages: 1, from_stream: 120 })
-    expect(told()).toEqual(ofOrders(ids))
+    expect(publishedIds()).toEqual(ofOrders(ids))
   })
 })
 
-describe('what the stream has forgotten', () => {
+describe('changes that the stream no longer has', () => {
   const gone = { shardId: 'shardId-00000001573689847184-864758bb' }
   const outbox = (at: string) => ({
     id: crypto.randomUUID(),
@@ -82,7 +82,7 @@ describe('what the stream has forgotten', () => {
     events: [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }],
   })
 
-  test('comes from the table: the events of its time, with their ids, and none of another time', async () => {
+  test('are rebuilt from the table: the events of the period, with their ids, and no others', async () => {
     const ids = await place(5)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
@@ -99,11 +99,11 @@ describe('what the stream has forgotten', () => {
     const ours = (events: PublishedEvent[]) => events.filter(({ data }) => ids.includes(data.id))
     const byId = (one: PublishedEvent, other: PublishedEvent) => (one.event_id < other.event_id ? -1 : 1)
     expect(ours(published).toSorted(byId)).toEqual(ours(before).toSorted(byId))
-    expect(told().filter((one) => /order.created 20/.test(one))).toEqual([])
+    expect(publishedIds().filter((one) => /order.created 20/.test(one))).toEqual([])
     expect(dead.left()).toEqual([])
   })
 
-  test('in part comes from what is left of it, and from the table', async () => {
+  test('in part are read from the stream and from the table', async () => {
     const ids = await place(2)
     const records = around(await stream.read(), ids)
     const trimmed = {
@@ -116,10 +116,10 @@ describe('what the stream has forgotten', () => {
     expect(faults).toEqual([])
     expect(from_stream).toBe(2)
     expect(from_table).toBeGreaterThanOrEqual(2)
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('altogether, with its shard still there, comes from the table alone', async () => {
+  test('at all are rebuilt from the table, even if the shard still exists', async () => {
     const ids = await place(2)
     giveUp(around(await stream.read(), ids))
     proxy.inject({
@@ -128,18 +128,18 @@ describe('what the stream has forgotten', () => {
       fault: 'trimmed',
     })
     expect(await redrive()).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('is not what a stream that is busy says, and the message stays', async () => {
+  test('are distinguished from a throttled stream, whose message stays', async () => {
     const ids = await place(1)
     giveUp(around(await stream.read(), ids))
     proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'internal' })
     expect(await redrive()).toMatchObject({ messages: 0, from_table: 0, left: 1 })
-    expect([told(), dead.left().length]).toEqual([[], 1])
+    expect([publishedIds(), dead.left().length]).toEqual([[], 1])
   })
 
-  test('stays in the queue while the function fails on it', async () => {
+  test('stay in the queue while the function fails', async () => {
     const ids = await place(1)
     giveUp(around(await stream.read(), ids), gone)
     refused.add(ids[0] as string)
@@ -147,10 +147,10 @@ describe('what the stream has forgotten', () => {
     expect(dead.left()).toHaveLength(1)
     refused.clear()
     expect(await redrive()).toMatchObject({ messages: 1, left: 0 })
-    expect(told()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
   })
 
-  test('of tasks is queued again where it is not done', async () => {
+  test('with tasks are queued again if the tasks are not done', async () => {
     const [waiting, handled] = [await receive(), await receive()]
     const task = { queue: 'webhooks', body: 'without a state' }
     await service.table.put({ item: { pk: 'reset#t', sk: 'reset', task }, condition: 'none' })
@@ -169,7 +169,7 @@ describe('what the stream has forgotten', () => {
   })
 })
 
-test('tasks that were given up are queued from the stream', async () => {
+test('failed tasks are queued again from the stream', async () => {
   const ids = [await receive(), await receive(), await receive()]
   giveUp(around(await stream.read(), ids.slice(0, 2)))
   expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 2, from_table: 0, left: 0 })

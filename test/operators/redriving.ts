@@ -8,31 +8,31 @@ import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-pr
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
-import { startAwsDouble } from '../support/fake-aws.ts'
-import { type QueueDouble, queueDouble } from '../support/fake-queue.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
+import { type FakeQueue, fakeQueue } from '../support/fake-queue.ts'
 
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
 
-/** The service with its table's stream, a bus and queues, and what is needed to redrive. */
+/** The service with its table's stream, a bus and queues, and the dependencies of redrive. */
 export interface Redriving {
   service: Service
   stream: TableStream
-  /** Between the command and the table with its stream. */
+  /** The proxy between the command and the table with its stream. */
   proxy: DynamodbProxy
-  dead: QueueDouble
-  /** The events that came to the bus, and the tasks that were queued, in order. */
+  dead: FakeQueue
+  /** The published events and the queued tasks, in order. */
   published: PublishedEvent[]
   queued: string[]
-  /** The ids of the resources of whose events the bus takes none. */
+  /** The ids of resources whose events the bus rejects. */
   refused: Set<string>
-  /** The functions that the stream feeds, in this process. */
+  /** The functions of the stream, in this process. */
   handlers: Record<StreamSource, Handler>
-  /** The command, with these functions in the place of AWS Lambda. */
+  /** Runs the command with these functions instead of AWS Lambda. */
   redrive(source?: StreamSource): Promise<Redriven>
   place(count: number): Promise<string[]>
-  /** Receives an event of another service that carries a task. @returns what is queued for it */
+  /** Receives an event of another service that has a task. @returns the queued messages */
   receive(): Promise<string>
-  /** Forgets what came to the bus and to the queues. */
+  /** Clears the published events and queued tasks. */
   reset(): void
   stop(): Promise<void>
 }
@@ -41,8 +41,8 @@ const local = { region: 'us-east-1', credentials: { accessKeyId: 'local', secret
 
 export async function startRedriving(): Promise<Redriving> {
   const [published, queued, refused]: [PublishedEvent[], string[], Set<string>] = [[], [], new Set()]
-  const dead = queueDouble()
-  const aws = await startAwsDouble({
+  const dead = fakeQueue()
+  const aws = await startFakeAws({
     ...dead.operations,
     'AWSEvents.PutEvents'({ Entries }) {
       const events = (Entries as { Detail: string }[]).map(({ Detail }): PublishedEvent => JSON.parse(Detail))
@@ -72,7 +72,7 @@ export async function startRedriving(): Promise<Redriving> {
     AWS_SECRET_ACCESS_KEY: 'local',
     EVENT_BUS_NAME: 'bus',
     WEBHOOKS_QUEUE_URL: `${aws.endpoint}/webhooks`,
-    // What goes wrong here is meant to.
+    // Failures are intended here.
     POWERTOOLS_LOG_LEVEL: 'SILENT',
   })
   const handlers: Redriving['handlers'] = {
@@ -133,7 +133,7 @@ export async function startRedriving(): Promise<Redriving> {
   }
 }
 
-/** The changes of the stream that lie between the first and the last one of these items. */
+/** Returns the changes of the stream from the first to the last of these items. */
 export function around(records: readonly DynamoDBRecord[], ids: readonly string[]): DynamoDBRecord[] {
   const places = records.flatMap(({ dynamodb }, at) =>
     ids.some((id) => JSON.stringify(dynamodb?.Keys).includes(id)) ? [at] : [],
@@ -141,7 +141,7 @@ export function around(records: readonly DynamoDBRecord[], ids: readonly string[
   return records.slice(places[0], (places.at(-1) ?? 0) + 1)
 }
 
-/** A message as the on-failure destination of a stream's mapping gets it, of changes that came within five seconds. */
+/** Returns a message of the on-failure destination of a stream, for changes within five seconds. */
 export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[], changes: object = {}) {
   const now = Date.now()
   const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z')

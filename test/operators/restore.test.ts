@@ -18,7 +18,7 @@ const at = new Date('2026-01-31T12:00:00Z')
 const asked: unknown[] = []
 
 /**
- * DynamoDB Local, with the two calls that it does not know: a restore copies the table, and continuous backups are
+ * DynamoDB Local with the two calls that it does not support: a restore copies the table, and continuous backups are
  * recorded.
  */
 function restoringClient(): DynamoDBClient {
@@ -66,8 +66,8 @@ beforeAll(async () => {
   restored = await restoreTable(restoring)
 }, 120_000)
 
-describe('npx commerce table restore', () => {
-  test('restores the table of the stack to the time', () => {
+describe('npm run restore', () => {
+  test('restores the table of the stack to the given time', () => {
     expect(asked[0]).toEqual({
       SourceTableName: before.tableName,
       TargetTableName: target,
@@ -75,40 +75,40 @@ describe('npx commerce table restore', () => {
     })
   })
 
-  test('switches on the stream with both images', async () => {
+  test('enables the stream with both images', async () => {
     const { Table } = await testClient().send(new DescribeTableCommand({ TableName: target }))
     expect(Table?.StreamSpecification).toEqual({ StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' })
   })
 
-  test('switches on deletion protection', async () => {
+  test('enables deletion protection', async () => {
     const { Table } = await testClient().send(new DescribeTableCommand({ TableName: target }))
     expect(Table?.DeletionProtectionEnabled).toBe(true)
   })
 
-  test('switches on time to live', async () => {
+  test('enables time to live', async () => {
     const { TimeToLiveDescription } = await testClient().send(
       new DescribeTimeToLiveCommand({ TableName: target }),
     )
     expect(TimeToLiveDescription).toMatchObject({ AttributeName: 'expires_at', TimeToLiveStatus: 'ENABLED' })
   })
 
-  test('switches on point-in-time recovery', () => {
+  test('enables point-in-time recovery', () => {
     expect(asked.at(-1)).toEqual({
       TableName: target,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
     })
   })
 
-  test('prints what the setting storage.restoredTable needs', () => {
+  test('prints the value for storage.restoredTable', () => {
     expect(restored).toEqual({ tableName: target, streamArn: expect.stringContaining(`${target}/stream/`) })
   })
 
-  test('can be run again', async () => {
+  test('can be repeated', async () => {
     const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
     expect(await restoreTable(again)).toEqual(restored)
   })
 
-  test('without a time refuses a table that does not exist', async () => {
+  test('without a time rejects a table that does not exist', async () => {
     const missing = {
       dynamodb: testClient(),
       source: before.tableName,
@@ -119,7 +119,7 @@ describe('npx commerce table restore', () => {
   })
 
   test.each(['yesterday', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00'])(
-    'refuses %s as a time',
+    'rejects the time %s',
     (text) => {
       expect(() => parseTime(text)).toThrow('It takes a time in UTC')
     },
@@ -132,7 +132,7 @@ describe('a service on the restored table', () => {
     after = await startService({ tableName: target })
   })
 
-  test('reads what was there', async () => {
+  test('reads the restored items', async () => {
     const { json } = await after.call({
       path: `/v1/orders/${order.id}`,
       as: { tenant: 'restoring', role: 'Viewer' },
@@ -140,7 +140,7 @@ describe('a service on the restored table', () => {
     expect(json.id).toBe(order.id)
   })
 
-  test('replays a request from before', async () => {
+  test('replays a request from before the restore', async () => {
     const { headers, json } = await place(after)
     expect([json.id, headers['Idempotency-Status']]).toEqual([order.id, 'replayed'])
   })

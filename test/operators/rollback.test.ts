@@ -5,7 +5,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { rollBack } from '#bin/rollback.ts'
 
-/** Functions with the hour at which each of their versions was published, from version 1 on. */
+/** Functions with the hour of publication of each version, starting with version 1. */
 const published: Record<string, number[]> = {}
 const live = new Map<string, string>()
 const weights = new Map<string, unknown>()
@@ -21,7 +21,7 @@ const resources: Record<string, string> = {
   nested: aliasOf('refunds'),
 }
 
-/** Answers as CloudFormation and Lambda do. */
+/** Fakes CloudFormation and Lambda. */
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
@@ -74,12 +74,12 @@ beforeEach(() => {
 })
 
 describe('a rollback', () => {
-  test('moves what the last update changed to the version before it, and nothing else', async () => {
+  test('moves the functions of the last update to their previous version, and no others', async () => {
     await run()
     expect(Object.fromEntries(live)).toEqual({ orders: '2', codes: '2', refunds: '1' })
   })
 
-  test('takes back functions to one common time, in nested stacks too', async () => {
+  test('moves functions back to one common time, in nested stacks too', async () => {
     published.refunds = [2, 9]
     live.set('refunds', '2')
     await run({ before: new Date('2026-01-01T03:00:00Z') })
@@ -91,7 +91,7 @@ describe('a rollback', () => {
     expect(Object.fromEntries(weights)).toEqual({ orders: { AdditionalVersionWeights: {} } })
   })
 
-  test('that is tried first prints its moves and makes none', async () => {
+  test('as a dry run prints its moves and makes none', async () => {
     const moves = await run({ dryRun: true })
     expect(moves).toEqual([{ functionName: 'orders', alias: 'live', from: '3', to: '2' }])
     expect(live.get('orders')).toBe('3')

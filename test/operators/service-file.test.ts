@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { describeService } from '#bin/local/service-file.ts'
 import { signingSecret } from '#bin/webhook-secret.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
+import { type FakeAws, startFakeAws } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
-let aws: AwsDouble
+let aws: FakeAws
 beforeAll(async () => {
-  aws = await startAwsDouble({
+  aws = await startFakeAws({
     'secretsmanager.GetSecretValue': ({ SecretId }) => ({ SecretString: secrets[String(SecretId)] }),
   })
 })
@@ -22,7 +22,7 @@ const outputs = {
   WebhooksSecretArn: 'arn:webhooks',
 }
 
-test('the secret that signs webhooks is read from the secret of the stack', async () => {
+test('webhooks are signed with the first key of the secret', async () => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
   const access = { endpoint: aws.endpoint, region: 'us-east-1', credentials }
   expect(await signingSecret({ outputs, access })).toBe(secrets['arn:webhooks'])
@@ -30,15 +30,15 @@ test('the secret that signs webhooks is read from the secret of the stack', asyn
 
 const parts = { endpoint: 'http://127.0.0.1:4566', outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }
 
-test('the service file holds the key that signs webhooks', () => {
+test('the service file contains the key that signs webhooks', () => {
   expect(describeService(parts).webhook_secret).toBe('whsec_a2V5')
 })
 
-test('the service file holds the address of the local payment provider', () => {
+test('the service file contains the address of the local payment provider', () => {
   const { provider_url } = describeService({ ...parts, providerUrl: 'http://127.0.0.1:4577' })
   expect(provider_url).toBe('http://127.0.0.1:4577')
 })
 
-test('the service file names no payment provider if the profile has it elsewhere', () => {
+test('the service file names no payment provider if the profile uses another one', () => {
   expect(describeService(parts)).not.toHaveProperty('provider_url')
 })

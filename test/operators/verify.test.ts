@@ -25,7 +25,7 @@ async function passedChecks(tenant: string, into: string[]): Promise<void> {
 
 // The end-to-end tests run all checks on the deployed stack.
 describe('npx commerce verify', () => {
-  test('stops at the first check that fails: a webhook that another secret signs', async () => {
+  test('stops at the first failed check: a webhook signed with another secret', async () => {
     const passed: string[] = []
     await expect(passedChecks('verify-well', passed)).rejects.toThrow(
       /^webhook: expected an accepted event, received 401 /,
@@ -41,7 +41,7 @@ describe('npx commerce verify', () => {
     ])
   })
 
-  test('names what it expected and what it received', async () => {
+  test('names the expected and the received response', async () => {
     const passed: string[] = []
     await service.call({
       method: 'POST',

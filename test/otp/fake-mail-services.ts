@@ -22,7 +22,7 @@ interface Taken {
   }
 }
 
-export interface AwsDouble {
+export interface FakeMailServices {
   endpoint: string
   /** The accepted mails, in order. */
   mails: Taken[]
@@ -35,9 +35,9 @@ export interface AwsDouble {
 }
 
 /** Fakes SES, the deployment secret and the queue for the sender of mails, on loopback. */
-export async function startAwsDouble(secret: string): Promise<AwsDouble> {
+export async function startFakeMailServices(secret: string): Promise<FakeMailServices> {
   let waiting: (() => void)[] = []
-  const double: Omit<AwsDouble, 'endpoint' | 'stop'> = {
+  const fake: Omit<FakeMailServices, 'endpoint' | 'stop'> = {
     mails: [],
     pauses: [],
     fate: 'taken',
@@ -45,14 +45,14 @@ export async function startAwsDouble(secret: string): Promise<AwsDouble> {
   }
 
   function takeMail(body: string, answer: ServerResponse): void {
-    const { fate } = double
+    const { fate } = fake
     if (fate === 'ignored') return
     if (fate === 'refused') {
       answer.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"down"}')
       return
     }
-    double.mails.push(JSON.parse(body))
-    for (const told of waiting) told()
+    fake.mails.push(JSON.parse(body))
+    for (const resolve of waiting) resolve()
     waiting = []
     if (fate === 'taken-and-lost') answer.destroy()
     else if (fate === 'taken')
@@ -66,7 +66,7 @@ export async function startAwsDouble(secret: string): Promise<AwsDouble> {
     answer.setHeader('content-type', 'application/x-amz-json-1.1')
     if (target === 'secretsmanager.GetSecretValue')
       return answer.end(JSON.stringify({ SecretString: secret }))
-    if (target === 'AmazonSQS.ChangeMessageVisibility') double.pauses.push(JSON.parse(body).VisibilityTimeout)
+    if (target === 'AmazonSQS.ChangeMessageVisibility') fake.pauses.push(JSON.parse(body).VisibilityTimeout)
     return answer.end('{}')
   })
   server.listen(0, '127.0.0.1')
@@ -76,5 +76,5 @@ export async function startAwsDouble(secret: string): Promise<AwsDouble> {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return Object.assign(double, { endpoint, stop })
+  return Object.assign(fake, { endpoint, stop })
 }

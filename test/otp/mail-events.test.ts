@@ -1,17 +1,14 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService({ settings: { ...localSettings, 'otp.deliveredOn': 'delivery' } })
-})
+const service = await startService({ settings: { ...localSettings, 'otp.deliveredOn': 'delivery' } })
 
 const logged: unknown[] = []
 const context = () => ({

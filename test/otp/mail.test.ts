@@ -16,22 +16,21 @@ import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { type AwsDouble, startAwsDouble } from './fake-mail-services.ts'
+import { type FakeMailServices, startFakeMailServices } from './fake-mail-services.ts'
 
-let scratch: string
 let file: string
-let aws: AwsDouble
+let aws: FakeMailServices
 let service: Service
 let sender: ChildProcess
 /** The offset of the service's clock behind that of the sender. */
 let behindMilliseconds = 0
 
+const scratch = await mkdtemp(join(tmpdir(), 'mail-'))
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'mail-'))
   const entries = { send: join(import.meta.dirname, '../../functions/otp/send-code/handler.ts') }
   const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
   file = pathToFileURL(join(bundles.send?.directory ?? '', 'index.mjs')).href
-  aws = await startAwsDouble(testSecret)
+  aws = await startFakeMailServices(testSecret)
   service = await startService({ clock: { ...systemClock, now: () => Date.now() - behindMilliseconds } })
   sender = await startSender()
 }, 60_000)

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { powertoolsLog } from '#shared/platform/base/log.ts'
-import { type FaultyService, startFaultyService } from '#test/faults/faulty-service.ts'
+import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import {
   cookiesOf,
@@ -15,11 +15,7 @@ import {
 } from '#test/support/one-time-codes.ts'
 import type { Answer } from '#test/support/service.ts'
 
-let service: FaultyService
-beforeAll(async () => {
-  service = await startFaultyService()
-})
-afterAll(() => service.stop())
+const service = await useFaultyService()
 
 /** Returns the table operations of a response, with the items of its transactions. */
 async function workOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; work: string[] }> {

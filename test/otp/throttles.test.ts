@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { newEmail, otherThan, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
-import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const minute = 60_000
@@ -21,12 +22,11 @@ beforeEach(async () => {
 })
 
 const newSource = () => `source-${crypto.randomUUID()}`
-const told = ({ status, json }: Answer) => `${status} ${json.error?.code ?? ''}`.trim()
 const invalid = '400 CODE.invalid'
 const limited = '429 RATE_LIMIT.exceeded'
 const codeFor = (email: string, from = newSource()) => requestedCode(service, email, { from })
 const verify = async (email: string, code: string, from: string) =>
-  told(await verifyCode(service, email, code, { from }))
+  outcome(await verifyCode(service, email, code, { from }))
 
 /** Tries wrong codes from new sources until no more count. @returns the last right code */
 async function attack(email: string, attempts: number): Promise<string> {
@@ -46,7 +46,7 @@ describe('one source with many addresses', () => {
   test('is rejected after its limit of requests', async () => {
     for (let n = 0; n < 12; n += 1) await requestCode(service, newEmail(), { from: source })
     const refused = await requestCode(service, newEmail(), { from: source })
-    expect([told(refused), refused.headers['Retry-After']]).toEqual([limited, '300'])
+    expect([outcome(refused), refused.headers['Retry-After']]).toEqual([limited, '300'])
   })
 
   test('gets no mail sent once it is rejected', async () => {
@@ -103,14 +103,14 @@ describe('many sources with one address', () => {
   test('cannot request codes for it after that', async () => {
     const email = newEmail()
     await attack(email, 7)
-    expect(told(await requestCode(service, email, { from: newSource() }))).toBe(limited)
+    expect(outcome(await requestCode(service, email, { from: newSource() }))).toBe(limited)
   })
 
   test('are admitted again after 24 hours', async () => {
     const email = newEmail()
     await attack(email, 7)
     now += 24 * 60 * minute
-    expect(told(await requestCode(service, email, { from: newSource() }))).toBe('202')
+    expect(outcome(await requestCode(service, email, { from: newSource() }))).toBe('202')
   })
 
   test('do not lock out a source that has succeeded for it', async () => {
@@ -165,7 +165,7 @@ describe('one key of two anonymous callers', () => {
       await requestCode(service, newEmail(), { from: newSource(), headers }),
       await requestCode(service, newEmail(), { from: newSource(), headers }),
     ]
-    expect(answers.map((answer) => [told(answer), answer.headers['Idempotency-Status']])).toEqual([
+    expect(answers.map((answer) => [outcome(answer), answer.headers['Idempotency-Status']])).toEqual([
       ['202', 'stored'],
       ['202', 'stored'],
     ])

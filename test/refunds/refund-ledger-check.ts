@@ -4,7 +4,7 @@ import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { pendingSagas } from '#shared/platform/idempotency/record.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import type { PaymentProviderDouble } from '../support/payment-provider/payment-provider.ts'
+import type { FakePaymentProvider } from '../support/payment-provider/payment-provider.ts'
 import type { PaidRefund } from '../support/payment-provider/refund-ledger.ts'
 import type { Service } from '../support/service.ts'
 
@@ -17,12 +17,12 @@ export interface Books {
   ledger: LedgerEntry[]
   payouts: PaidRefund[]
   /** The ids of the refunds with a published success. */
-  told: unknown[]
+  succeededEvents: unknown[]
 }
 
 export async function booksOf(
   service: Pick<Service, 'items'>,
-  provider: PaymentProviderDouble,
+  provider: FakePaymentProvider,
   tenant: string,
 ): Promise<Books> {
   const items = await service.items(tenant, 'refund')
@@ -30,7 +30,7 @@ export async function booksOf(
     refunds: items.map(asRefund),
     ledger: (await service.items(tenant, 'ledger')) as unknown as LedgerEntry[],
     payouts: provider.refunds().filter(({ account }) => account === `acct_${tenant}`),
-    told: items
+    succeededEvents: items
       .flatMap(publishedEvents)
       .flatMap(({ type, data }) => (type === 'refund.succeeded' ? data.id : [])),
   }
@@ -45,13 +45,13 @@ export function inShort({ refunds, ledger, payouts }: Books) {
  * Expects no pending refunds. Each successful refund has one payout, one ledger entry and one event, there are no others,
  * and no charge is refunded above its captured amount.
  */
-export function expectBalanced({ refunds, ledger, payouts, told }: Books): void {
+export function expectBalanced({ refunds, ledger, payouts, succeededEvents }: Books): void {
   expect(refunds.filter(({ status }) => status === 'pending')).toEqual([])
   const succeeded = refunds.filter(({ status }) => status === 'succeeded')
   expect(ledger.map(({ refund_id, charge_id, amount }) => [refund_id, charge_id, amount])).toEqual(
     succeeded.map(({ id, charge_id, amount }) => [id, charge_id, amount]),
   )
-  expect(told).toEqual(succeeded.map(({ id }) => id))
+  expect(succeededEvents).toEqual(succeeded.map(({ id }) => id))
   const paid = payouts.map(({ id, charge, amount }) => `${id} ${charge} ${amount}`)
   const settled = succeeded.map((one) => `${one.provider_refund_id} ${one.charge_id} ${one.amount}`)
   expect(paid.toSorted()).toEqual(settled.toSorted())

@@ -1,23 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type LogReport, powertoolsLog } from '#shared/platform/base/log.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
-import {
-  type PaymentProviderDouble,
-  startPaymentProvider,
-} from '#test/support/payment-provider/payment-provider.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { booksOf, captured, expectBalanced, inShort } from './refund-ledger-check.ts'
 
-let provider: PaymentProviderDouble
-let service: Service
-beforeAll(async () => {
-  provider = await startPaymentProvider()
-  service = await startService({ settings: settingsAt(provider.endpoint) })
-})
+const provider = await startPaymentProvider()
+const service = await startService({ settings: settingsAt(provider.endpoint) })
 afterAll(() => provider.stop())
 afterEach(() => {
   provider.faults = () => undefined
@@ -83,7 +77,7 @@ describe('a refund', () => {
     for (const key of ['a', 'b'])
       expect((await refund('twice', { charge_id: 'ch_2', amount: 50_000 }, key)).status).toBe(201)
     const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
-    expect([over.status, over.json.error.code]).toEqual([409, 'POLICY.refund.exceeds_charge'])
+    expect(outcome(over)).toBe('409 POLICY.refund.exceeds_charge')
     expect((await ledgerOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
   })
 
@@ -172,7 +166,7 @@ describe('a refund', () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_3', amount: 10 }
     const failed = await refund('pending', body, 'k')
-    expect([failed.status, failed.json.error.retryable]).toEqual([503, true])
+    expect(failed).toMatchObject({ status: 503, json: { error: { retryable: true } } })
     expect((await service.items('pending', 'refund')).map(({ status }) => status)).toEqual(['pending'])
     provider.faults = () => undefined
     expect((await refund('pending', body, 'k')).status).toBe(201)
@@ -185,13 +179,13 @@ describe('a refund', () => {
     await refund('left', body, 'k')
     provider.faults = () => undefined
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    const told = await finishSagas([createRefund], { ...service.runtime, clock: later })
+    const sweep = await finishSagas([createRefund], { ...service.runtime, clock: later })
     const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
-    expect(told).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
-    expect(Math.abs(Date.parse(since) - Number(told.oldest))).toBeLessThan(1000)
+    expect(sweep).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
+    expect(Math.abs(Date.parse(since) - Number(sweep.oldest))).toBeLessThan(1000)
     expect([paidTo('left').length, (await ledgerOf('left')).length]).toEqual([1, 1])
     const replayed = await refund('left', body, 'k')
-    expect([replayed.status, replayed.headers['Idempotency-Status']]).toEqual([201, 'replayed'])
+    expect(replayed).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
     expect(await finishSagas([createRefund], { ...service.runtime, clock: later })).toEqual({
       finished: 0,
       left: 0,
@@ -233,7 +227,7 @@ describe('a refund', () => {
     provider.faults = () => undefined
     service.notices.length = 0
     const answer = await refund('again', body, 'k', { 'X-Correlation-Id': 'corr-7' })
-    expect([answer.status, answer.json.status]).toEqual([201, 'succeeded'])
+    expect(answer).toMatchObject({ status: 201, json: { status: 'succeeded' } })
     expect(await refund('again', body, 'k')).toMatchObject({ status: 201, body: answer.body })
     const books = await booksOf(service, provider, 'again')
     expectBalanced(books)
@@ -262,7 +256,7 @@ describe('a refund', () => {
       headers: { 'Idempotency-Key': 'k' },
       body: { charge_id: 'ch_9', amount: 10 },
     })
-    expect([answer.status, answer.json.error.code]).toEqual([409, 'POLICY.refund.no_account'])
+    expect(outcome(answer)).toBe('409 POLICY.refund.no_account')
     expect(await unmapped.items('unmapped', 'refund')).toEqual([])
   })
 

@@ -15,8 +15,8 @@ import {
   answered,
   apiKey,
   callsOf,
-  double,
   error,
+  fakeProvider,
   paidFor,
   quickClock,
   refund,
@@ -25,9 +25,9 @@ import {
 } from './stripe-requests.ts'
 
 beforeEach(() => {
-  double.faults = () => undefined
+  fakeProvider.faults = () => undefined
 })
-afterAll(() => double.stop())
+afterAll(() => fakeProvider.stop())
 
 describe('a final response of the provider', () => {
   test('of a successful refund has its currency in upper case', async () => {
@@ -161,7 +161,7 @@ test('a bundled function requests refunds', async () => {
     const asked = request()
     const provider = bundled({
       apiKey,
-      endpoint: double.endpoint,
+      endpoint: fakeProvider.endpoint,
       attemptMilliseconds: 2000,
       clock: quickClock(),
     })
@@ -209,7 +209,7 @@ describe('a refund that is requested again after the provider may have forgotten
   test('is found by its id, and not paid twice', async () => {
     const asked = request()
     const first = await refund(asked)
-    double.forgetKeys()
+    fakeProvider.forgetKeys()
     const again = await refund(asked, { clock: later() })
     expect(again).toEqual({ ...first, replayed: true })
     expect(paidFor(asked)).toHaveLength(1)
@@ -226,7 +226,7 @@ describe('a refund that is requested again after the provider may have forgotten
   test('would be paid twice by its key alone', async () => {
     const asked = request()
     await refund(asked)
-    double.forgetKeys()
+    fakeProvider.forgetKeys()
     await refund(asked)
     expect(paidFor(asked)).toHaveLength(2)
   })

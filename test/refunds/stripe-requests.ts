@@ -6,7 +6,7 @@ import { type Answer, errorAnswer } from '../support/payment-provider/stripe-wir
 
 export const apiKey = 'sk_test_123'
 /** One for each test file, which stops it. */
-export const double = await startPaymentProvider()
+export const fakeProvider = await startPaymentProvider()
 let numbered = 0
 
 export interface TestClock extends Clock {
@@ -41,20 +41,21 @@ interface How {
 
 export function refund(asked: ProviderRequest, how: How = {}) {
   const { clock = quickClock(), budgetMilliseconds = 60_000, attemptMilliseconds = 2000 } = how
-  const { endpoint = double.endpoint } = how
+  const { endpoint = fakeProvider.endpoint } = how
   const provider = stripeProvider({ apiKey, endpoint, attemptMilliseconds, clock })
   return provider.refund(asked, startBudget(clock, budgetMilliseconds))
 }
 
 export const keyOf = ({ refundId }: ProviderRequest) => `refund-${refundId}`
-export const callsOf = (asked: ProviderRequest) => double.calls.filter(({ key }) => key === keyOf(asked))
+export const callsOf = (asked: ProviderRequest) =>
+  fakeProvider.calls.filter(({ key }) => key === keyOf(asked))
 export const paidFor = ({ account, chargeId }: ProviderRequest) =>
-  double.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
+  fakeProvider.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
 
 /** Fails the first requests of a key. */
 export function strike(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
   let left = times
-  double.faults = ({ key }) => {
+  fakeProvider.faults = ({ key }) => {
     if (key !== keyOf(asked) || left === 0) return undefined
     left -= 1
     return fault

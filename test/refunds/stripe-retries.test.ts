@@ -10,8 +10,8 @@ import { runs } from '#test/support/runs.ts'
 import {
   answered,
   callsOf,
-  double,
   error,
+  fakeProvider,
   keyOf,
   paidFor,
   quickClock,
@@ -21,9 +21,9 @@ import {
 } from './stripe-requests.ts'
 
 beforeEach(() => {
-  double.faults = () => undefined
+  fakeProvider.faults = () => undefined
 })
-afterAll(() => double.stop())
+afterAll(() => fakeProvider.stop())
 
 describe('a temporary failure is retried', () => {
   test.each<[string, Fault]>([
@@ -221,7 +221,7 @@ test('thirty concurrent refunds of a tenth: ten are paid, and the others exceed 
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20)
   const reasons = outcomes.flatMap((outcome) => ('reason' in outcome ? [outcome.reason] : []))
   expect(new Set(reasons)).toEqual(new Set(['exceeds_charge']))
-  const paid = double.refunds().filter(({ charge }) => charge === chargeId)
+  const paid = fakeProvider.refunds().filter(({ charge }) => charge === chargeId)
   expect(paid.reduce((whole, { amount }) => whole + amount, 0)).toBe(100_000)
 })
 
@@ -249,7 +249,8 @@ test('with any failures in between, one key is one refund', async () => {
   await fc.assert(
     fc.asyncProperty(schedules, async (faults) => {
       const asked = request()
-      double.faults = ({ key }) => (key === keyOf(asked) ? faults[callsOf(asked).length - 1] : undefined)
+      fakeProvider.faults = ({ key }) =>
+        key === keyOf(asked) ? faults[callsOf(asked).length - 1] : undefined
       const settled = async (): Promise<ProviderOutcome> =>
         refund(asked, { attemptMilliseconds: 40 }).catch((thrown) => {
           expect(thrown.code).toMatch(/^DEPENDENCY\.(timeout|unavailable)$/)

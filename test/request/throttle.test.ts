@@ -50,11 +50,11 @@ test('the sixth request is rejected until the first is a minute old', async () =
     now += 10_000
   }
   const refused = await call(email)
-  expect([refused.status, refused.json.error.code, refused.headers['Retry-After']]).toEqual([
-    429,
-    'RATE_LIMIT.exceeded',
-    '10',
-  ])
+  expect(refused).toMatchObject({
+    status: 429,
+    json: { error: { code: 'RATE_LIMIT.exceeded' } },
+    headers: { 'Retry-After': '10' },
+  })
   expect(refused.json.error.details).toEqual({ captcha_required: true })
   now += 9_999
   expect((await call(email)).headers['Retry-After']).toBe('1')

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 
@@ -57,8 +58,6 @@ const list = (service: Service, query = '', role = 'Viewer', tenant = 'acme') =>
     as: service === local ? { role, tenant } : who(role, tenant),
     headers: nonce,
   })
-const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
-  `${status} ${json?.error?.code ?? ''}`.trim()
 
 describe('orders', () => {
   test('orders.createStatus', async () =>
@@ -85,7 +84,7 @@ describe('orders', () => {
   })
   test('orders.currencies', async () => {
     const dollars = { ...order, currency: 'USD' }
-    expect([code(await place(local, dollars)), code(await place(other, dollars))]).toEqual([
+    expect([outcome(await place(local, dollars)), outcome(await place(other, dollars))]).toEqual([
       '201',
       '400 VALIDATION.field.enum',
     ])
@@ -99,7 +98,7 @@ describe('orders', () => {
       const as = service === local ? { role: 'Viewer' } : who('Viewer')
       return service.call({ path: `/v1/orders/${json.id}`, as, headers: nonce })
     }
-    expect([code(await erased(local)), code(await erased(other))]).toEqual([
+    expect([outcome(await erased(local)), outcome(await erased(other))]).toEqual([
       '410 GONE.order',
       '404 NOT_FOUND.order',
     ])
@@ -120,7 +119,7 @@ describe('lists', () => {
     ])
   })
   test('lists.offsetPaging', async () => {
-    expect(code(await list(local, '?limit=2'))).toBe('400 VALIDATION.filter.unknown_key')
+    expect(outcome(await list(local, '?limit=2'))).toBe('400 VALIDATION.filter.unknown_key')
     const all = (await list(other, '', 'Viewer', 'listed')).json.data
     expect((await list(other, '?limit=2&offset=1', 'Viewer', 'listed')).json.data).toEqual(all.slice(1, 3))
   })
@@ -129,14 +128,14 @@ describe('lists', () => {
     expect((await list(other, '?q=jpy', 'Viewer', 'listed')).json.data).toHaveLength(1)
   })
   test('lists.pageSizeZero', async () => {
-    expect(code(await list(local, '?page_size=0'))).toBe('400 VALIDATION.page_size.min')
+    expect(outcome(await list(local, '?page_size=0'))).toBe('400 VALIDATION.page_size.min')
     expect((await list(other, '?page_size=0')).json.page_size).toBe(1)
   })
   test('lists.pageSizeAbsurd', async () =>
-    expect([code(await list(local, '?page_size=1001')), code(await list(other, '?page_size=1001'))]).toEqual([
-      '200',
-      '400 VALIDATION.page_size.max',
-    ]))
+    expect([
+      outcome(await list(local, '?page_size=1001')),
+      outcome(await list(other, '?page_size=1001')),
+    ]).toEqual(['200', '400 VALIDATION.page_size.max']))
   test('lists.count', async () => {
     expect((await list(local, '', 'Viewer', 'listed')).json.count).toBeNull()
     expect((await list(other, '', 'Viewer', 'listed')).json).toMatchObject({
@@ -145,26 +144,26 @@ describe('lists', () => {
     })
   })
   test('lists.includeDeletedRoles', async () => {
-    expect(code(await list(local, '?include_deleted=true', 'Editor'))).toBe('403 AUTHZ.filter.denied')
-    expect(code(await list(other, '?include_deleted=true', 'Editor'))).toBe('200')
+    expect(outcome(await list(local, '?include_deleted=true', 'Editor'))).toBe('403 AUTHZ.filter.denied')
+    expect(outcome(await list(other, '?include_deleted=true', 'Editor'))).toBe('200')
   })
   test('lists.maxFilterValues', async () => {
     const three = '?currency.in=EUR,USD,JPY'
-    expect([code(await list(local, three)), code(await list(other, three))]).toEqual([
+    expect([outcome(await list(local, three)), outcome(await list(other, three))]).toEqual([
       '200',
       '400 VALIDATION.filter.value_invalid',
     ])
   })
   test('lists.maxFilterLength', async () => {
     const long = `?cart_id=${'x'.repeat(65)}`
-    expect([code(await list(local, long)), code(await list(other, long))]).toEqual([
+    expect([outcome(await list(local, long)), outcome(await list(other, long))]).toEqual([
       '200',
       '400 VALIDATION.filter.value_invalid',
     ])
   })
   test('lists.maxSearchLength', async () => {
     const long = `?q=${'x'.repeat(41)}`
-    expect([code(await list(local, long)), code(await list(other, long))]).toEqual([
+    expect([outcome(await list(local, long)), outcome(await list(other, long))]).toEqual([
       '200',
       '400 VALIDATION.filter.value_invalid',
     ])
@@ -186,21 +185,23 @@ describe('callers', () => {
       as: { ...who('Viewer'), claims: { nonce: 'n', iss: 'https://issuer.localhost' } },
       headers: nonce,
     })
-    expect(code(crossed)).toBe('401 AUTH.invalid_credentials')
+    expect(outcome(crossed)).toBe('401 AUTH.invalid_credentials')
   })
   test('auth.clockToleranceSeconds', async () => {
     const late = { expiresInSeconds: -10 }
-    expect(code(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
-    expect(code(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('200')
+    expect(outcome(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
+    expect(outcome(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('200')
   })
   test('errors.expiredToken', async () => {
     const late = { expiresInSeconds: -60 }
-    expect(code(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
-    expect(code(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('401 AUTH.invalid_credentials')
+    expect(outcome(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
+    expect(outcome(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe(
+      '401 AUTH.invalid_credentials',
+    )
   })
   test('auth.roleClaim', async () => {
     const claims = { nonce: 'n', amr: 'otp', 'cognito:groups': null, roles: 'Viewer' }
-    expect(code(await read(other, { claims }, nonce))).toBe('403 AUTHZ.role.denied')
+    expect(outcome(await read(other, { claims }, nonce))).toBe('403 AUTHZ.role.denied')
   })
   test('auth.scopes and auth.scopeClaim', async () => {
     const denied = await other.call({
@@ -210,33 +211,33 @@ describe('callers', () => {
       headers: { ...nonce, 'Idempotency-Key': 'k' },
       body: order,
     })
-    expect(code(denied)).toBe('403 AUTHZ.scope.token')
+    expect(outcome(denied)).toBe('403 AUTHZ.scope.token')
     expect(denied.headers['WWW-Authenticate']).toContain('scope="orders:write"')
     expect((await place(other)).status).toBe(200)
   })
   test('auth.nonce', async () => {
-    expect(code(await read(other, { ...who('Viewer'), claims: { amr: 'otp' } }))).toBe(
+    expect(outcome(await read(other, { ...who('Viewer'), claims: { amr: 'otp' } }))).toBe(
       '401 AUTH.invalid_credentials',
     )
-    expect(code(await read(local, { role: 'Viewer' }))).toBe('200')
+    expect(outcome(await read(local, { role: 'Viewer' }))).toBe('200')
   })
   test('auth.mfa', async () => {
     const denied = await read(other, { ...who('Viewer'), claims: { nonce: 'n', amr: ['pwd'] } }, nonce)
-    expect(code(denied)).toBe('403 POLICY.mfa.required')
+    expect(outcome(denied)).toBe('403 POLICY.mfa.required')
     expect(denied.headers['WWW-Authenticate']).toContain('insufficient_user_authentication')
-    expect(code(await read(local, { role: 'Viewer', claims: { amr: ['pwd'] } }))).toBe('200')
+    expect(outcome(await read(local, { role: 'Viewer', claims: { amr: ['pwd'] } }))).toBe('200')
   })
   test('auth.crossTenantStatus and auth.adminTenantParameter', async () => {
-    expect(code(await list(local, '?tenant=rival', 'Editor'))).toBe('404 AUTHZ.scope.tenant')
-    expect(code(await list(other, '?shop=rival', 'Editor'))).toBe('403 AUTHZ.scope.tenant')
-    expect(code(await list(other, '?tenant=rival', 'Admin'))).toBe('400 VALIDATION.filter.unknown_key')
+    expect(outcome(await list(local, '?tenant=rival', 'Editor'))).toBe('404 AUTHZ.scope.tenant')
+    expect(outcome(await list(other, '?shop=rival', 'Editor'))).toBe('403 AUTHZ.scope.tenant')
+    expect(outcome(await list(other, '?tenant=rival', 'Admin'))).toBe('400 VALIDATION.filter.unknown_key')
     const { json } = await place(other)
     const foreign = await other.call({
       path: `/v1/orders/${json.id}`,
       as: who('Viewer', 'rival'),
       headers: nonce,
     })
-    expect(code(foreign)).toBe('403 AUTHZ.scope.tenant')
+    expect(outcome(foreign)).toBe('403 AUTHZ.scope.tenant')
   })
   test('auth.serviceRole', async () =>
     expect([
@@ -255,8 +256,10 @@ describe('callers', () => {
 describe('requests', () => {
   test('idempotency.keyMaxLength', async () => {
     const headers = { 'Idempotency-Key': 'k'.repeat(65) }
-    expect(code(await place(local, order, 'Editor', headers))).toBe('201')
-    expect(code(await place(other, order, 'Editor', headers))).toBe('400 VALIDATION.idempotency_key.length')
+    expect(outcome(await place(local, order, 'Editor', headers))).toBe('201')
+    expect(outcome(await place(other, order, 'Editor', headers))).toBe(
+      '400 VALIDATION.idempotency_key.length',
+    )
   })
   test('idempotency.lifetimeHours', async () => {
     for (const [service, hours] of [
@@ -291,7 +294,7 @@ describe('requests', () => {
         headers: nonce,
         body: { a: 1, b: 2 },
       })
-    expect([code(await call(local)), code(await call(other))]).toEqual([
+    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
       '201',
       '400 VALIDATION.header.invalid',
     ])
@@ -346,7 +349,7 @@ describe('requests', () => {
       const clock = { ...systemClock, now: () => (now += step) }
       const slow = await startService({ settings: service.settings, tableName: service.tableName, clock })
       const as = service === local ? { role: 'Viewer' } : who('Viewer')
-      return code(await slow.call({ path: '/v1/orders', as, headers: { ...nonce, ...headers } }))
+      return outcome(await slow.call({ path: '/v1/orders', as, headers: { ...nonce, ...headers } }))
     }
     const one = { 'X-Request-Timeout': '1' }
     expect([await answer(local, one, 50), await answer(other, one, 50)]).toEqual([
@@ -361,18 +364,21 @@ describe('requests', () => {
   })
   test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
     const call = (service: Service) => service.call({ path: '/health', body: 'x'.repeat(9000) })
-    expect([code(await call(local)), code(await call(other))]).toEqual(['200', '413 VALIDATION.body.invalid'])
+    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
+      '200',
+      '413 VALIDATION.body.invalid',
+    ])
   })
   test('errors.unsupportedMedia', async () => {
     const headers = { 'Content-Type': 'text/plain' }
     expect([
-      code(await place(local, order, 'Editor', headers)),
-      code(await place(other, order, 'Editor', headers)),
+      outcome(await place(local, order, 'Editor', headers)),
+      outcome(await place(other, order, 'Editor', headers)),
     ]).toEqual(['415 VALIDATION.content_type.unsupported', '400 VALIDATION.content_type.unsupported'])
   })
   test('errors.notAcceptable', async () => {
     const call = (service: Service) => service.call({ path: '/health', headers: { Accept: 'text/html' } })
-    expect([code(await call(local)), code(await call(other))]).toEqual([
+    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
       '406 VALIDATION.accept.unsupported',
       '400 VALIDATION.accept.unsupported',
     ])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { audit, outcome } from '#test/codes/code-calls.ts'
+import { audit } from '#test/codes/code-calls.ts'
 import { both, codeIn, local, other, type Tenant } from '#test/codes/two-deployments.ts'
+import { outcome } from '#test/support/outcome.ts'
 import type { Service } from '#test/support/service.ts'
 
 /** Each setting has an effect: two deployments with different values respond differently to the same call. */

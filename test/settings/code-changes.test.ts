@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { audit, outcome, seeded, stored } from '#test/codes/code-calls.ts'
+import { audit, seeded, stored } from '#test/codes/code-calls.ts'
 import { both, callsOf, codeIn, newTenant, other, tenantOf, who } from '#test/codes/two-deployments.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { type Answer, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
 import { personOf } from '#shared/identity/person.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
@@ -15,19 +15,18 @@ import {
   requestedCode,
   verifyCode,
 } from '#test/support/one-time-codes.ts'
-import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
-let services: Service[]
-beforeAll(async () => {
-  services = await Promise.all([localSettings, otherSettings].map((settings) => startService({ settings })))
-})
+const services = await Promise.all(
+  [localSettings, otherSettings].map((settings) => startService({ settings })),
+)
 
 /** Returns the outcomes of both deployments, the local one first. */
 const both = <T>(ask: (service: Service) => Promise<T>) => Promise.all(services.map(ask))
-const told = ({ status, json }: Answer) => `${status} ${json?.error?.code ?? ''}`.trim()
 
 describe('one-time codes', () => {
   test('otp.code', async () => {
@@ -65,7 +64,7 @@ describe('one-time codes', () => {
     const outcomes = await both(async ({ settings }) => {
       const service = await startService({ settings })
       for (let n = 0; n < 8; n += 1) await verifyCode(service, newEmail(), '123456')
-      return told(await verifyCode(service, newEmail(), '123456'))
+      return outcome(await verifyCode(service, newEmail(), '123456'))
     })
     // The ninth wrong code is rejected with a limit of eight, and not with a limit of sixty.
     expect(outcomes).toEqual(['400 CODE.invalid', '429 RATE_LIMIT.exceeded'])
@@ -151,8 +150,8 @@ describe('sessions', () => {
       await both(async (service) => {
         const { headers } = await newSession(service)
         return [
-          told(await discount(service, headers)),
-          told(await service.call({ path: '/v1/orders', headers })),
+          outcome(await discount(service, headers)),
+          outcome(await service.call({ path: '/v1/orders', headers })),
         ]
       }),
     ).toEqual([
@@ -169,7 +168,7 @@ describe('sessions', () => {
     const answers = asking.map(async (service) => {
       const { headers } = await newSession(service)
       const { Cookie = '' } = headers
-      return [told(await discount(service, headers)), told(await discount(service, { Cookie }))]
+      return [outcome(await discount(service, headers)), outcome(await discount(service, { Cookie }))]
     })
     expect(await Promise.all(answers)).toEqual([
       ['200', '403 AUTHZ.csrf.token'],

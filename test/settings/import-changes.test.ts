@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 import { serving } from '../formats/file-network.ts'
 
@@ -33,23 +34,21 @@ beforeAll(async () => {
   busy = await startImports({ settings: profile(file, { [key]: otherSettings[key] }) })
 })
 
-const told = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
-  `${status} ${json.error?.code ?? ''}`.trim()
 const begin = async (service: ImportService) =>
   (await service.upload('acme', `${file}${crypto.randomUUID()}@\n`)).json.operation_id as string
 
 describe('settings of imports', () => {
   test('imports.request: the accepted uploads', async () => {
-    expect(told(await local.upload('acme', file))).toBe('202')
+    expect(outcome(await local.upload('acme', file))).toBe('202')
     const refused = await other.upload('acme', file)
-    expect(told(refused)).toBe('415 VALIDATION.content_type.unsupported')
+    expect(outcome(refused)).toBe('415 VALIDATION.content_type.unsupported')
     expect(refused.headers['Accept-Post']).toBe('application/json')
   })
 
   test('imports.maxBytes and limits.tooLarge: the maximum size of a file, and the error of a larger one', async () => {
     const large = `email\n${'x'.repeat(300)}\n`
-    expect(told(await local.upload('acme', large))).toBe('202')
-    expect(told(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
+    expect(outcome(await local.upload('acme', large))).toBe('202')
+    expect(outcome(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
   })
 
   test('imports.result: the number of returned rejects, and how long all of them are available', async () => {
@@ -80,7 +79,7 @@ describe('settings of imports', () => {
   test('imports.inProgressPerTenant: the number of operations in progress for each tenant', async () => {
     const last = async (service: ImportService) => {
       for (let n = 0; n < 2; n += 1) await service.upload('busy', `email\n${n}@example.com\n`)
-      return told(await service.upload('busy', 'email\nlast@example.com\n'))
+      return outcome(await service.upload('busy', 'email\nlast@example.com\n'))
     }
     expect([await last(local), await last(busy)]).toEqual(['202', '429 RATE_LIMIT.exceeded'])
   })
@@ -88,7 +87,7 @@ describe('settings of imports', () => {
   test('operations.cancel: the call of a cancellation and its response', async () => {
     const call = async (service: ImportService, verb: string) => {
       const path = `/operations/${await begin(service)}:${verb}`
-      return told(
+      return outcome(
         await service.call({ method: 'POST', path, as: { tenant: 'acme', role: 'Editor' }, body: {} }),
       )
     }

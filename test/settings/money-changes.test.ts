@@ -5,8 +5,9 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
+import { outcome } from '#test/support/outcome.ts'
 import {
-  type PaymentProviderDouble,
+  type FakePaymentProvider,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -15,16 +16,15 @@ import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
 
 /** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
-let providers: PaymentProviderDouble[]
 let services: Service[]
+const providers = [await startPaymentProvider(), await startPaymentProvider()]
 beforeAll(async () => {
-  providers = [await startPaymentProvider(), await startPaymentProvider()]
   const deployed = [localSettings, otherSettings].map((settings, index) => at(settings, providers[index]))
   services = await Promise.all(deployed.map((settings) => startService({ settings })))
 })
 afterAll(() => Promise.all(providers.map((provider) => provider.stop())))
 
-function at(settings: Settings, provider: PaymentProviderDouble | undefined): Settings {
+function at(settings: Settings, provider: FakePaymentProvider | undefined): Settings {
   const endpoint = provider?.endpoint ?? ''
   return { ...settings, 'refunds.provider': { ...settings['refunds.provider'], endpoint } }
 }
@@ -52,8 +52,6 @@ const refund = (service: Service, charge_id: string, tenant = 'acme') =>
     headers: { ...nonce, 'Idempotency-Key': `r${made++}` },
     body: { charge_id, amount: 10 },
   })
-const code = ({ status, json }: { status: number; json: { error?: { code: string } } }) =>
-  `${status} ${json?.error?.code ?? ''}`.trim()
 
 describe('refunds', () => {
   test('refunds.provider', async () => {
@@ -80,11 +78,11 @@ describe('refunds', () => {
     ]))
   test('refunds.policy', async () => {
     await both((service) => refund(service, 'ch_policy'))
-    expect(await both(async (service) => code(await refund(service, 'ch_policy')))).toEqual([
+    expect(await both(async (service) => outcome(await refund(service, 'ch_policy')))).toEqual([
       '201',
       '409 POLICY.refund.repeated',
     ])
-    const declined = async (service: Service) => code(await refund(service, 'ch_declined_policy'))
+    const declined = async (service: Service) => outcome(await refund(service, 'ch_declined_policy'))
     // A rejected refund no longer reserves part of the charge.
     await both(declined)
     expect(await both(declined)).toEqual(['409 POLICY.refund.declined', '409 POLICY.refund.declined'])
@@ -114,7 +112,7 @@ const receive = (service: Service, event: object, scheme = service.settings, sec
     body,
   })
 }
-const told = async (service: Service, event: ReturnType<typeof eventOf>) => {
+const receiveCart = async (service: Service, event: ReturnType<typeof eventOf>) => {
   await receive(service, event)
   await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
 }
@@ -137,7 +135,7 @@ describe('webhooks', () => {
   test('webhooks.futureSeconds', async () => {
     const occurred_at = new Date(Date.now() + 90_000).toISOString()
     const dated = (service: Service) => receive(service, eventOf('a.b', { id: 'x' }, { occurred_at }))
-    expect(await both(async (service) => code(await dated(service)))).toEqual([
+    expect(await both(async (service) => outcome(await dated(service)))).toEqual([
       '202',
       '400 VALIDATION.date.range',
     ])
@@ -190,7 +188,7 @@ describe('discounts', () => {
 
   test('discount.cart and discount.cartFields', async () => {
     const carts = await both(async (service) => {
-      await told(service, cart(1000, 'basket'))
+      await receiveCart(service, cart(1000, 'basket'))
       const found = await findCart(service.table, 'acme', 'basket')
       return [found?.amount_minor, found?.owner?.subject]
     })
@@ -199,8 +197,8 @@ describe('discounts', () => {
       [1001, 'bob'],
     ])
     const [local, other] = services as [Service, Service]
-    expect(code(await verify(local, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
-    expect(code(await verify(other, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
+    expect(outcome(await verify(local, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
+    expect(outcome(await verify(other, 'NONE', 'nowhere'))).toBe('404 NOT_FOUND.cart')
     const byOldName = await other.call({
       method: 'POST',
       path: '/discount/verify',
@@ -208,10 +206,10 @@ describe('discounts', () => {
       headers: { ...nonce, 'Idempotency-Key': `v${made++}`, 'X-Cart-Id': 'nowhere' },
       body: { code: 'NONE' },
     })
-    expect(code(byOldName)).toBe('404 NOT_FOUND.code')
+    expect(outcome(byOldName)).toBe('404 NOT_FOUND.code')
   })
   test('discount.rejection', async () =>
-    expect(await both(async (service) => code(await verify(service, 'UNKNOWN')))).toEqual([
+    expect(await both(async (service) => outcome(await verify(service, 'UNKNOWN')))).toEqual([
       '200',
       '404 NOT_FOUND.code',
     ]))
@@ -223,7 +221,7 @@ describe('discounts', () => {
       const [type, { value }] = percent
       // The remainder is 0.75 minor units: one deployment rounds up, the other down.
       const minor = Math.round((1.75 * 100) / value)
-      await told(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
+      await receiveCart(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
       await makeLive(service, type, 'ROUNDED')
       const exact =
         (((await findCart(service.table, 'acme', `rounded-${type}`))?.amount_minor ?? 0) * value) / 100
@@ -234,11 +232,11 @@ describe('discounts', () => {
   })
   test('discount.mayApply', async () => {
     const applied = async (service: Service) => {
-      await told(
+      await receiveCart(
         service,
         eventOf('cart.updated', { ...cart(1000, 'shared').data, user_id: null, customer: null }),
       )
-      return code(await verify(service, 'UNKNOWN', 'shared', undefined, 'Viewer'))
+      return outcome(await verify(service, 'UNKNOWN', 'shared', undefined, 'Viewer'))
     }
     expect(await both(applied)).toEqual(['200', '403 AUTHZ.role.denied'])
   })
@@ -247,10 +245,10 @@ describe('discounts', () => {
       const type = Object.entries(service.settings['codes.types']).find(
         ([, { kind }]) => kind === 'percentage',
       )
-      await told(service, cart(1000, 'stacked'))
+      await receiveCart(service, cart(1000, 'stacked'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(service, type?.[0] ?? '', text)
       await verify(service, 'FIRST', 'stacked')
-      return code(await verify(service, 'SECOND', 'stacked'))
+      return outcome(await verify(service, 'SECOND', 'stacked'))
     }
     expect(await both(second)).toEqual(['200', '409 CONFLICT.code.not_combinable'])
   })
@@ -260,7 +258,7 @@ describe('discounts', () => {
       const amount = { ...service.settings['discount.amount'], cappedAtCart }
       const settings = { ...service.settings, 'discount.amount': amount }
       const other = await startService({ settings })
-      await told(other, cart(700, 'capped'))
+      await receiveCart(other, cart(700, 'capped'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(other, 'fixed-500', text)
       const [first, second] = [
         await verify(other, 'FIRST', 'capped'),

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { openapiDocument } from '#bin/openapi.ts'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
@@ -21,12 +21,8 @@ function deprecating(settings: Settings, deprecated: object = { 'orders.create':
 }
 
 const clock = manualClock(sunset)
-let local: Service
-let other: Service
-beforeAll(async () => {
-  local = await startService({ settings: deprecating(localSettings), clock })
-  other = await startService({ settings: deprecating(otherSettings), clock })
-})
+const local = await startService({ settings: deprecating(localSettings), clock })
+const other = await startService({ settings: deprecating(otherSettings), clock })
 
 const order = { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' }
 const identity = { role: 'Editor' }

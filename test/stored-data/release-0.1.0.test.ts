@@ -10,10 +10,7 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { restMilliseconds, settingsAt, swept } from '#test/faults/refund-service.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
-import {
-  type PaymentProviderDouble,
-  startPaymentProvider,
-} from '#test/support/payment-provider/payment-provider.ts'
+import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import type { Call } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
 import { createTable } from '#test/support/tables.ts'
@@ -35,14 +32,12 @@ const requests: StoredRequest[] = stored.requests
 const requestOf = (name: string) => requests.find((one) => one.name === name) as StoredRequest
 
 const editor = { tenant: 'acme', role: 'Editor', sub: 'u1', scope: 'codes:read codes:write' }
-let provider: PaymentProviderDouble
 let service: ImportService
 const now = Date.parse(stored.written_until)
-let clock: ReturnType<typeof movableClock>
 
+const provider = await startPaymentProvider()
+const clock = movableClock(now)
 beforeAll(async () => {
-  provider = await startPaymentProvider()
-  clock = movableClock(now)
   const client = testClient()
   const tableName = await createTable(client)
   const items: Record<string, AttributeValue>[] = stored.items.map(binaryOf)

@@ -2,20 +2,17 @@ import {
   type AttributeValue,
   CreateTableCommand,
   DeleteTableCommand,
-  type DynamoDBClient,
   PutItemCommand,
   QueryCommand,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { capacityOf } from './capacity.ts'
 import { testClient } from './dynamodb-client.ts'
 
 const TableName = `capacity-${crypto.randomUUID()}`
 const ReturnConsumedCapacity = 'TOTAL'
-let proxy: DynamodbProxy
-let client: DynamoDBClient
 let count = 0
 
 type Item = Record<string, AttributeValue>
@@ -30,9 +27,9 @@ const transact = (...items: Item[]) =>
     }),
   )
 
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const client = testClient(proxy.endpoint)
 beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  client = testClient(proxy.endpoint)
   await client.send(
     new CreateTableCommand({
       TableName,

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage } from 'node:http'
  */
 type Operations = Record<string, (input: Record<string, unknown>) => unknown>
 
-export interface AwsDouble {
+export interface FakeAws {
   /** The value of AWS_ENDPOINT_URL and its service-specific variants. */
   readonly endpoint: string
   stop(): Promise<void>
@@ -16,7 +16,7 @@ export interface AwsDouble {
  * Fakes AWS services that speak JSON, on loopback. Each operation is a function, named as in the header X-Amz-Target:
  * `AWSEvents.PutEvents`.
  */
-export async function startAwsDouble(operations: Operations): Promise<AwsDouble> {
+export async function startFakeAws(operations: Operations): Promise<FakeAws> {
   async function answer(request: IncomingMessage): Promise<unknown> {
     const operation = operations[String(request.headers['x-amz-target'])]
     if (!operation) throw new Error(`nothing answers ${request.headers['x-amz-target']}`)

@@ -9,7 +9,7 @@ interface Message {
   hiddenUntil: number
 }
 
-export interface QueueDouble {
+export interface FakeQueue {
   /** The SQS operations, for a fake of AWS. */
   operations: Record<string, (input: Record<string, unknown>) => unknown>
   /** Adds a message. */
@@ -20,7 +20,7 @@ export interface QueueDouble {
 }
 
 /** Fakes one SQS queue: a received message is hidden for the requested time, and stays until it is deleted. */
-export function queueDouble(): QueueDouble {
+export function fakeQueue(): FakeQueue {
   let messages: Message[] = []
   let deliveries = 0
   return {

@@ -32,7 +32,7 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
   const sent = Object.entries(headers).map(([name, value]) => [name, String(value)])
   const {
     status,
-    headers: told,
+    headers: responseHeaders,
     body: text,
   } = await service.call({
     method,
@@ -40,5 +40,5 @@ async function answer(service: Service, request: IncomingMessage, response: Serv
     headers: Object.fromEntries(sent),
     body,
   })
-  response.writeHead(status, told).end(text)
+  response.writeHead(status, responseHeaders).end(text)
 }

@@ -7,14 +7,14 @@ export async function checkTestPrerequisites(): Promise<void> {
 }
 
 async function missingJava(): Promise<MissingProgram | undefined> {
-  const [, major] = /version "(\d+)/.exec(await output('java', ['-version'])) ?? []
+  const [, major] = /javac (\d+)/.exec(await output('javac', ['-version'])) ?? []
   if (Number(major) >= 17) return undefined
-  const found = major === undefined ? 'there is no java on the PATH' : `java is ${major}`
+  const found = major === undefined ? 'there is no javac on the PATH' : `javac is ${major}`
   return {
-    problem: `Java 17 or newer is required, but ${found}.`,
+    problem: `A JDK 17 or newer is required, but ${found}.`,
     install: {
-      Debian: 'sudo apt-get install -y default-jre-headless',
-      Ubuntu: 'sudo apt-get install -y openjdk-21-jre-headless',
+      Debian: 'sudo apt-get install -y default-jdk-headless',
+      Ubuntu: 'sudo apt-get install -y openjdk-21-jdk-headless',
       macOS: 'brew install --cask temurin',
     },
   }

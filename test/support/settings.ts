@@ -21,6 +21,11 @@ export function profile(file: string, changes: Record<string, unknown> = {}): Se
 
 /** The settings that the repository ships. */
 export const localSettings = profile('shared/settings/profiles/local.json')
+/** The local settings with a budget that even a busy machine does not exceed, for many items or concurrent requests. */
+export const patientSettings: Settings = {
+  ...localSettings,
+  'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 100_000 },
+}
 /** Settings that differ from the local ones wherever possible. */
 export const otherSettings = profile('test/support/profiles/other.json')
 

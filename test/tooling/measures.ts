@@ -100,7 +100,7 @@ const measures: Measure[] = [
   { limit: 70, target: 70, value: platform.length, name: 'files of the platform' },
   { limit: 0, target: 0, value: mutual.length, name: 'pairs of shared folders that import each other', found: mutual },
   { limit: 0, target: 0, value: single.length, name: 'platform files with one importer and no test', found: single },
-  { limit: 23_970, target: 18_000, value: lines, name: 'lines of bin, lib, functions and shared' },
+  { limit: 24_000, target: 18_000, value: lines, name: 'lines of bin, lib, functions and shared' },
   { limit: 150, target: 150, value: readmeLines, name: 'lines of the README' },
   { limit: 1_200, target: 1_200, value: readmeWords, name: 'words of the README' },
 ]

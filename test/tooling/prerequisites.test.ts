@@ -33,7 +33,7 @@ describe('a machine that lacks every program', () => {
     expect(problems.split('\n').slice(0, 4)).toEqual([
       'Node 22.13 or newer is required, but npm runs on 18.20.0.',
       'Python 3.10 or newer is required, but no Python was found.',
-      'Java 17 or newer is required, but there is no java on the PATH.',
+      'A JDK 17 or newer is required, but there is no javac on the PATH.',
       'Maven is required, but there is no mvn on the PATH.',
     ])
   })

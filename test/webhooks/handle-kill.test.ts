@@ -1,35 +1,29 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { type DynamodbProxy, type Fault, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
-import { bundleFunctions, type Functions } from '#test/faults/function-process.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
+import { type Fault, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { bundleFunctions } from '#test/faults/function-process.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
-import { type AwsDouble, startAwsDouble } from '../support/fake-aws.ts'
+import { startFakeAws } from '../support/fake-aws.ts'
 
-let proxy: DynamodbProxy
-let queue: AwsDouble
-let service: Service
-let functions: Functions
 let tenant: string
 let tenants = 0
 /** What the function asked of the queue for messages that failed. */
 const postponed: Record<string, unknown>[] = []
 
-beforeAll(async () => {
-  proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  queue = await startAwsDouble({
-    'AmazonSQS.ChangeMessageVisibility': (input) => {
-      postponed.push(input)
-      return {}
-    },
-  })
-  service = await startService()
-  functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, localSettings, {
-    AWS_ENDPOINT_URL: queue.endpoint,
-    AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
-    WEBHOOKS_QUEUE_URL: `${queue.endpoint}/webhooks`,
-    TABLE_NAME: service.tableName,
-  })
+const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
+const queue = await startFakeAws({
+  'AmazonSQS.ChangeMessageVisibility': (input) => {
+    postponed.push(input)
+    return {}
+  },
+})
+const service = await startService()
+const functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, localSettings, {
+  AWS_ENDPOINT_URL: queue.endpoint,
+  AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
+  WEBHOOKS_QUEUE_URL: `${queue.endpoint}/webhooks`,
+  TABLE_NAME: service.tableName,
 })
 beforeEach(() => {
   tenant = `handled-${tenants++}`

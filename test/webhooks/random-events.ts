@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 
-/** What is told of, of which each run has its own. */
+/** The resources of the events, separate for each run. */
 export interface Subjects {
   tenant: string
   cart: string
@@ -9,7 +9,7 @@ export interface Subjects {
   refunds: string[]
 }
 
-/** One event, before it is known which resources a run has. */
+/** One event, independent of the resources of a run. */
 export interface Telling {
   kind: string
   minute: number
@@ -20,7 +20,7 @@ export interface Telling {
 
 type Data = WebhookEvent['data']
 
-/** What each kind says. */
+/** The data of each kind of event. */
 const kinds: Record<string, (telling: Telling, subjects: Subjects) => Data> = {
   'order.paid': ({ subject }, { orders }) => ({ id: String(orders[subject]) }),
   'refund.succeeded': ({ subject }, { refunds }) => ({ id: String(refunds[subject]) }),
@@ -39,7 +39,7 @@ const kinds: Record<string, (telling: Telling, subjects: Subjects) => Data> = {
     ...(subject === 1 && { user_id: 'ada' }),
   }),
   'giftcard.applied': ({ amount, subject }, { cart, tenant }) => ({
-    id: `told-${amount}`,
+    id: `card-${amount}`,
     cart_id: cart,
     tenant_id: tenant,
     giftcard_id: `g${subject}`,
@@ -49,7 +49,7 @@ const kinds: Record<string, (telling: Telling, subjects: Subjects) => Data> = {
   'loyalty.earned': ({ amount }, { tenant }) => ({ id: `l${amount}`, tenant_id: tenant, points: amount }),
 }
 
-/** What nobody can handle, whatever its type. */
+/** Events that cannot be handled. */
 const poisons: Record<string, (subjects: Subjects) => [type: string, data: Data]> = {
   'no amount': ({ cart, tenant }) => ['cart.updated', { id: cart, tenant_id: tenant, currency: 'EUR' }],
   'an amount past all numbers': ({ cart, tenant }) => [
@@ -89,7 +89,7 @@ export function eventFor(telling: Telling, subjects: Subjects): WebhookEvent {
   return { event_id: crypto.randomUUID(), type, occurred_at: `2026-01-01T00:0${minute}:00.000Z`, data }
 }
 
-/** In the order in which they happened; by their ids where that is the same. */
+/** Sorts events by their time, then by id. */
 export function inOrder<Event extends Pick<WebhookEvent, 'occurred_at' | 'event_id'>>(
   events: readonly Event[],
 ): Event[] {

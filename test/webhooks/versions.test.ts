@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
@@ -6,13 +6,10 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Handler } from '#shared/webhooks/handler.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { OrderPaid, type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 
-let service: Service
-beforeAll(async () => {
-  service = await startService()
-})
+const service = await startService()
 
 /** Notes by which handler an event came to be handled. */
 const noting =

@@ -9,7 +9,7 @@ import { inboxKey } from '#shared/webhooks/inbox.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { settingsAt } from '#test/faults/refund-service.ts'
 import {
-  type PaymentProviderDouble,
+  type FakePaymentProvider,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -41,7 +41,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 
 const clock = movableClock()
 const processes = mortalProcesses()
-let provider: PaymentProviderDouble
+let provider: FakePaymentProvider
 let service: Service
 let runs = 0
 beforeAll(async () => {

@@ -21,7 +21,7 @@ test('an alarm on an expression costs as much as its metrics', () => {
   expect(countOf('Metrics that alarms read', plain, expression)).toBe(3)
 })
 
-test('only methods with metrics of their own cost anything', () => {
+test('only methods with their own metrics have costs', () => {
   const MethodSettings = [{ MetricsEnabled: false }, { MetricsEnabled: true }]
   const stage = { Type: 'AWS::ApiGateway::Stage', Properties: { MethodSettings } }
   expect(countOf('Metrics of 1 methods at the gateway', stage)).toBe(5)
@@ -56,6 +56,6 @@ test('an index entry is a write unit', () => {
   expect(order && tableCosts(order)).toBeCloseTo(2 * 0.125 + 5 * 0.625)
 })
 
-test('a replay is not said to cost nothing', () => {
+test('the costs of a replay are not zero', () => {
   expect(measuredRequests(bench).map(({ charged }) => charged)).toEqual([true, false])
 })

@@ -1,4 +1,4 @@
-/** `npm run costs`: what a stage costs on AWS, from its templates and the figures of the bench, as a Markdown page. */
+/** `npm run costs`: the costs of a stage on AWS, from its templates and the figures of the benchmark, as a Markdown page. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -2,7 +2,7 @@ import { errorCatalog } from '#shared/error-catalog.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
 
-/** What a stack costs each month without a single request. */
+/** The monthly costs of a stack without requests. */
 export interface FixedCost {
   what: string
   count: number
@@ -60,7 +60,7 @@ function metricsOfAlarm({ Properties }: Resource): number {
   return Properties.Metrics.filter((one: { MetricStat?: unknown }) => one.MetricStat).length
 }
 
-/** What is kept, and for how long, in words. */
+/** The stored data and their retention, in words. */
 export function retention(stacks: Readonly<Record<string, Template>>): string[] {
   const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
   const days = resources

@@ -3,7 +3,7 @@ import { fixedCosts, retention } from './fixed-costs.ts'
 import { type Price, prices, region } from './prices.ts'
 import { assumed, basicCosts, measuredRequests, tableCosts } from './request-costs.ts'
 
-/** The page on costs, from the templates of a stage and the page of the bench. */
+/** Returns the page on costs, from the templates of a stage and the page of the benchmark. */
 export function costsPage(stacks: Readonly<Record<string, Template>>, measured: string): string {
   const fixed = fixedCosts(stacks)
   const total = fixed.reduce((sum, { count, price }) => sum + count * price.usd, 0)

@@ -3,11 +3,11 @@ export const region = 'us-east-1'
 
 export interface Price {
   usd: number
-  /** What the price is for. */
+  /** The priced item. */
   per: string
-  /** The page of AWS that lists it. */
+  /** The AWS page that lists it. */
   source: string
-  /** The year of the page in which it was last found; absent where it was not looked up again. */
+  /** The year in which the page was last checked; absent if it was not checked again. */
   pageOf?: string
 }
 

@@ -1,18 +1,18 @@
 import { prices } from './prices.ts'
 
-/** A request as the bench has measured it at DynamoDB. */
+/** A request as measured by the benchmark at DynamoDB. */
 export interface MeasuredRequest {
   request: string
   readUnits: number
   writeUnits: number
-  /** False for requests to the table for which DynamoDB Local charges nothing. */
+  /** False for requests to the table for which DynamoDB Local reports no units. */
   charged: boolean
 }
 
 /** Assumptions about every request, none of them measured on AWS. */
 export const assumed = { milliseconds: 20, gigabytes: 1, logKilobytes: 1, tracedShare: 0.05 }
 
-/** Reads the measured units from the first table of the bench's page. An index entry is a write unit of its own. */
+/** Reads the measured units from the first table of the benchmark's page. An index entry is a separate write unit. */
 export function measuredRequests(page: string): MeasuredRequest[] {
   const section = page.split('\n## ').find((one) => one.startsWith('At DynamoDB')) ?? ''
   const rows = section.split('\n').filter((line) => /^\| .* \| \d* \| \d+ \|/.test(line))
@@ -24,7 +24,7 @@ export function measuredRequests(page: string): MeasuredRequest[] {
   })
 }
 
-/** USD for a million requests before they touch the table. */
+/** USD for a million requests, without the table. */
 export function basicCosts(): Record<'API Gateway' | 'web ACL' | 'Lambda' | 'logs' | 'traces', number> {
   const { milliseconds, gigabytes, logKilobytes, tracedShare } = assumed
   return {
@@ -36,7 +36,7 @@ export function basicCosts(): Record<'API Gateway' | 'web ACL' | 'Lambda' | 'log
   }
 }
 
-/** USD for a million requests at the table. */
+/** USD of the table for a million requests. */
 export function tableCosts({ readUnits, writeUnits }: MeasuredRequest): number {
   return readUnits * prices.readUnit.usd + writeUnits * prices.writeUnit.usd
 }

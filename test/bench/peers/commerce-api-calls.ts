@@ -3,7 +3,7 @@ import { offer, pageSize, type Row, type Side } from './side.ts'
 
 export type Tenant = 'acme' | 'contested'
 
-/** The calls of this service, however a request comes to it. */
+/** The calls of this service over any transport. */
 export function callsBy(
   send: (tenant: Tenant, path: string, asked?: Ask) => Promise<Reply>,
 ): Pick<Side, 'create' | 'read' | 'list' | 'update' | 'contend'> {
@@ -26,7 +26,7 @@ export function callsBy(
           body: { name: `${offer.name} ${turn}` },
         }),
       ),
-    // A tenant of its own, in which nobody creates anything else.
+    // A separate tenant without other creates.
     contend: async (code) => {
       const { status, json } = await post('contested', code)
       return status === 201 ? '201' : `${status} ${json?.error?.code}`

@@ -9,7 +9,7 @@ import type { Measurement, Operation } from './load.ts'
 import { firstMessage, pidsOf, start } from './processes.ts'
 import type { Side } from './side.ts'
 
-/** What the server is asked to carry out in its own process, without HTTP. */
+/** A task for the server to execute in its own process, without HTTP. */
 export interface LoadAsked {
   operation: Operation
   requests: number
@@ -19,8 +19,8 @@ export interface LoadAsked {
 }
 
 /**
- * This service, on a DynamoDB Local: called over HTTP as its peers are, and in its own process, as Lambda calls it.
- * Each is a process of its own, on a table of its own.
+ * This service on DynamoDB Local: called over HTTP like its peers, and in its own process, like Lambda. Each has a
+ * separate process and table.
  */
 export async function startCommerceApi(database: { endpoint: string; pids: number[] }): Promise<Side[]> {
   process.env.DYNAMODB_ENDPOINT = database.endpoint
@@ -55,8 +55,8 @@ async function startSide(
     const measured = once(server.child, 'message')
     const asked: LoadAsked = { operation, requests, clients, database: database.pids, token: tokens.acme }
     server.child.send(asked)
-    const [told] = await measured
-    return told as Measurement
+    const [measurement] = await measured
+    return measurement as Measurement
   }
   return {
     name: inside ? 'this service, in-process' : 'this service',
@@ -70,7 +70,7 @@ async function startSide(
 const editorOf = (tenant: Tenant) =>
   tokenFor({ tenant, role: 'Editor', sub: 'bench', scope: 'codes:read codes:write' })
 
-/** @returns the server's file, built as the functions of AWS are */
+/** @returns the server's file, built like the functions on AWS */
 async function bundled(): Promise<string> {
   const outdir = join(import.meta.dirname, '../../../.local/peers/commerce-api')
   const entries = { server: join(import.meta.dirname, 'commerce-api-server.ts') }

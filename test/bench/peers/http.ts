@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 
-/** Connections are kept, for every side alike. */
+/** Connections are reused, equally for every side. */
 const agent = new Agent({ keepAlive: true })
 
 export interface Reply {
@@ -17,7 +17,7 @@ export interface Ask {
   body?: unknown
 }
 
-/** Sends JSON and reads the whole reply. Node's own client, as it takes the least of the processor that all share. */
+/** Sends JSON and reads the response. Node's own client uses the least CPU, which all sides share. */
 export async function ask(url: string, { method = 'GET', headers = {}, body }: Ask = {}): Promise<Reply> {
   const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const sent = payload && { 'Content-Type': 'application/json', 'Content-Length': String(payload.length) }
@@ -34,7 +34,7 @@ export async function ask(url: string, { method = 'GET', headers = {}, body }: A
   return promise
 }
 
-/** @throws Error with what was answered, unless it is a success. */
+/** @throws Error with the response, unless it is a success. */
 export function succeeded(reply: Reply): Reply {
   if (reply.status >= 200 && reply.status < 300) return reply
   throw new Error(`answered ${reply.status}: ${JSON.stringify(reply.json)?.slice(0, 500)}`)

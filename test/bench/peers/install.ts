@@ -7,8 +7,8 @@ const installed = join(import.meta.dirname, '../../../.local/peers')
 const files = ['package.json', 'package-lock.json']
 
 /**
- * Installs a peer from npm by its lock file, unless that very lock file is installed already.
- * @returns its folder, which git ignores: a peer is no dependency of the project.
+ * Installs a peer from npm by its lock file, unless this version of it is installed.
+ * @returns its folder, which git ignores because peers are not dependencies of the project
  */
 export async function install(peer: string): Promise<string> {
   const folder = join(installed, peer)
@@ -23,13 +23,13 @@ export async function install(peer: string): Promise<string> {
   await rm(stamp, { force: true })
   await mkdir(folder, { recursive: true })
   for (const file of files) await copyFile(join(import.meta.dirname, peer, file), join(folder, file))
-  // Scripts of packages are not run: neither peer needs one here.
+  // Package scripts are not run, because no peer needs them.
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { folder })
   await writeFile(stamp, wanted)
   return folder
 }
 
-/** The version of a package in a peer's folder. */
+/** Returns the version of a package in a peer's folder. */
 export async function versionOf(folder: string, name: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
   return version

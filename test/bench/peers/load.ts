@@ -4,29 +4,29 @@ import type { Row, Side } from './side.ts'
 export const operations = ['create', 'get', 'list', 'update'] as const
 export type Operation = (typeof operations)[number]
 
-/** How much each side is asked for. */
+/** The numbers of requests for each side. */
 export interface Effort {
   clients: number
   rounds: number
-  /** Requests of each operation before anything is measured. */
+  /** Requests of each operation before the measurement. */
   warmUp: number
   /** Requests of each operation in a round. */
   requests: number
-  /** Creates of one and the same code at once. */
+  /** Concurrent creates of the same code. */
   contenders: number
 }
 
 /** One operation of one side in one round. */
 export interface Measurement {
   requestsPerSecond: number
-  /** Processor time for a request. */
+  /** CPU time of a request. */
   serverMs: number
   databaseMs: number
   latenciesMs: number[]
 }
 
 export interface Contest {
-  /** How often each answer was given. */
+  /** The number of each response. */
   answers: Record<string, number>
   rows: number
 }
@@ -37,7 +37,7 @@ export interface Figures {
   contest: Contest
 }
 
-/** Measures all sides in turn: within a round each operation of one side is followed by the same of the next. */
+/** Measures all sides alternately: within a round, each operation runs on one side after another. */
 export async function measure(sides: Side[], effort: Effort): Promise<Figures[]> {
   const loads = sides.map((side) => ({ side, load: side.load ?? loadOf(side), rounds: emptyRounds() }))
   for (const { side, load } of loads) {
@@ -46,7 +46,7 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
   }
   for (let round = 0; round < effort.rounds; round += 1) {
     for (const operation of operations) {
-      // Another side begins each time, so that none always follows the same one.
+      // Each round starts with another side, so none always follows the same one.
       const turns = [...loads.slice(round % loads.length), ...loads.slice(0, round % loads.length)]
       for (const { side, load, rounds } of turns) {
         const measured = await load(operation, effort.requests, effort.clients)
@@ -65,13 +65,13 @@ export async function measure(sides: Side[], effort: Effort): Promise<Figures[]>
 
 type Caller = Pick<Side, 'name' | 'create' | 'read' | 'list' | 'update'>
 
-/** What makes requests of a side, here in this process. */
+/** The client of a side, in this process. */
 export function loadOf(side: Caller & Pick<Side, 'pids'>): NonNullable<Side['load']> {
   const calls = callsOf(side)
   return (operation, requests, clients) => loaded(side, calls[operation], requests, clients)
 }
 
-/** A call of an operation, made by one client: `client` is its number, `turn` that of the call. */
+/** A call of an operation by one client: `client` is its number, `turn` that of the call. */
 type Call = (client: number, turn: number) => Promise<unknown>
 
 function callsOf(side: Caller): Record<Operation, Call> {
@@ -87,7 +87,7 @@ function callsOf(side: Caller): Record<Operation, Call> {
     create: async () => rows.push(await side.create(codes())),
     get: (_, turn) => side.read(rowAt(turn)),
     list: () => side.list(),
-    // A client changes a code that no other changes, so that nobody is refused.
+    // Each client changes its own code, so no change is rejected.
     update: async (client) => {
       turns += 1
       rows[client] = await side.update(rowAt(client), turns)
@@ -127,9 +127,9 @@ async function loaded(
 
 async function contest(side: Side, contenders: number): Promise<Contest> {
   const code = 'CONTESTED'
-  const told = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
+  const responses = await Promise.all(Array.from({ length: contenders }, () => side.contend(code)))
   const answers: Record<string, number> = {}
-  for (const answer of told) answers[answer] = (answers[answer] ?? 0) + 1
+  for (const answer of responses) answers[answer] = (answers[answer] ?? 0) + 1
   return { answers, rows: await side.rows(code) }
 }
 

@@ -6,13 +6,13 @@ import { type Postgres, superuser } from './postgres.ts'
 import { pidsOf, run, start, untilAnswered } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
-/** No more than what this service tells of a code. */
+/** Only the fields that this service returns for a code. */
 const fields = 'fields=id,code,type,status,created_at,updated_at'
 const email = 'bench@example.com'
 
 /**
- * Medusa's defaults but for the dashboard, which is left out, and the pool: an update holds one connection while it asks
- * for another, so that sixteen at once take all ten of the default and wait for one another until they time out.
+ * Medusa's defaults without the dashboard and with a larger pool: an update holds one connection while it requests
+ * another, so sixteen concurrent ones exhaust the default of ten and deadlock until they time out.
  */
 const config = `const { defineConfig } = require('@medusajs/framework/utils')
 module.exports = defineConfig({
@@ -21,7 +21,7 @@ module.exports = defineConfig({
 })
 `
 
-/** Medusa's server on a database of its own, by its Admin API as a user of it. */
+/** Medusa's server with its own database, called through its Admin API. */
 export async function startMedusa(
   { port: databasePort, pids, sql }: Postgres,
   folder: string,
@@ -34,7 +34,7 @@ export async function startMedusa(
     NODE_ENV: 'production',
     LOG_LEVEL: 'error',
     MEDUSA_DISABLE_TELEMETRY: 'true',
-    // Its command line keeps settings of its own in the home of whoever runs it.
+    // Its command line stores settings in the user's home.
     XDG_CONFIG_HOME: join(folder, '.config'),
     DATABASE_URL: `postgres://${superuser}@127.0.0.1:${databasePort}/medusa?sslmode=disable`,
     JWT_SECRET: crypto.randomUUID(),

@@ -10,7 +10,7 @@ export interface Postgres {
   version: string
   port: number
   pids: number[]
-  /** Runs one statement. @returns its rows as text, one a line. */
+  /** Runs one statement. @returns its rows as text, one on each line. */
   sql(database: string, statement: string): Promise<string>
 }
 
@@ -18,7 +18,7 @@ export const superuser = 'postgres'
 const debian = '/usr/lib/postgresql'
 const readyWithinMs = 30_000
 
-/** A cluster of its own on loopback, in a folder that goes with it; all settings but the address are the defaults. */
+/** A separate cluster on loopback, in a temporary folder, with default settings except the address. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = await findPrograms()
   const user = await otherThanRoot()
@@ -30,7 +30,7 @@ export async function startPostgres(): Promise<Postgres> {
   await run(join(programs, 'initdb'), made, { folder, leaves: folder, ...as })
   const port = await freePort()
   const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
-  // SIGINT ends its connections and then itself.
+  // SIGINT closes its connections and then ends it.
   const server = start(join(programs, 'postgres'), ['-D', data, '-p', `${port}`, ...settings], {
     folder,
     stopSignal: 'SIGINT',
@@ -65,7 +65,7 @@ async function findPrograms(): Promise<string> {
   )
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that Debian's package made. */
+/** PostgreSQL does not run as root, so it runs as the user of Debian's package. */
 async function otherThanRoot(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const [uid, gid] = await Promise.all(['-u', '-g'].map((kind) => run('id', [kind, superuser])))

@@ -8,28 +8,28 @@ export interface Options {
   environment?: Record<string, string>
   /** Another user to run as. */
   user?: { uid: number; gid: number }
-  /** What ends it in good order; without one it is ended at once. */
+  /** The signal for a graceful end; without one it is killed. */
   stopSignal?: NodeJS.Signals
-  /** The folder that it leaves behind: removed with it. */
+  /** Its folder, which is removed when it ends. */
   leaves?: string
-  /** Opens a channel for messages, and keeps no log, so that reading it costs nobody anything. */
+  /** Opens a channel for messages, and discards the log, so reading it costs nothing. */
   messages?: boolean
 }
 
 export interface Process {
   child: ChildProcess
-  /** The last of what it printed. */
+  /** The end of its output. */
   output(): string
 }
 
 const endWithinMs = 10_000
 const running = new Map<ChildProcess, Options>()
 
-/** Aborted once this process was told to end, or was not done in time. */
+/** Aborted when this process is signaled to end, or at its time limit. */
 const stopped = new AbortController()
 export const wasStopped = (): boolean => stopped.signal.aborted
 
-/** However this process ends, nothing that it started is left running, and no folder of theirs is left behind. */
+/** Ends all started processes and removes their folders, however this process ends. */
 export function endAllWithThisProcess(withinMinutes: number): void {
   const stop = (exitCode: number) => {
     if (wasStopped()) return
@@ -45,13 +45,13 @@ export function endAllWithThisProcess(withinMinutes: number): void {
   const watch = () => {
     const late = performance.now() > deadline
     if (late && !wasStopped()) console.error(`not done within ${withinMinutes} minutes, so it is given up`)
-    // A killed npm passes no signal on.
+    // A killed npm does not forward signals.
     if (late || process.ppid !== parent) stop(1)
   }
   setInterval(watch, 1000).unref()
 }
 
-/** Ends everything that was started, and waits for it. */
+/** Ends all started processes and waits for them. */
 export async function endAll(): Promise<void> {
   await Promise.all(
     [...running].map(async ([child, { stopSignal, leaves }]) => {
@@ -66,7 +66,7 @@ export async function endAll(): Promise<void> {
   )
 }
 
-/** Starts a program in a process group of its own. */
+/** Starts a program in a new process group. */
 export function start(command: string, args: string[], options: Options = {}): Process {
   const { folder, environment, user, messages } = options
   const child = spawn(command, args, {
@@ -89,7 +89,7 @@ export function start(command: string, args: string[], options: Options = {}): P
 
 export const pidsOf = ({ child: { pid } }: Process): number[] => (pid === undefined ? [] : [pid])
 
-/** Runs a program to its end. @returns what it printed. @throws Error with that, where it fails. */
+/** Runs a program to its end. @returns its output. @throws Error with the output if it fails. */
 export async function run(command: string, args: string[], options: Options = {}): Promise<string> {
   const { child, output } = start(command, args, options)
   const [code] = await once(child, 'close').catch(() => [undefined])
@@ -99,14 +99,14 @@ export async function run(command: string, args: string[], options: Options = {}
   throw new Error(`${command} ${args.join(' ')} failed: ${output()}`)
 }
 
-/** The first message of a program that sends one once it is ready. */
+/** Returns the first message of a program, which it sends when it is ready. */
 export async function firstMessage({ child, output }: Process, name: string): Promise<unknown> {
   const [message] = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => [])])
   if (message === undefined) throw new Error(`${name} did not start: ${output()}`)
   return message
 }
 
-/** Waits until an address answers, whatever it answers. */
+/** Waits until an address responds with any status. */
 export async function untilAnswered(
   url: string,
   { child, output }: Process,
@@ -122,12 +122,12 @@ export async function untilAnswered(
   throw new Error(`${url} does not answer: ${output()}`)
 }
 
-/** Ends a program together with what it started in its group. */
+/** Ends a program and its process group. */
 function end({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     if (pid) process.kill(-pid, signal)
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

@@ -1,19 +1,18 @@
 import { readFile } from 'node:fs/promises'
 
-/** Linux counts in hundredths of a second, whatever the kernel's own clock does. */
+/** Linux reports CPU time in hundredths of a second. */
 const ticksPerSecond = 100
 
 /**
- * The processor time that processes have taken so far, with all of their threads and of what they started, in
- * milliseconds; NaN where there is no /proc to ask.
+ * Returns the CPU time of processes with their threads and child processes, in milliseconds; NaN without /proc.
  */
 export async function processorMs(pids: number[]): Promise<number> {
   const taken = await Promise.all(
     pids.map(async (pid) => {
       const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-      // The name of the program stands in brackets and may hold anything, spaces too.
+      // The name of the program is in brackets and can contain spaces.
       const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
-      // Its own in user and system mode, and that of the children that it has seen end.
+      // Its user and system time, and that of its ended children.
       const ticks = [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0)
       return (ticks * 1000) / ticksPerSecond + (await processorMs(await childrenOf(pid)))
     }),
@@ -21,7 +20,7 @@ export async function processorMs(pids: number[]): Promise<number> {
   return taken.reduce((sum, one) => sum + one, 0)
 }
 
-/** The processes that a process started and that still run. */
+/** Returns the running child processes of a process. */
 export async function childrenOf(pid: number): Promise<number[]> {
   const line = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   return line.trim().split(' ').filter(Boolean).map(Number)

@@ -1,6 +1,6 @@
 import { type Effort, type Figures, type Operation, operations } from './load.ts'
 
-/** What was compared, as the page names it. */
+/** A compared side, as named on the page. */
 export interface Versions {
   node: string
   processor: string
@@ -10,11 +10,11 @@ export interface Versions {
   medusa: string
 }
 
-/** How many times a peer's requests per second are aimed at, on every operation but update. */
+/** The target ratio of requests per second to a peer, for every operation except update. */
 const aims: Record<string, number> = { Vendure: 2, Medusa: 3 }
 const aimed: Operation[] = ['create', 'get', 'list']
 
-/** The page that tells what was measured. @param figures this service's over HTTP and in-process, then those of its peers */
+/** Returns the page of results. @param figures of this service over HTTP and in-process, then of its peers */
 export function asPage([ours, inside, ...peers]: Figures[], effort: Effort, versions: Versions): string {
   if (!ours || !inside) throw new Error('nothing was measured')
   const names = peers.map(({ side }) => side)
@@ -132,10 +132,10 @@ function latencies({ rounds }: Figures, operation: Operation): string {
 }
 
 function contestRow({ side, contest: { answers, rows } }: Figures): string {
-  const told = Object.entries(answers).toSorted(([, a], [, b]) => b - a)
-  const succeeded = told.filter(([answer]) => /^(201|200|200 Promotion)$/.test(answer))
+  const counted = Object.entries(answers).toSorted(([, a], [, b]) => b - a)
+  const succeeded = counted.filter(([answer]) => /^(201|200|200 Promotion)$/.test(answer))
   const count = succeeded.reduce((sum, [, times]) => sum + times, 0)
-  return `| ${side} | ${told.map(([answer, times]) => `${times} × ${answer}`).join(', ')} | ${count} | ${rows} |`
+  return `| ${side} | ${counted.map(([answer, times]) => `${times} × ${answer}`).join(', ')} | ${count} | ${rows} |`
 }
 
 const ratio = (ours: Figures, peer: Figures, operation: Operation) =>

@@ -1,9 +1,9 @@
-/** Vendure as npm has it, in the folder that VENDURE_FOLDER names, on the PostgreSQL that VENDURE_DATABASE_PORT names. */
+/** Vendure from npm in VENDURE_FOLDER, with PostgreSQL on VENDURE_DATABASE_PORT. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 const { VENDURE_FOLDER = '', VENDURE_PORT, VENDURE_DATABASE_PORT, VENDURE_PASSWORD } = process.env
-// It is installed apart from the project, whose own resolution does not find it.
+// It is installed outside of the project, whose module resolution does not find it.
 const load = createRequire(join(VENDURE_FOLDER, 'package.json'))
 const { bootstrap, DefaultLogger, LogLevel } = load('@vendure/core')
 

@@ -5,7 +5,7 @@ import type { Postgres } from './postgres.ts'
 import { firstMessage, pidsOf, start } from './processes.ts'
 import { offer, pageSize, type Row, type Side } from './side.ts'
 
-/** No more than what this service tells of a code. */
+/** Only the fields that this service returns for a code. */
 const fields = 'id createdAt updatedAt couponCode name enabled endsAt'
 const outcome = `__typename ...on Promotion { ${fields} } ...on ErrorResult { errorCode message }`
 const queries = {
@@ -16,7 +16,7 @@ const queries = {
   update: `mutation($input: UpdatePromotionInput!) { outcome: updatePromotion(input: $input) { ${outcome} } }`,
 }
 
-/** Vendure's server on a database of its own, by its Admin API as its superadmin. */
+/** Vendure's server with its own database, called through its Admin API as its superadmin. */
 export async function startVendure(
   { port: databasePort, pids, sql }: Postgres,
   folder: string,
@@ -75,7 +75,7 @@ export async function startVendure(
   }
 }
 
-/** GraphQL tells its errors with status 200. */
+/** GraphQL returns errors with status 200. */
 function dataOf(reply: Reply) {
   const { data, errors } = succeeded(reply).json
   if (errors || !data) throw new Error(`answered ${JSON.stringify(errors)}`)

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { commonOptions } from '#bin/bundle.ts'
 
-/** Bundles the reference with the options of our own functions, its SDK and its imports left as they are. */
+/** Bundles the reference with the options of the service's functions, with unchanged SDK and imports. */
 export async function bundleReference(outdir: string): Promise<string> {
   await build({
     ...commonOptions,

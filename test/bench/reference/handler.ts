@@ -10,9 +10,9 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import * as v from 'valibot'
 
 /**
- * The yardstick of the benchmark: POST /orders written the common way, on the whole SDK and the Powertools'
- * idempotency (a write before the effect, the effect, a write after it). It leaves out roles, rate limits, audit
- * and events, which the real handler has.
+ * The reference of the benchmark: POST /orders written the common way, with the complete SDK and the Powertools'
+ * idempotency (a write before the effect, the effect, a write after it). It has no roles, rate limits, audit
+ * or events, unlike the real handler.
  */
 const logger = new Logger({ serviceName: 'reference' })
 const client = new DynamoDBClient({})

@@ -15,7 +15,7 @@ export interface ProviderCall {
 /** The fault of a request: no response, a reset connection, a delay, or this response. */
 export type ProviderFault = 'lose' | 'reset' | { milliseconds: number } | CognitoAnswer
 
-export interface IdentityProviderDouble {
+export interface FakeIdentityProvider {
   endpoint: string
   /** All received requests, oldest first. */
   calls: ProviderCall[]
@@ -27,7 +27,7 @@ export interface IdentityProviderDouble {
 }
 
 /** Fakes the operations of Cognito's JSON interface that the service calls, on loopback (see `cognitoUsers`). */
-export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
+export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
   const users = cognitoUsers()
   const calls: ProviderCall[] = []
   const server = createServer((request, response) => {
@@ -40,16 +40,16 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
     const [, operation = ''] = String(request.headers['x-amz-target']).split('.')
     const call = { operation, input: JSON.parse(await text(request)) }
     calls.push(call)
-    const fault = double.faults(call)
+    const fault = fake.faults(call)
     if (fault === 'reset') return void response.socket?.resetAndDestroy()
     if (fault === 'lose') return
     if (fault && 'milliseconds' in fault) await sleep(fault.milliseconds, undefined, { ref: false })
-    const told = fault && 'status' in fault ? fault : users.answerTo(operation, call.input)
-    response.writeHead(told.status, { 'Content-Type': 'application/x-amz-json-1.1' })
-    response.end(JSON.stringify(told.body))
+    const answer = fault && 'status' in fault ? fault : users.answerTo(operation, call.input)
+    response.writeHead(answer.status, { 'Content-Type': 'application/x-amz-json-1.1' })
+    response.end(JSON.stringify(answer.body))
   }
 
-  const double: IdentityProviderDouble = {
+  const fake: FakeIdentityProvider = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     mailed: users.mailed,
@@ -61,11 +61,11 @@ export async function startIdentityProvider(): Promise<IdentityProviderDouble> {
       await closed
     },
   }
-  return double
+  return fake
 }
 
 /** Directs the service of this process to this fake. The service creates its client at the first call. */
-export function useIdentityProvider({ endpoint }: IdentityProviderDouble): void {
+export function useIdentityProvider({ endpoint }: FakeIdentityProvider): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
   // Requests to log users in are signed.
   process.env.AWS_ACCESS_KEY_ID ??= 'test'

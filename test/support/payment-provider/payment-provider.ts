@@ -16,7 +16,7 @@ export type Fault =
   /** A refund reserves its key and is executed once this resolves. */
   | { until: Promise<unknown> }
 
-export interface PaymentProviderDouble {
+export interface FakePaymentProvider {
   /** Without a trailing slash. */
   readonly endpoint: string
   /** All received requests, oldest first. */
@@ -40,7 +40,7 @@ const workMilliseconds = 5
  * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, and refunds of ch_pending_… stay pending.
  * @param options.port a free one if absent
  */
-export async function startPaymentProvider({ port = 0 } = {}): Promise<PaymentProviderDouble> {
+export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePaymentProvider> {
   const api = stripeApi()
   const calls: Call[] = []
   let received = 0
@@ -69,7 +69,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<PaymentPr
     sendAnswer(response, call, answer)
   }
 
-  const double: PaymentProviderDouble = {
+  const double: FakePaymentProvider = {
     endpoint: `http://127.0.0.1:${address.port}`,
     calls,
     refunds: api.paid,
