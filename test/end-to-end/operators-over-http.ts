@@ -5,20 +5,8 @@ import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { expect, test } from '@jest/globals'
 import type { Deployment } from './deployment.ts'
 
-/** Runs the commands of operators that no other test of the deployed stack runs. */
-export function operatorsOverHttp(deployment: () => Deployment): void {
-  const access = () => {
-    const { aws_endpoint: endpoint, region } = deployment()
-    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
-  }
-  const order = (tenant: string) =>
-    deployment().send('/v1/orders', {
-      method: 'POST',
-      as: { tenant },
-      headers: { 'Idempotency-Key': crypto.randomUUID() },
-      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
-    })
-
+/** Runs `commerce verify`. */
+export function verificationOverHttp(deployment: () => Deployment): void {
   test('verify passes all checks', async () => {
     const { base_url, settings } = deployment()
     const checks = await deployment().run('verify', '--url', base_url, '--settings', settings)
@@ -35,6 +23,22 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
       'removal',
     ])
   }, 200_000)
+}
+
+/** Runs the commands of operators that no other test of the deployed stack runs. */
+export function operatorsOverHttp(deployment: () => Deployment): void {
+  verificationOverHttp(deployment)
+  const access = () => {
+    const { aws_endpoint: endpoint, region } = deployment()
+    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
+  }
+  const order = (tenant: string) =>
+    deployment().send('/v1/orders', {
+      method: 'POST',
+      as: { tenant },
+      headers: { 'Idempotency-Key': crypto.randomUUID() },
+      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
+    })
 
   test('events prints the selected events as JSON lines, then removes its queue and its rule', async () => {
     const watching = deployment().start(

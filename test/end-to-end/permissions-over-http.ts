@@ -82,6 +82,11 @@ export function permissionsOverHttp(running: () => Deployment): void {
     expect(actions.filter((action) => !usedActions.has(action))).toEqual([])
   })
 
+  removedPermission(running)
+}
+
+/** Checks that a function fails without one action of its role. */
+export function removedPermission(running: () => Deployment): void {
   test('an order is not stored if the role of its function cannot write to the table', async () => {
     const service = running()
     const iam = iamOf(service)
