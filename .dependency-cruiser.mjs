@@ -12,7 +12,13 @@ export default {
       from: {},
       to: { circular: true, dependencyTypesNot: ['type-only'] },
     },
-    { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'no-unresolved',
+      severity: 'error',
+      from: {},
+      // The site serves the script of Scalar under this name (bin/reference/site.ts).
+      to: { couldNotResolve: true, pathNot: '^\\./scalar\\.js$' },
+    },
     {
       name: 'no-orphans',
       severity: 'error',

@@ -2,7 +2,7 @@ import { type Clock, newId, timestamp } from '#shared/platform/base/clock.ts'
 import { type ApiKeyItem, makeApiKey } from '#shared/platform/identity/api-key.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
-import { tenantPattern } from '#shared/settings/per-settings.ts'
+import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
 import { auditOfOperator, itemsOf } from './tenant-records.ts'
 
 /** The public fields of a key: everything but its secret. */

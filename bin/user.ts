@@ -12,7 +12,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { normalizeEmail } from '#shared/platform/formats/text.ts'
 import type { Role } from '#shared/platform/identity/caller.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { tenantPattern } from '#shared/settings/per-settings.ts'
+import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
 import { type DeployedStack, openTable, outputOf } from './deployment.ts'
 import { auditOfOperator } from './tenant-records.ts'
 

@@ -17,6 +17,3 @@ export function perSettings<T>(build: (settings: Settings) => T): (settings: Set
     return value
   }
 }
-
-/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
-export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { tenantPattern } from '../../settings/per-settings.ts'
+import { tenantPattern } from '../../settings/tenant-pattern.ts'
 import { isUuidV7 } from '../base/clock.ts'
 import { type Failure, fail } from '../base/failure.ts'
 import { type Item, type Key, keyOf } from '../table/keys.ts'
