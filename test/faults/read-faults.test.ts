@@ -54,8 +54,8 @@ describe('reads while the table fails', () => {
         const as = name.endsWith('Admin')
           ? { tenant: 'head', role: 'Admin' }
           : { tenant: 'reader', role: 'Viewer' }
-        const read = () =>
-          service.call({ path: path(id), as, headers: { ...budget, 'X-Correlation-Id': 'same' } })
+        const read = (headers = {}) =>
+          service.call({ path: path(id), as, headers: { ...headers, 'X-Correlation-Id': 'same' } })
         service.proxy.reset()
         const expected = await read()
         expect(expected.status).toBe(name === 'order of another tenant' ? 404 : 200)
@@ -63,7 +63,7 @@ describe('reads while the table fails', () => {
         for (let at = 0; at < calls; at += 1) {
           service.proxy.reset()
           service.strike(fault, at, count)
-          const answer = await read()
+          const answer = await read(budget)
           if (answer.status >= 500) expectRetryable(answer)
           else expect(seen(answer)).toEqual(seen(expected))
           service.proxy.reset()
