@@ -8,7 +8,7 @@ Changes behaviors for which the engine has no setting:
   fifty Node processes with 3 GB. Here further calls wait for one of a few workers of their function.
 * The engine calls the function of a user pool once for each token that it issues. AWS calls it once
   for all, so the audit holds one record for each refresh.
-* The engine enforces the permissions of the functions' roles (AUTH=true) and refuses four kinds of calls that AWS
+* The engine enforces the permissions of the functions' roles (AUTH=true) and refuses five kinds of calls that AWS
   would allow. `allow_as_aws_does` names them.
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
@@ -140,7 +140,7 @@ def allow_as_aws_does() -> None:
     secrets["delete"] = lambda arn, props: delete(name_of(arn), props)
 
     # AWS checks the action of each statement on its table, not BatchExecuteStatement; this service only inserts.
-    # For a batch of messages it checks the action of one message.
+    # For a batch of messages it checks the action of one message, and for a mail the identity of the sender.
     action_of, resource_of = iam_actions.extract_iam_action, iam_actions.extract_resource_arn
 
     def action_of_entries(service, method, path, headers, body, query_params):
@@ -149,7 +149,10 @@ def allow_as_aws_does() -> None:
             return "dynamodb:PartiQLInsert"
         return action.removesuffix("Batch") if action and service == "sqs" else action
 
-    def table_of_statements(service, method, path, headers, body, query_params, region, account):
+    def resource_of_entries(service, method, path, headers, body, query_params, region, account):
+        if service == "ses" and path.endswith("/outbound-emails"):
+            sender = json.loads(body)["FromEmailAddress"].split("<")[-1].rstrip(">")
+            return f"arn:aws:ses:{region}:{account}:identity/{sender}"
         statements = json.loads(body or b"{}").get("Statements") if service == "dynamodb" else None
         if not statements:
             return resource_of(service, method, path, headers, body, query_params, region, account)
@@ -157,7 +160,7 @@ def allow_as_aws_does() -> None:
         return f"arn:aws:dynamodb:{region}:{account}:table/{table}"
 
     iam_actions.extract_iam_action = action_of_entries
-    iam_actions.extract_resource_arn = table_of_statements
+    iam_actions.extract_resource_arn = resource_of_entries
 
 
 def record_permissions() -> None:
