@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import type { Call, Fault } from './dynamodb-proxy.ts'
+import type { Call } from './dynamodb-proxy.ts'
 import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
@@ -159,22 +158,4 @@ describe('two concurrent requests for one import', () => {
     else expectRetryable(one)
     await expectAllOnce(other)
   })
-
-  test('have one effect under random faults, whichever of them responds', async () => {
-    const sometimes = fc.option(fc.constantFrom<Fault>('conflict', 'throttle', 'lose-answer', 'in-progress'))
-    const schedules = fc.array(sometimes, { minLength: 40, maxLength: 150 })
-    const check = async (schedule: (Fault | null)[]) => {
-      tenant = `resumer-${tenants++}`
-      service.proxy.reset()
-      schedule.forEach((fault, at) => {
-        if (fault) service.proxy.inject({ when: (call) => call.index === at && isTransaction(call), fault })
-      })
-      const answers = await Promise.all([importAll(), importAll()])
-      service.proxy.reset()
-      const last = await importAll()
-      for (const { status, body: text } of answers) if (status === 207) expect(text).toBe(last.body)
-      await expectAllOnce(last)
-    }
-    await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 6, seed: 20_260_302 })
-  }, 60_000)
 })

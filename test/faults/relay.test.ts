@@ -1,9 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { type Change, relay } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { runs } from '#test/support/runs.ts'
 
 /** A version of an item. Commits are one second apart unless given a time. */
 function stateOf(id: string, version: number, types = ['order.paid'], second = version): Item {
@@ -119,82 +117,3 @@ describe('the relay', () => {
     expect(bus.taken.map(({ data }) => data.revision)).toEqual([2])
   })
 })
-
-type Verdict = 'throw' | boolean[]
-
-describe('any failures of the bus', () => {
-  const commits = fc.array(
-    fc.record({ item: fc.integer({ min: 0, max: 4 }), types: fc.integer({ min: 0, max: 3 }) }),
-    {
-      minLength: 1,
-      maxLength: 40,
-    },
-  )
-  const verdict: fc.Arbitrary<Verdict> = fc.oneof(
-    fc.constant<Verdict>('throw'),
-    fc.array(fc.boolean(), { maxLength: 10 }),
-  )
-
-  test('do not prevent that exactly the committed events are published, in the order of each item', async () => {
-    const schedule = fc.record({
-      commits,
-      verdicts: fc.array(verdict, { maxLength: 12 }),
-      batch: fc.integer({ min: 1, max: 20 }),
-    })
-    const check = async (one: {
-      commits: { item: number; types: number }[]
-      verdicts: Verdict[]
-      batch: number
-    }) => {
-      const changes = changesOf(one.commits)
-      const bus = busOf((call) => {
-        const said = one.verdicts[call] ?? []
-        if (said === 'throw') throw new Error('away')
-        return said
-      })
-      await deliver(changes, one.batch, bus.publish)
-
-      const committed = changes.flatMap(({ after }) => (after ? publishedEvents(after) : []))
-      expect(new Set(bus.ids())).toEqual(new Set(committed.map(({ event_id }) => event_id)))
-      for (const id of new Set(committed.map(({ data }) => data.id))) {
-        const revisions = firstSeen(bus.taken)
-          .filter(({ data }) => data.id === id)
-          .map(({ data }) => Number(data.revision))
-        expect(revisions).toEqual([...revisions].sort((a, b) => a - b))
-      }
-    }
-    await fc.assert(fc.asyncProperty(schedule, check), { numRuns: runs(1000), seed: 20_260_103 })
-  })
-})
-
-/** Deduplicates events by id, like a subscriber with an inbox. */
-function firstSeen(events: readonly PublishedEvent[]): PublishedEvent[] {
-  const known = new Set<string>()
-  return events.filter(({ event_id }) => !known.has(event_id) && known.add(event_id))
-}
-
-/** The stream records of consecutive commits. */
-function changesOf(commits: { item: number; types: number }[]): Change[] {
-  const states = new Map<number, Item>()
-  return commits.map(({ item, types }, index) => {
-    const before = states.get(item)
-    const kinds = Array.from({ length: types }, (_, kind) => `kind-${kind}`)
-    const after = stateOf(`item-${item}`, Number(before?.version ?? 0) + 1, kinds)
-    states.set(item, after)
-    return { sequenceNumber: `${index + 1}`, before, after }
-  })
-}
-
-/** Delivers batches in order, like the stream, and repeats from the reported record until all succeed. */
-async function deliver(
-  changes: Change[],
-  batch: number,
-  publish: Parameters<typeof relay>[1],
-): Promise<void> {
-  for (let from = 0; from < changes.length; ) {
-    const records = changes.slice(from, from + batch)
-    const { failedFrom } = await relay(records, publish)
-    if (failedFrom === undefined) from += records.length
-    else from += records.findIndex(({ sequenceNumber }) => sequenceNumber === failedFrom)
-  }
-}

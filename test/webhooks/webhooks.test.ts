@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
@@ -187,3 +188,22 @@ test('an order is paid once by any number of events, once it exists', async () =
   const [order] = await service.items('payer', 'order')
   expect(order).toMatchObject({ status: 'paid', version: 2, outbox: { events: [{ type: 'order.paid' }] } })
 })
+
+test('an event is received whatever JSON its data holds, and kept to the last digit', async () => {
+  const data = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 20 }), { maxKeys: 5 })
+  const edges = [{ '': 1 }, { n: 1e300 }, { n: 5e-324 }, { n: 2 ** 60 }, { n: -1e126 }, { s: '\ud800' }]
+  const check = async (more: Record<string, unknown>) => {
+    const event = {
+      event_id: crypto.randomUUID(),
+      type: 'loyalty.earned',
+      occurred_at: '2026-01-01T00:00:00.000Z',
+      data: { ...more, id: 'l1', tenant_id: 'any' },
+    }
+    expect((await send(event)).status).toBe(202)
+    expect(await handle(event.event_id)).toBe('handled')
+    const kept = await service.table.get(inboxKey(event.event_id))
+    expect(JSON.parse(String(kept?.event))).toEqual(JSON.parse(JSON.stringify(event)))
+  }
+  const examples = edges.map((edge): [Record<string, unknown>] => [edge])
+  await fc.assert(fc.asyncProperty(data, check), { numRuns: 100, seed: 20_260_403, examples })
+}, 60_000)

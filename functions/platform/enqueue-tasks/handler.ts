@@ -1,6 +1,6 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
-import { streamFunction } from '#shared/platform/aws/stream-function.ts'
+import { type StreamContext, streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** The batch limit of one request to the queue. */
@@ -13,12 +13,24 @@ interface QueuedTask {
 }
 
 /** Queues the tasks of new items, in the order of the stream. Task handlers must expect duplicates. */
-export const handler = streamFunction(async (records, { log, environment }) => {
+export const handler = streamFunction((records, context) =>
+  enqueueTasks(records, context, (queue, bodies) =>
+    sendAll(context.environment(queueUrlVariable(queue)) ?? '', bodies),
+  ),
+)
+
+/** @param send sends at most ten bodies to a queue, and returns for each of them whether it failed */
+export async function enqueueTasks(
+  records: readonly DynamoDBRecord[],
+  { log }: Pick<StreamContext, 'log'>,
+  send: (queue: TaskQueue, bodies: readonly string[]) => Promise<boolean[]>,
+): Promise<string | undefined> {
   for (const batch of batchesOf(records.flatMap(taskOf))) {
     const [{ queue }] = batch
-    const bodies = batch.map(({ body }) => body)
-    const url = environment(queueUrlVariable(queue)) ?? ''
-    const failed = await sendAll(url, bodies).catch((fault: unknown) => {
+    const failed = await send(
+      queue,
+      batch.map(({ body }) => body),
+    ).catch((fault: unknown) => {
       log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
       return batch.map(() => true)
     })
@@ -26,7 +38,7 @@ export const handler = streamFunction(async (records, { log, environment }) => {
     if (first) return first.sequenceNumber
   }
   return undefined
-})
+}
 
 function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
   const { queue, body } = dynamodb?.NewImage?.task?.M ?? {}

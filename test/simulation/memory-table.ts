@@ -1,0 +1,127 @@
+import { pause, retry } from '#shared/platform/aws/retry.ts'
+import { type Budget, type Clock, newId } from '#shared/platform/base/clock.ts'
+import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Change, Refusal, Table } from '#shared/platform/table/table.ts'
+import type { MemoryStore } from './memory-store.ts'
+
+/** A call of the store in transit: it may be delayed, lost before or after its effect, or rejected. */
+export type Transit = <Result>(call: TableCall<Result>) => Promise<Result>
+
+export interface TableCall<Result> {
+  name: string
+  changes: readonly Change[]
+  effect: () => Result
+  /** The effect if another transaction is working on the first item of the changes or on the last one. */
+  conflict?: (which: 'first' | 'last') => Result
+  /** The result if the table does only a part of a batch. */
+  partial?: () => Result
+}
+
+const direct: Transit = async ({ effect }) => effect()
+
+/**
+ * The table API of the platform on a store in memory. As on DynamoDB, calls are retried within the budget, and batches
+ * until nothing of them is left.
+ */
+export function memoryTable(
+  store: MemoryStore,
+  clock: Clock,
+  budget: Budget,
+  transit: Transit = direct,
+): Table {
+  const send = <Result>(call: Omit<TableCall<Result>, 'changes'> & { changes?: readonly Change[] }) =>
+    retry(() => transit({ changes: [], ...call }), clock, budget)
+
+  return {
+    get: (key) => send({ name: 'get', effect: () => store.get(key) }),
+
+    async readRange(range) {
+      if (range.low > range.high) return { items: [], exhausted: true }
+      return send({
+        name: 'read-range',
+        effect: () => store.readRange(range),
+        // A page may end early, and also where nothing is left.
+        partial() {
+          const { items } = store.readRange({ ...range, limit: Math.ceil(range.limit / 2) })
+          return { items, exhausted: items.length === 0 }
+        },
+      })
+    },
+
+    async findById(entity, id) {
+      const keys = await send({ name: 'find-by-id', effect: () => store.findIndexed(id) })
+      return keys.find(({ pk }) => ownerOf(pk).entity === entity)
+    },
+
+    async getMany(keys) {
+      const found: Item[] = []
+      let left: readonly Key[] = keys
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const asked = left
+        const done = await send({
+          name: 'get-many',
+          effect: () => ({ items: store.getMany(asked), count: asked.length }),
+          partial: () => ({ items: store.getMany(asked.slice(1)), count: asked.length - 1 }),
+        })
+        found.push(...done.items)
+        left = asked.slice(0, asked.length - done.count)
+      }
+      return found
+    },
+
+    async transact(changes) {
+      const token = newId(clock)
+      try {
+        await send({
+          name: 'transact',
+          changes,
+          effect: () => store.transact(changes, token),
+          conflict: (which) => store.transact(changes, token, [which === 'first' ? 0 : changes.length - 1]),
+        })
+        return undefined
+      } catch (thrown) {
+        return refusalOf(thrown)
+      }
+    },
+
+    async put(put) {
+      try {
+        await send({ name: 'put', changes: [put], effect: () => store.put(put) })
+        return undefined
+      } catch (thrown) {
+        const { name, Item: existing } = thrown as { name: string; Item?: Item }
+        if (name !== 'ConditionalCheckFailedException') throw thrown
+        return { index: 0, existing }
+      }
+    },
+
+    async insertMany(items) {
+      const known: Item[] = []
+      let left = items
+      for (let again = 0; left.length > 0; again += 1) {
+        if (again > 0) await pause(clock, budget, again)
+        const asked = left
+        const done = await send({
+          name: 'insert-many',
+          effect: () => store.insertMany(asked),
+          partial: () => store.insertMany(asked.slice(1)),
+        })
+        const tried = asked.slice(asked.length - done.length)
+        known.push(...tried.filter((_, index) => done[index]))
+        left = asked.slice(0, asked.length - done.length)
+      }
+      return known
+    },
+  }
+}
+
+function refusalOf(thrown: unknown): Refusal {
+  const { name, CancellationReasons: reasons = [] } = thrown as {
+    name: string
+    CancellationReasons?: { Code: string; Item?: Item }[]
+  }
+  const index = reasons.findIndex(({ Code }) => Code === 'ConditionalCheckFailed')
+  if (name !== 'TransactionCanceledException' || index < 0) throw thrown
+  return { index, existing: reasons[index]?.Item }
+}

@@ -1,0 +1,395 @@
+import type { CartDiscount } from '#shared/carts/cart.ts'
+import type { Operation } from '#shared/operations/operation.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { AuditRecord } from '#shared/platform/idempotency/commit.ts'
+import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Refund } from '#shared/refunds/refund.ts'
+import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { type Answer, type History, type Intent, idsIn, Violation } from './client.ts'
+import { captured } from './provider.ts'
+import { tenants } from './workload.ts'
+import type { World } from './world.ts'
+
+type Stored = Item & Record<string, unknown>
+
+/** The end of a schedule: what the table, the bus, the provider and the clients know must agree. */
+export function checkEnd(world: World, history: History): void {
+  const items = world.store.all()
+  const of = (entity: string) => items.filter(({ pk }) => ownerOf(pk).entity === entity)
+  const audit = of('audit') as unknown as AuditRecord[]
+  checkOneEffect(history, of)
+  checkBooks(world, of)
+  checkEvents(world, of)
+  checkWebhooks(world, history, of)
+  checkPending(world, items, of)
+  checkCodes(history, audit, of)
+  checkAudit(history, audit)
+  checkImports(history, of)
+  checkLogins(world, history)
+  checkTenants(world, history, items, audit)
+  checkSecrets(world, history, audit)
+}
+
+type Of = (entity: string) => Stored[]
+
+function check(holds: boolean, oracle: string, message: () => string): void {
+  if (!holds) throw new Violation(oracle, message())
+}
+
+/** Each key has at most one effect, and exactly one if it was answered with success. */
+function checkOneEffect(history: History, of: Of): void {
+  const orders = Map.groupBy(of('order'), ({ cart_id }) => String(cart_id))
+  for (const { operation, key, by, answers, body } of history.intents) {
+    if (operation !== 'orders.create' || by?.role === 'Viewer' || !by) continue
+    const effects = orders.get((body as { cart_id: string }).cart_id) ?? []
+    check(effects.length <= 1, 'one effect per key', () => `${key} created ${effects.length} orders`)
+    const created = answers.find(({ status }) => status === 201)
+    const stored = effects[0]?.id
+    check(
+      !created || stored === created.json.id,
+      'acknowledged writes are stored',
+      () => `${key} lost its order`,
+    )
+  }
+  check(!orders.has('never'), 'denials have no effect', () => 'a denied order exists')
+}
+
+/** The refunds that succeeded, the ledger and the payouts are the same, and no charge pays more than it captured. */
+function checkBooks({ provider: { payouts } }: World, of: Of): void {
+  const refunds = of('refund') as unknown as Refund[]
+  const lines = (all: readonly { id: string; charge: string; amount: number }[]) =>
+    all.map(({ id, charge, amount }) => `${id} ${charge} ${amount}`).toSorted()
+  const succeeded = refunds.filter(({ status }) => status === 'succeeded')
+  const settled = lines(succeeded.map(({ id, charge_id, amount }) => ({ id, charge: charge_id, amount })))
+  const entries = of('ledger').map(({ refund_id, charge_id, amount }) => {
+    return { id: String(refund_id), charge: String(charge_id), amount: Number(amount) }
+  })
+  const paid = payouts.map(({ refundId, chargeId, amount }) => ({ id: refundId, charge: chargeId, amount }))
+  const show = () => `refunds ${settled} | ledger ${lines(entries)} | payouts ${lines(paid)}`
+  check(String(lines(entries)) === String(settled), 'ledger = succeeded refunds', show)
+  check(String(lines(paid)) === String(settled), 'payouts = succeeded refunds', show)
+  for (const [charge, all] of Map.groupBy(payouts, ({ account, chargeId }) => `${account} ${chargeId}`)) {
+    const sum = all.reduce((total, { amount }) => total + amount, 0)
+    check(sum <= captured, 'at most what was captured', () => `${charge} paid ${sum}`)
+  }
+}
+
+/** Every committed change is published with its events, each under one id, and nothing else is. */
+function checkEvents({ published, records }: World, of: Of): void {
+  const expected = new Map<string, string>()
+  for (const { after } of records) {
+    if (!after) continue
+    for (const { event_id, type, data } of publishedEvents(after))
+      expected.set(event_id, `${type} ${data.id}`)
+  }
+  const distinct = new Map(published.map((event) => [event.event_id, event]))
+  for (const [id, what] of expected) check(distinct.has(id), 'all changes are published', () => what)
+  for (const [id, { type, data }] of distinct) {
+    check(expected.has(id), 'only changes are published', () => `${type} ${data.id}`)
+  }
+  // What must be published follows from the items alone, too.
+  const meant = [
+    ...of('order').flatMap(({ id, status }) => [
+      `order.created ${id}`,
+      `order.placed ${id}`,
+      ...(status === 'paid' ? [`order.paid ${id}`] : []),
+    ]),
+    ...of('ledger').map(({ refund_id }) => `refund.succeeded ${refund_id}`),
+  ].toSorted()
+  const about = ({ type, data }: PublishedEvent) => `${type} ${data.id}`
+  const told = [...distinct.values()]
+    .map(about)
+    .filter((one) => /^(order|refund)\./.test(one))
+    .toSorted()
+  check(
+    String(told) === String(meant),
+    'events = committed changes',
+    () => `published ${told} | stored ${meant}`,
+  )
+}
+
+/** Every acknowledged event is handled or a dead letter, and what was handled decides, in whatever order it came. */
+function checkWebhooks({ deadLetters, store }: World, history: History, of: Of): void {
+  const dead = new Set(deadLetters.filter(({ queue }) => queue === 'webhooks').map(({ body }) => body))
+  for (const [id, { type }] of history.events) {
+    const state = store.get({ pk: `inbox#${id}`, sk: 'event' })?.state ?? 'absent'
+    const isAccounted = state === 'handled' || dead.has(id)
+    check(isAccounted, 'received = handled + dead letters', () => `${type} ${id} is ${state}`)
+  }
+  const inbox = store.all().filter(({ pk, state }) => pk.startsWith('inbox#') && state === 'handled')
+  const momentOf = ({ occurred_at, event_id }: WebhookEvent) => `${occurred_at} ${event_id}`
+  const handled = inbox
+    .map(({ event }) => JSON.parse(String(event)) as WebhookEvent)
+    .toSorted((one, other) => (momentOf(one) < momentOf(other) ? -1 : 1))
+  const poison = handled.find(({ data }) => Number(data.amount_minor) < 0)
+  check(
+    poison === undefined,
+    'received = handled + dead letters',
+    () => `${poison?.event_id} cannot be handled`,
+  )
+  const paid = new Set(handled.flatMap(({ type, data }) => (type === 'order.paid' ? [data.id] : [])))
+  for (const { id, status } of of('order')) {
+    check(
+      paid.has(String(id)) === (status === 'paid'),
+      'handled events count',
+      () => `order ${id} is ${status}`,
+    )
+  }
+  for (const cart of of('cart')) checkCart(cart, handled, of('cart_line'))
+}
+
+/** Amount and owner of a cart follow the latest event that states them, a gift card the first one, the tax the last. */
+function checkCart(cart: Stored, handled: readonly WebhookEvent[], allLines: readonly Stored[]): void {
+  const { cart_id, tenant_id, amount_minor, owner } = cart
+  const isOwn = ({ data }: WebhookEvent) =>
+    data.tenant_id === tenant_id && (data.cart_id ?? data.id) === cart_id
+  const events = handled.filter(isOwn)
+  const updates = events.filter(({ type }) => type === 'cart.updated')
+  const lines = allLines.filter((line) => line.cart_id === cart_id && ownerOf(line.pk).tenant === tenant_id)
+  const gifts = events.filter(({ type }) => type === 'giftcard.applied')
+  const line = (kind: string) => lines.find((one) => one.kind === kind)
+  const expected = {
+    amount: updates.findLast(({ data }) => data.amount_minor !== undefined)?.data.amount_minor,
+    owner: updates.findLast(({ data }) => data.user_id !== undefined)?.data.user_id,
+    gift: gifts[0]?.data.amount,
+    tax: events.findLast(({ type }) => type === 'tax.recalculated')?.occurred_at,
+  }
+  const subject = (owner as { subject?: string } | undefined)?.subject
+  const gift = line('giftcard')?.amount_minor
+  const actual = { amount: amount_minor, owner: subject, gift, tax: line('tax')?.occurred_at }
+  const show = () =>
+    `${cart_id} of ${tenant_id}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`
+  check(JSON.stringify(actual) === JSON.stringify(expected), 'handled events count', show)
+  const discounts = (cart.discounts ?? []) as CartDiscount[]
+  const sum = discounts.reduce((total, one) => total + one.amount_minor, 0)
+  const isEachOnce = new Set(discounts.map(({ code }) => code)).size === discounts.length
+  check(isEachOnce && sum <= Number(amount_minor ?? 0), 'discounts within the cart', () =>
+    JSON.stringify(cart),
+  )
+}
+
+/** Nothing waits for something that never comes. */
+function checkPending({ deadLetters }: World, items: readonly Stored[], of: Of): void {
+  const dead = new Set(deadLetters.map(({ body }) => body))
+  const waiting = [
+    ...of('refund').filter(({ status }) => status === 'pending'),
+    ...of('operation').filter(({ state }) => state === 'pending' || state === 'running'),
+    ...of('operation_count').filter(({ in_progress }) => in_progress !== 0),
+    ...of('password_reset').filter(({ sk }) => !dead.has(sk)),
+    ...items.filter(
+      ({ pk, marker, state }) => pk.startsWith('idempotency#') && marker && state === 'pending',
+    ),
+  ]
+  check(waiting.length === 0, 'nothing is pending for ever', () => JSON.stringify(waiting[0]))
+}
+
+const changes = new Set(['update', 'soft_delete', 'restore'])
+
+/** The versions of a code are its audited changes, no update is lost, and a text belongs to one code. */
+function checkCodes(history: History, audit: readonly AuditRecord[], of: Of): void {
+  const allowed = Map.groupBy(
+    audit.filter(({ result, action }) => result === 'allow' && changes.has(action)),
+    ({ target }) => target,
+  )
+  for (const { id, version } of of('code')) {
+    const count = allowed.get(`code/${id}`)?.length ?? 0
+    check(
+      version === 1 + count,
+      'all changes are audited',
+      () => `code ${id}: version ${version}, ${count} audited`,
+    )
+  }
+  const live = of('code').filter(({ soft_deleted }) => !soft_deleted)
+  for (const [text, sharing] of Map.groupBy(live, ({ tenant_id, code }) => `${tenant_id} ${code}`)) {
+    check(sharing.length === 1, 'a text belongs to one code', () => `${text}: ${sharing.length} codes`)
+  }
+  const locks = new Map(of('code_claim').map((lock) => [String(lock.code_id), lock]))
+  check(locks.size === of('code_claim').length, 'a text belongs to one code', () => 'a code has two locks')
+  for (const { id } of of('code'))
+    check(locks.has(String(id)), 'a text belongs to one code', () => `${id} has no lock`)
+  for (const id of locks.keys()) {
+    check(
+      of('code').some((code) => code.id === id),
+      'a text belongs to one code',
+      () => `a lock of no code ${id}`,
+    )
+  }
+  const updates = history.intents.filter(({ operation, answers }) => {
+    return operation === 'codes.update' && answers.some(({ status }) => status === 200)
+  })
+  for (const [tag, same] of Map.groupBy(updates, ({ path, headers }) => `${path} ${headers['If-Match']}`)) {
+    check(same.length === 1, 'no update is lost', () => `${same.length} updates of ${tag}`)
+  }
+}
+
+const auditedActions: Record<string, string> = {
+  'refunds.create': 'refund',
+  'codes.update': 'update',
+  'codes.restore': 'restore',
+  'codes.share': 'share',
+  'codes.hard-delete': 'hard_delete',
+  'codes.export': 'export',
+  'codes.import': 'import',
+  'imports.create': 'import',
+}
+
+/** Each sensitive action that succeeded has one record, and so has each denial. */
+function checkAudit(history: History, audit: readonly AuditRecord[]): void {
+  const byCorrelation = Map.groupBy(audit, ({ correlation_id }) => correlation_id)
+  const recordsOf = (correlations: readonly string[]) =>
+    correlations.flatMap((correlation) => byCorrelation.get(correlation) ?? [])
+  for (const intent of history.intents) {
+    const { operation, key, answers, correlations, by } = intent
+    const action = auditedActions[operation]
+    const success = answers.find(({ status }) => status < 400)
+    if (action && success && key !== undefined) {
+      // Two requests with one key are one action.
+      const same = history.intents.filter(
+        (one) => one.key === key && one.operation === operation && one.by === by,
+      )
+      const records = recordsOf(same.flatMap((one) => one.correlations))
+      const allowed = records.filter((record) => record.result === 'allow' && record.action === action)
+      const count = isRepeatedImport(intent, success) ? 1 : allowed.length
+      check(count === 1, 'allows are audited', () => `${operation} ${key}: ${count} records`)
+    }
+    if (action && success && key === undefined && !isRepeatedImport(intent, success)) {
+      const allowed = recordsOf(correlations).filter(({ result }) => result === 'allow')
+      check(allowed.length >= 1, 'allows are audited', () => `${operation} of ${correlations}`)
+    }
+    for (const answer of answers) checkDenial(answer, byCorrelation.get(answer.correlation) ?? [])
+  }
+}
+
+/** An import of a file that is imported already starts nothing, and a restore may find nothing to restore. */
+function isRepeatedImport({ operation }: Intent, { headers }: Answer): boolean {
+  return operation === 'imports.create' && headers['Idempotency-Status'] === 'replayed'
+}
+
+function checkDenial({ status, json, by, correlation }: Answer, records: readonly AuditRecord[]): void {
+  const code = String(json?.error?.code)
+  if (!by || status < 400 || !code.startsWith('AUTHZ.')) return
+  const denials = records.filter(({ result }) => result === 'deny')
+  check(
+    denials.length === 1,
+    'denials are audited',
+    () => `${code} of ${correlation}: ${denials.length} records`,
+  )
+  const [{ actor_id, tenant_id } = {}] = denials
+  const isTold = tenant_id === by.tenant && (by.role === 'Service' || actor_id === by.sub)
+  check(
+    isTold,
+    'denials are audited',
+    () => `${actor_id} of ${tenant_id} instead of ${by.sub} of ${by.tenant}`,
+  )
+}
+
+/** An import that succeeded counted each of its rows once, and of several rows of a customer the latest stays. */
+function checkImports(history: History, of: Of): void {
+  const operations = new Map(of('operation').map((item) => [String(item.id), item as unknown as Operation]))
+  const files = history.intents.filter(({ operation }) => operation === 'imports.create')
+  // What an import without an answer did cannot be known.
+  const sent = files.map(({ answers, body, by }) => {
+    const id = String(answers.find(({ status }) => status === 202)?.json.operation_id ?? 'z')
+    return { id, tenant: by?.tenant, lines: String(body).split('\n').slice(1) }
+  })
+  const latest = new Map<string, { name: string | undefined; isSure: boolean }>()
+  for (const { id, tenant, lines } of sent.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const operation = operations.get(id)
+    check(id === 'z' || operation !== undefined, 'acknowledged writes are stored', () => `operation ${id}`)
+    const isWhole = operation?.state === 'succeeded'
+    const isOnce = !operation || operation.chunks_done <= operation.chunks_total
+    check(isOnce, 'each row counts once', () => `${id}: ${operation?.chunks_done} chunks are done`)
+    const rows = lines.filter((line) => line.includes('@')).map((line) => line.split(','))
+    for (const [email, name] of rows) latest.set(`${tenant} ${email}`, { name, isSure: isWhole })
+    if (!isWhole) continue
+    const { rows_succeeded, rows_failed, completion } = operation
+    const invalid = lines.length - rows.length
+    const isCounted = rows_succeeded === rows.length && rows_failed === invalid
+    const show = () => `${id}: ${rows_succeeded} + ${rows_failed} of ${rows.length} + ${invalid}`
+    check(isCounted && completion?.rejects.length === invalid, 'each row counts once', show)
+  }
+  const stored = new Map(
+    of('customer').map(({ pk, email, name }) => [`${ownerOf(pk).tenant} ${email}`, name]),
+  )
+  for (const [customer, { name, isSure }] of latest) {
+    const show = () => `${customer} is ${stored.get(customer)} instead of ${name}`
+    check(!isSure || stored.get(customer) === name, 'the latest row of a customer stays', show)
+  }
+}
+
+/** A code opens one session, and its mail is sent to nobody else. */
+function checkLogins({ mails }: World, history: History): void {
+  for (const [message, sessions] of history.sessions) {
+    check(sessions.size === 1, 'a code opens one session', () => `${sessions.size} sessions of ${message}`)
+  }
+  for (const { to } of mails) check(history.secrets.has(to), 'mails reach their owner', () => to)
+}
+
+/** Nothing of a tenant appears in the responses, events and audit records of another. */
+function checkTenants(
+  world: World,
+  history: History,
+  items: readonly Stored[],
+  audit: readonly AuditRecord[],
+): void {
+  const owners = new Map<string, string>()
+  for (const { before, after } of world.records) {
+    const item = after ?? before
+    const id = item?.id
+    const { tenant } = ownerOf(item?.pk ?? '')
+    if (id !== undefined && tenants.some((one) => one === tenant)) owners.set(String(id), tenant)
+  }
+  const foreign = (text: string, tenant: string) =>
+    idsIn(text).find((id) => owners.has(id) && owners.get(id) !== tenant) ??
+    tenants.find((one) => one !== tenant && text.includes(`${one}"`))
+  for (const { answers, operation } of history.intents) {
+    for (const { by, body = '', status } of answers) {
+      if (!by || (by.role === 'Admin' && status < 400)) continue
+      const leak = foreign(body, by.tenant)
+      check(
+        leak === undefined,
+        'tenants are separate',
+        () => `${operation} shows ${leak} to ${by.tenant}: ${body}`,
+      )
+    }
+  }
+  for (const { type, data } of world.published) {
+    const leak =
+      tenants.some((one) => one === data.tenant_id) && foreign(JSON.stringify(data), data.tenant_id)
+    check(!leak, 'tenants are separate', () => `the event ${type} of ${data.tenant_id} shows ${leak}`)
+  }
+  for (const { after, target, reason, tenant_id, action } of audit) {
+    // A share names the grantee. A denial before the item was read repeats the id that the caller sent.
+    const isSent = action === 'share' || reason === 'AUTHZ.role.denied' || reason === 'AUTHZ.scope.token'
+    const leak = isSent ? undefined : foreign(JSON.stringify([after, target, reason]), tenant_id)
+    check(leak === undefined, 'tenants are separate', () => `the audit of ${tenant_id} shows ${leak}`)
+  }
+  for (const { pk, tenant_id } of items) {
+    const { tenant, entity } = ownerOf(pk)
+    const isOwn = tenant_id === undefined || tenant_id === tenant || !tenants.some((one) => one === tenant)
+    check(isOwn, 'tenants are separate', () => `${entity} of ${tenant_id} is stored in ${tenant}`)
+  }
+}
+
+/** No secret and no personal data is in a log, an event, an audit record or an error. */
+function checkSecrets(world: World, history: History, audit: readonly AuditRecord[]): void {
+  const errors = history.intents.flatMap(({ answers }) => answers.filter(({ status }) => status >= 400))
+  const outputs = {
+    logs: world.logged.join('\n'),
+    events: JSON.stringify(world.published),
+    audit: JSON.stringify(audit),
+    errors: errors.map(({ body }) => body).join('\n'),
+  }
+  for (const secret of history.secrets) {
+    for (const [name, text] of Object.entries(outputs)) {
+      const at = text.search(
+        new RegExp(`(?<![\\w.-])${secret.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w-])`),
+      )
+      check(
+        at < 0,
+        'no secret in an output',
+        () => `${secret} in ${name}: ${text.slice(Math.max(0, at - 80), at + 80)}`,
+      )
+    }
+  }
+}

@@ -1,0 +1,118 @@
+interface Event {
+  at: number
+  order: number
+  run: () => void
+  /** Resumes nobody. */
+  quiet: boolean
+}
+
+/**
+ * Virtual time. Events run one after another, by their time, and each runs until everything that it caused waits for a
+ * later event. Nothing else in the process decides who runs next.
+ */
+export class Scheduler {
+  /** Milliseconds since 1970. */
+  now: number
+  /** The descriptions of all events, if they are recorded. */
+  readonly timeline: string[] | undefined
+  readonly #startedAt: number
+  readonly #heap: Event[] = []
+  readonly #native = new Set<Promise<unknown>>()
+  #order = 0
+  #failed: { thrown: unknown } | undefined
+
+  constructor(now: number, recorded: boolean) {
+    this.now = now
+    this.#startedAt = now
+    this.timeline = recorded ? [] : undefined
+  }
+
+  /** Runs something after a delay, in milliseconds. @param quiet it resumes nobody, so the next event need not wait */
+  after(delay: number, run: () => void, quiet = false): void {
+    this.#order += 1
+    push(this.#heap, { at: this.now + delay, order: this.#order, run, quiet })
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.after(milliseconds, resolve))
+  }
+
+  /** Waits for work on Node's own threads before the next event runs, because its duration is not decided here. */
+  async native<T>(work: Promise<T>): Promise<T> {
+    this.#native.add(work)
+    try {
+      return await work
+    } finally {
+      this.#native.delete(work)
+    }
+  }
+
+  note(actor: string, description: string): void {
+    this.timeline?.push(
+      `${String(Math.floor(this.now - this.#startedAt)).padStart(8)} ms  ${actor}: ${description}`,
+    )
+  }
+
+  /** Ends the run with an error. */
+  fail(thrown: unknown): void {
+    this.#failed ??= { thrown }
+  }
+
+  /** Runs events until the work has ended. @throws its error, or one that was passed to `fail` */
+  async runUntil(work: Promise<unknown>): Promise<void> {
+    let ended = false
+    work.then(
+      () => (ended = true),
+      (thrown) => this.fail(thrown),
+    )
+    await this.#settle()
+    while (!ended && !this.#failed) {
+      const event = pop(this.#heap)
+      if (!event) throw new Error('nothing happens any more, and the schedule has not ended')
+      this.now = Math.max(this.now, event.at)
+      event.run()
+      if (!event.quiet) await this.#settle()
+    }
+    if (this.#failed) throw this.#failed.thrown
+  }
+
+  async #settle(): Promise<void> {
+    for (;;) {
+      // All microtasks run before an immediate, also those that follow work on another thread.
+      await new Promise((resolve) => setImmediate(resolve))
+      if (this.#native.size === 0) return
+      await Promise.allSettled(this.#native)
+    }
+  }
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.at < other.at || (one.at === other.at && one.order < other.order)
+}
+
+function push(heap: Event[], event: Event): void {
+  let at = heap.length
+  while (at > 0) {
+    const parent = (at - 1) >> 1
+    if (!isBefore(event, heap[parent] as Event)) break
+    heap[at] = heap[parent] as Event
+    at = parent
+  }
+  heap[at] = event
+}
+
+function pop(heap: Event[]): Event | undefined {
+  const first = heap[0]
+  const last = heap.pop()
+  if (!last || heap.length === 0) return first
+  let at = 0
+  for (;;) {
+    let child = 2 * at + 1
+    if (child + 1 < heap.length && isBefore(heap[child + 1] as Event, heap[child] as Event)) child += 1
+    if (child >= heap.length || !isBefore(heap[child] as Event, last)) break
+    heap[at] = heap[child] as Event
+    at = child
+  }
+  heap[at] = last
+  return first
+}

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals'
+import { simulate } from './run-simulate.ts'
+
+const minutes = 60_000
+const { SIMULATION_RUNS, TEST_ALL } = process.env
+const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 2000))
+const seed = Math.floor(Math.random() * 2 ** 31)
+
+test(
+  `no schedule breaks a promise: ${runs} from seed ${seed}`,
+  async () => {
+    const { code, output } = await simulate('--runs', String(runs), '--seed', String(seed))
+    expect(code === 0 ? '' : output).toBe('')
+  },
+  Math.max(10 * minutes, runs * 60),
+)
+
+test(
+  'a seed gives the same timeline, byte for byte',
+  async () => {
+    const play = () => simulate('--runs', '20', '--seed', String(seed), '--timeline')
+    const [first, second] = [await play(), await play()]
+    const timeline = ({ output }: { output: string }) =>
+      output.split('\n').filter((line) => / ms {2}/.test(line))
+    expect(timeline(first).length).toBeGreaterThan(500)
+    expect(timeline(second)).toEqual(timeline(first))
+  },
+  2 * minutes,
+)

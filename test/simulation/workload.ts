@@ -1,0 +1,518 @@
+import { createHmac } from 'node:crypto'
+import { sessionCookie } from '#shared/platform/identity/session.ts'
+import { webhookSecret } from '#test/support/signed-events.ts'
+import { type Answer, Client, type History, type Identity, Violation } from './client.ts'
+import { password, type World } from './world.ts'
+
+export const tenants = ['tenant-a', 'tenant-b'] as const
+const texts = ['SAVE-1', 'SAVE-2', 'SAVE-3']
+const types = ['percent-10', 'percent-25', 'fixed-500']
+const charges = ['charge-1', 'charge-2', 'pending-1', 'declined-1', 'none-1']
+const expiry_at = '2030-01-01T00:00:00Z'
+
+type Act = (client: Client) => Promise<void>
+
+/** What clients do, by name. Each entry is one client with one purpose. */
+export const acts = {
+  async order(client) {
+    const { random, history } = client
+    const by = someone(client)
+    const body = { cart_id: client.name, amount_minor: random.int(99_999), currency: 'EUR' }
+    const request = { operation: 'orders.create', by, method: 'POST', path: '/v1/orders', key: client.name }
+    // Some clients send the same request twice at the same time, or another one with the same key.
+    const twice = random.chance(0.2)
+    const other = random.chance(0.1) ? { ...body, amount_minor: body.amount_minor + 1 } : body
+    const bodies = twice ? [body, other] : [body]
+    await Promise.all(
+      bodies.map(async (sent) => {
+        const answer = await client.send({ ...request, body: sent })
+        if (answer?.status !== 201) return
+        const { id, amount_minor } = answer.json
+        const isOwn = amount_minor === sent.amount_minor
+        if (!isOwn)
+          violated(client, 'a key belongs to its payload', `${answer.body} for ${JSON.stringify(sent)}`)
+        history.orders.push({ id, tenant: by.tenant, at: client.world.scheduler.now })
+        await readOrder(client, by, id, answer.json)
+      }),
+    )
+  },
+
+  /** Keys belong to their caller: others may use the same one. */
+  async orderWithCommonKey(client) {
+    const by = someone(client)
+    const body = { cart_id: `${client.name}.1`, amount_minor: 1, currency: 'EUR' }
+    const request = { operation: 'orders.create', method: 'POST', path: '/v1/orders', key: 'common' }
+    const first = { tenant: by.tenant, role: 'Editor' as const, sub: `${client.name}.1` }
+    const second = { ...first, sub: `${client.name}.2` }
+    await client.send({ ...request, by: first, body })
+    const answer = await client.send({
+      ...request,
+      by: second,
+      body: { ...body, cart_id: `${client.name}.2` },
+    })
+    if (answer?.status === 409) violated(client, 'a key belongs to its caller', answer.body ?? '')
+  },
+
+  async readOrder(client) {
+    const order = client.random.pick(client.history.orders)
+    if (order) await readOrder(client, someone(client), order.id)
+  },
+
+  /** A pagination session over the orders of a tenant. */
+  async listOrders(client) {
+    const { random, history, world } = client
+    const by = someone(client)
+    const startedAt = world.scheduler.now
+    const before = history.orders.filter(({ tenant }) => tenant === by.tenant)
+    const seen: string[] = []
+    const size = 1 + random.int(3)
+    for (let path: string | undefined = `/v1/orders?page_size=${size}`; path !== undefined; ) {
+      const answer = await client.send({ operation: 'orders.list', by, method: 'GET', path })
+      if (answer?.status !== 200) return
+      const { data, next_cursor } = answer.json
+      seen.push(...data.map(({ id }: { id: string }) => id))
+      path = next_cursor ? `/v1/orders?page_size=${size}&cursor=${next_cursor}` : undefined
+      await world.scheduler.sleep(random.int(500))
+    }
+    if (new Set(seen).size < seen.length) violated(client, 'lists', `an order is repeated in ${seen}`)
+    for (const { id, at } of before) {
+      // A clock that is ahead makes ids of the near future, which a session of now leaves out.
+      const isOld = startedAt - at > 4100
+      if (isOld && !seen.includes(id)) violated(client, 'lists', `the order ${id} is skipped`)
+    }
+    const descending = seen.every((id, at) => at === 0 || id < (seen[at - 1] as string))
+    if (!descending) violated(client, 'lists', `${seen} is not in descending order`)
+  },
+
+  async refund(client) {
+    const { random } = client
+    const by = someone(client)
+    const body = { charge_id: random.pick(charges), amount: random.pick([1, 300, 700, 1000]) }
+    const request = { operation: 'refunds.create', by, method: 'POST', path: '/v1/refunds', key: client.name }
+    const send = () => client.send({ ...request, body })
+    await Promise.all(random.chance(0.3) ? [send(), send()] : [send()])
+    if (random.chance(0.5)) return
+    // The client comes back later, with its key.
+    await client.world.scheduler.sleep(random.int(120_000))
+    await send()
+  },
+
+  async createCode(client) {
+    const { random, history } = client
+    const by = someone(client)
+    const text = random.pick(texts)
+    const name = `name of ${client.name}`
+    const body = { code: text, type: random.pick(types), name, expiry_at }
+    const request = { operation: 'codes.create', by, method: 'POST', path: '/codes', key: client.name, body }
+    const answer = await client.send(request)
+    if (answer?.status !== 201) return
+    history.codes.push({ id: answer.json.id, tenant: by.tenant, text })
+  },
+
+  async updateCode(client) {
+    const { random } = client
+    const code = random.pick(client.history.codes)
+    const by = someone(client)
+    const read = code && (await readCode(client, by, code.id))
+    if (!read) return
+    await client.send({
+      operation: 'codes.update',
+      by,
+      method: 'PATCH',
+      path: `/codes/${code.id}`,
+      headers: { 'If-Match': read.headers.ETag ?? '' },
+      body: { name: `changed by ${client.name}` },
+      ...(random.chance(0.5) && { key: client.name }),
+    })
+  },
+
+  async deleteCode(client) {
+    const code = client.random.pick(client.history.codes)
+    if (!code) return
+    const by = someone(client)
+    const force = client.random.chance(0.3)
+    await client.send({
+      operation: force ? 'codes.hard-delete' : 'codes.delete',
+      by,
+      method: 'DELETE',
+      path: `/codes/${code.id}${force ? '?force=true' : ''}`,
+      ...(force && { headers: { 'X-Audit-Log-Reason': 'a mistake' } }),
+      ...(client.random.chance(0.5) && { key: client.name }),
+    })
+  },
+
+  async restoreCode(client) {
+    const code = client.random.pick(client.history.codes)
+    if (!code) return
+    const path = `/codes/${code.id}:restore`
+    await client.send({
+      operation: 'codes.restore',
+      by: someone(client),
+      method: 'POST',
+      path,
+      key: client.name,
+    })
+  },
+
+  async shareCode(client) {
+    const code = client.random.pick(client.history.codes)
+    if (!code) return
+    const body = { grantee_tenant: client.random.pick(tenants) }
+    const path = `/codes/${code.id}:share`
+    await client.send({
+      operation: 'codes.share',
+      by: someone(client),
+      method: 'POST',
+      path,
+      key: client.name,
+      body,
+    })
+  },
+
+  async listCodes(client) {
+    const by = someone(client)
+    const path = `/codes?sort=code.asc&page_size=${1 + client.random.int(3)}`
+    const answer = await client.send({ operation: 'codes.list', by, method: 'GET', path })
+    const found: string[] = answer?.json?.data?.map(({ code }: { code: string }) => code) ?? []
+    const ascending = found.every((text, at) => at === 0 || text > (found[at - 1] as string))
+    if (!ascending) violated(client, 'lists', `${found} is not sorted by code`)
+  },
+
+  async exportCodes(client) {
+    await client.send({
+      operation: 'codes.export',
+      by: someone(client),
+      method: 'GET',
+      path: '/codes:export',
+    })
+  },
+
+  async importCodes(client) {
+    const by = someone(client)
+    const rows = [
+      `${client.name.toUpperCase()},percent-10,Imported,${expiry_at}`,
+      `${client.random.pick(texts)},fixed-500,Imported,${expiry_at}`,
+    ]
+    const body = ['code,type,name,expiry_at', ...rows].join('\r\n')
+    const request = { operation: 'codes.import', by, method: 'POST', path: '/codes:import', key: client.name }
+    const answer = await client.send({ ...request, headers: { 'Content-Type': 'text/csv' }, body })
+    for (const { status, id } of answer?.json?.items ?? []) {
+      if (status === 201)
+        client.history.codes.push({ id, tenant: by.tenant, text: client.name.toUpperCase() })
+    }
+  },
+
+  async bulkUpdateCodes(client) {
+    const by = someone(client)
+    const items: object[] = []
+    for (const { id } of client.history.codes.slice(-3)) {
+      const read = await readCode(client, by, id)
+      if (read) items.push({ id, if_match: read.headers.ETag, name: `bulk of ${client.name}` })
+    }
+    if (items.length === 0) return
+    const request = { operation: 'codes.bulk-update', by, method: 'POST', path: '/codes:bulkUpdate' }
+    await client.send({ ...request, key: client.name, body: { items } })
+  },
+
+  async verifyDiscount(client) {
+    const { random } = client
+    const by = someone(client)
+    const headers = random.chance(0.8) ? { 'X-Cart-Id': random.pick(['cart-1', 'cart-2']) } : {}
+    const body = { code: random.pick(texts) }
+    const request = {
+      operation: 'discount.verify',
+      by,
+      method: 'POST',
+      path: '/discount/verify',
+      key: client.name,
+    }
+    await client.send({ ...request, headers, body })
+  },
+
+  /** A login by one-time code, with the code from the mailbox. */
+  async logIn(client) {
+    const { random, history, world } = client
+    const email = `person-${random.int(2)}@private.example`
+    history.secrets.add(email)
+    const post = (operation: string, path: string, body: object, headers = {}) =>
+      client.send({
+        operation,
+        by: undefined,
+        method: 'POST',
+        path,
+        body,
+        headers,
+        key: `${client.name}-${path}`,
+      })
+    const requested = await post('otp.request', '/otp/request', { email })
+    if (requested?.status !== 202) return
+    const { message_id } = requested.json
+    for (let waits = 0; waits < 20 && !mailOf(world, message_id); waits += 1)
+      await world.scheduler.sleep(10_000)
+    const code = mailOf(world, message_id)
+    if (code === undefined) return
+    history.secrets.add(code)
+    const given = random.chance(0.8) ? code : '000000'
+    const attempts = random.chance(0.3) ? [`${client.name}-1`, `${client.name}-2`] : [client.name]
+    const verified = await Promise.all(
+      attempts.map((key) =>
+        client.send({
+          operation: 'otp.verify',
+          by: undefined,
+          method: 'POST',
+          path: '/otp/verify',
+          body: { email, code: given },
+          key,
+        }),
+      ),
+    )
+    for (const answer of verified.filter(isAnswer).filter(({ status }) => status === 200)) {
+      const known = history.sessions.get(message_id) ?? new Set()
+      history.sessions.set(message_id, known.add(answer.json.session_id))
+      if (given !== code) violated(client, 'logins', 'a wrong code opens a session')
+      const cookies = Object.fromEntries(
+        (answer.cookies ?? []).map((one) => (one.split(';')[0] ?? '').split(/=(.*)/s)),
+      )
+      const cookie = cookies[sessionCookie]
+      if (cookie === undefined) continue
+      history.secrets.add(cookie.split('.')[1] ?? cookie)
+      await post(
+        'discount.verify',
+        '/discount/verify',
+        { code: texts[0] },
+        {
+          Cookie: `${sessionCookie}=${cookie}`,
+          'X-CSRF-Token': cookies.csrf_token ?? '',
+        },
+      )
+    }
+  },
+
+  async signIn(client) {
+    const { random, history } = client
+    const email = `user-${random.int(2)}@private.example`
+    history.secrets.add(email).add(password)
+    const body = { email, password: random.chance(0.7) ? password : 'wrong' }
+    const answer = await client.send({
+      operation: 'login.sign-in',
+      by: undefined,
+      method: 'POST',
+      path: '/login',
+      body,
+    })
+    if (answer?.status === 200 && body.password !== password)
+      violated(client, 'logins', 'a wrong password is accepted')
+  },
+
+  async resetPassword(client) {
+    const email = `reset-${client.name}@private.example`
+    client.history.secrets.add(email)
+    const request = {
+      operation: 'login.reset-password',
+      by: undefined,
+      method: 'POST',
+      path: '/password/reset',
+    }
+    await client.send({ ...request, body: { email }, key: client.name })
+  },
+
+  /** An import of customers, sometimes canceled. */
+  async importCustomers(client) {
+    const { random, history, world } = client
+    const by = someone(client)
+    // Few addresses, so that files share them, and the last row of a file repeats the address of the first.
+    const emails = Array.from({ length: 1 + random.int(3) }, (_, row) => `customer-${row}@private.example`)
+    const rows = [...emails, emails[0] as string].map((email, row): [string, string] => [
+      email,
+      `Person ${client.name} ${row}`,
+    ])
+    const invalid = random.int(2)
+    const body = ['email,name', ...rows.map(String), ...(invalid ? ['nobody,Private Person'] : [])].join('\n')
+    for (const row of rows) for (const cell of row) history.secrets.add(cell)
+    const headers = { 'Content-Type': 'text/csv' }
+    const request = { operation: 'imports.create', by, method: 'POST', path: '/imports', headers, body }
+    const send = (key?: string) => client.send({ ...request, ...(key !== undefined && { key }) })
+    // The same file is sent again by another client of the tenant.
+    const [started] = await Promise.all([send(client.name), ...(random.chance(0.2) ? [send()] : [])])
+    if (started?.status !== 202) return
+    const id = started.json.operation_id
+    const path = `/operations/${id}`
+    if (random.chance(0.3)) {
+      await world.scheduler.sleep(random.int(2000))
+      await client.send({
+        operation: 'operations.cancel',
+        by,
+        method: 'POST',
+        path: `${path}:cancel`,
+        key: client.name,
+      })
+    }
+    await world.scheduler.sleep(random.int(20_000))
+    await client.send({ operation: 'operations.read', by, method: 'GET', path })
+  },
+
+  /** Another service reports what happened, sometimes twice. */
+  async webhook(client) {
+    const { random, history, world } = client
+    const tenant = random.pick(tenants)
+    const order = random.pick(history.orders)
+    const cart = { id: random.pick(['cart-1', 'cart-2']), tenant_id: tenant }
+    const amount = { amount_minor: random.int(9999), currency: 'EUR' }
+    const gift = { giftcard_id: 'gift-1', amount: random.int(100) }
+    const kinds: Record<string, () => [string, Record<string, unknown>]> = {
+      cart: () => ['cart.updated', { ...cart, ...amount }],
+      owner: () => [
+        'cart.updated',
+        { ...cart, ...(random.chance(0.5) && amount), user_id: `user-${random.int(3)}` },
+      ],
+      gift: () => ['giftcard.applied', { ...cart, cart_id: cart.id, id: `applied-${client.name}`, ...gift }],
+      tax: () => ['tax.recalculated', cart],
+      paid: () => ['order.paid', order ? { id: order.id, tenant_id: order.tenant } : { id: 'absent' }],
+      poison: () => ['cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }],
+      other: () => ['loyalty.earned', cart],
+    }
+    const [type, data] = kinds[
+      random.weighted({ cart: 4, owner: 1, gift: 1, tax: 1, paid: 4, poison: 1, other: 1 })
+    ]?.() ?? ['', {}]
+    const occurred_at = new Date(world.scheduler.now - random.int(10_000)).toISOString()
+    await notify(
+      client,
+      { event_id: `event-${client.name}`, type, occurred_at, data },
+      random.chance(0.3) ? 2 : 1,
+    )
+  },
+
+  /** Requests that must be denied or rejected. */
+  async denied(client) {
+    const { random, history } = client
+    const [own, foreign] = random.chance(0.5) ? tenants : [tenants[1], tenants[0]]
+    const viewer = { tenant: own, role: 'Viewer' as const, sub: 'viewer' }
+    const editor = { tenant: own, role: 'Editor' as const, sub: 'editor' }
+    const order = history.orders.find(({ tenant }) => tenant === foreign)
+    const code = history.codes.find(({ tenant }) => tenant === foreign)
+    const body = { cart_id: 'never', amount_minor: 1, currency: 'EUR' }
+    const expected = async (status: number, request: Parameters<Client['send']>[0]) => {
+      const answer = await client.send(request)
+      const unsure = !answer || answer.status >= 500 || answer.status === 429
+      if (!unsure && answer.status !== status && !(status === 404 && answer.status === 403)) {
+        violated(client, 'denials', `${request.operation} was answered ${answer.status} instead of ${status}`)
+      }
+    }
+    const create = { operation: 'orders.create', method: 'POST', path: '/v1/orders', key: client.name, body }
+    await expected(403, { ...create, by: viewer })
+    await expected(401, { ...create, by: undefined })
+    await expected(400, { ...create, by: editor, body: { ...body, unknown: 1 } })
+    if (order)
+      await expected(404, {
+        operation: 'orders.read',
+        by: viewer,
+        method: 'GET',
+        path: `/v1/orders/${order.id}`,
+      })
+    if (code) {
+      const path = `/codes/${code.id}`
+      await expected(404, { operation: 'codes.delete', by: editor, method: 'DELETE', path })
+      await expected(403, { operation: 'codes.delete', by: viewer, method: 'DELETE', path })
+    }
+    await expected(404, {
+      operation: 'codes.export',
+      by: editor,
+      method: 'GET',
+      path: `/codes:export?tenant=${foreign}`,
+    })
+  },
+
+  async health(client) {
+    const answer = await client.send({
+      operation: 'health.read',
+      by: undefined,
+      method: 'GET',
+      path: '/health',
+    })
+    if (answer && answer.status !== 200) violated(client, 'health', `health is ${answer.status}`)
+  },
+} satisfies Record<string, Act>
+
+export type ActName = keyof typeof acts
+
+/** Sends an event until it is acknowledged. */
+export async function notify(
+  client: Client,
+  event: { event_id: string; type: string; occurred_at: string; data: Record<string, unknown> },
+  times = 1,
+): Promise<boolean> {
+  const body = JSON.stringify(event)
+  const seconds = String(Math.floor(client.world.scheduler.now / 1000))
+  const key = Buffer.from(webhookSecret.slice('whsec_'.length), 'base64')
+  const signature = createHmac('sha256', key).update(`${event.event_id}.${seconds}.${body}`).digest('base64')
+  const headers = {
+    'webhook-id': event.event_id,
+    'webhook-timestamp': seconds,
+    'webhook-signature': `v1,${signature}`,
+    'content-type': 'application/json',
+  }
+  const request = {
+    operation: 'webhooks.receive',
+    by: undefined,
+    method: 'POST',
+    path: '/v1/webhooks/events',
+    headers,
+    body,
+  }
+  let acknowledged = false
+  for (let time = 0; time < times; time += 1) {
+    const answer = await client.send(request)
+    if (answer?.status !== 202) continue
+    acknowledged = true
+    client.history.events.set(event.event_id, event)
+  }
+  return acknowledged
+}
+
+/** The payment provider reports the payouts that it settles later, until the service acknowledges them. */
+export async function settlePayouts(world: World, history: History): Promise<void> {
+  for (const payout of world.provider.payouts) {
+    if (payout.status !== 'pending') continue
+    payout.status = 'succeeded'
+    const client = new Client(`settle-${payout.providerRefundId}`, world, history)
+    const occurred_at = new Date(world.scheduler.now - 3000).toISOString()
+    const data = { id: payout.refundId }
+    const event = { event_id: `event-${payout.refundId}`, type: 'refund.succeeded', occurred_at, data }
+    while (!(await notify(client, event))) await world.scheduler.sleep(30_000)
+  }
+}
+
+function someone({ random }: Client): Identity {
+  const role = random.weighted({ Editor: 6, Viewer: 1, Admin: 2, Service: 1 })
+  return { tenant: random.pick(tenants), role, sub: `${role}-${random.int(2)}` }
+}
+
+async function readOrder(client: Client, by: Identity, id: string, created?: object): Promise<void> {
+  const answer = await client.send({ operation: 'orders.read', by, method: 'GET', path: `/v1/orders/${id}` })
+  if (!answer || !created || answer.status >= 500) return
+  const { status, updated_at, ...stored } = answer.json
+  const equal = Object.entries(stored).every(([name, value]) => created[name as keyof object] === value)
+  if (answer.status !== 200 || !equal)
+    violated(client, 'acknowledged writes are readable', `${id}: ${answer.body}`)
+}
+
+async function readCode(client: Client, by: Identity, id: string): Promise<Answer | undefined> {
+  const answer = await client.send({ operation: 'codes.read', by, method: 'GET', path: `/codes/${id}` })
+  return answer?.status === 200 ? answer : undefined
+}
+
+/** Returns the one-time code that was sent with a message. */
+function mailOf(world: World, messageId: string): string | undefined {
+  const mail = world.mails.find((one) => one.messageId === messageId)
+  return mail && /\d{6}/.exec(mail.text)?.[0]
+}
+
+function isAnswer(answer: Answer | undefined): answer is Answer {
+  return answer !== undefined
+}
+
+function violated(client: Client, oracle: string, message: string): never {
+  const violation = new Violation(oracle, `${client.name}: ${message}`)
+  client.world.scheduler.fail(violation)
+  throw violation
+}

@@ -1,0 +1,610 @@
+import type { DynamoDBRecord } from 'aws-lambda'
+import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
+import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
+import { routes } from '#functions/routes.ts'
+import { completeImport, failImport } from '#shared/imports/end-import.ts'
+import { importRows } from '#shared/imports/import-rows.ts'
+import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { prepareImport } from '#shared/imports/prepare-import.ts'
+import type { IdentityProvider } from '#shared/login/identity-provider.ts'
+import { sendReset } from '#shared/login/password-reset.ts'
+import { signIn } from '#shared/login/sign-in.ts'
+import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import type { OperationRef } from '#shared/operations/operation-store.ts'
+import { handleMailEvent } from '#shared/otp/mail-event.ts'
+import { sendCode } from '#shared/otp/send-code.ts'
+import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
+import type { Mail } from '#shared/platform/aws/ses.ts'
+import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
+import { Failure, fail } from '#shared/platform/base/failure.ts'
+import type { HttpResponse } from '#shared/platform/base/http.ts'
+import { describeFault, type Log } from '#shared/platform/base/log.ts'
+import { deriveKey } from '#shared/platform/base/secrets.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
+import { relay } from '#shared/platform/events/relay.ts'
+import type { FileStore } from '#shared/platform/formats/file-store.ts'
+import { pendingSagas } from '#shared/platform/idempotency/record.ts'
+import type { Caller } from '#shared/platform/identity/caller.ts'
+import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
+import type { Workflow } from '#shared/platform/jobs/workflow.ts'
+import { openWork, type Runtime, type WorkContext } from '#shared/platform/request/context.ts'
+import type { Endpoint } from '#shared/platform/request/endpoint.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { refundSaga } from '#shared/refunds/refund-saga.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { importStates, stepOf } from '#test/imports/import-states.ts'
+import { runMachine, Stopped } from '#test/imports/run-machine.ts'
+import { memoryFiles } from '#test/support/memory-files.ts'
+import { endpointOf, testSecret } from '#test/support/service.ts'
+import { webhookSecret } from '#test/support/signed-events.ts'
+import { MemoryStore, type StreamRecord } from './memory-store.ts'
+import { memoryTable } from './memory-table.ts'
+import { type Faults, Process } from './process.ts'
+import { simulatedProvider } from './provider.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** A request as the gateway receives it. */
+export interface HttpCall {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: Uint8Array | undefined
+  sourceAddress: string
+}
+
+/** A message that a queue has given up. */
+export interface DeadLetter {
+  queue: TaskQueue
+  body: string
+}
+
+/** The right password of every user of the identity provider. */
+export const password = 'Correct-horse-1'
+
+const invocationMilliseconds = 60_000
+const gatewayMilliseconds = 29_000
+const workMilliseconds = 10_000
+const sweepMilliseconds = 60_000
+const onceMilliseconds = 30_000
+const recordsAtOnce = 10
+
+const states = importStates()
+const secret = new TextEncoder().encode(testSecret)
+const derivedKeys = new Map<string, Uint8Array>()
+const verifiers = new Map<Settings, TokenVerifier>()
+const gateways = new Map<Settings, GatewayRoute[]>()
+
+interface GatewayRoute {
+  method: string
+  pattern: RegExp
+  endpoints: Endpoint[]
+}
+
+/** The endpoints of the service. Those that open a provider by themselves get the simulated one in `World`. */
+const deployed = await Promise.all(routes.map(endpointOf))
+
+/** The whole service: its processes, and in-memory doubles of everything that they call. */
+export class World {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly faults: Faults
+  readonly store: MemoryStore
+  /** Settings of processes that start now. */
+  settings: Settings
+  /** All changes of the table. */
+  readonly records: StreamRecord[] = []
+  /** All events on the bus, also those that were published twice. */
+  readonly published: PublishedEvent[] = []
+  readonly deadLetters: DeadLetter[] = []
+  /** Sent mails. */
+  readonly mails: (Mail & { messageId: string })[] = []
+  /** The recipients of mails for password resets. */
+  readonly resets: string[] = []
+  readonly provider
+  /** Log lines, as JSON. */
+  readonly logged: string[] = []
+  readonly #files = memoryFiles()
+  readonly #skews: number[]
+  readonly #shards: { records: StreamRecord[]; consumers: (() => void)[] }[]
+  readonly #workflows = new Map<string, 'running' | 'ended'>()
+  readonly #endpoints: Endpoint[]
+  #busy = 0
+  #spawned = 0
+
+  constructor(options: { scheduler: Scheduler; random: Random; faults: Faults; settings: Settings }) {
+    const { scheduler, random, faults, settings } = options
+    this.scheduler = scheduler
+    this.random = random
+    this.faults = faults
+    this.settings = settings
+    const skewed = random.chance(0.5)
+    this.#skews = [0, 1, 2].map(() => (skewed ? random.int(4001) - 2000 : 0))
+    this.#shards = Array.from({ length: 1 + random.int(3) }, (_, at) => {
+      const records: StreamRecord[] = []
+      const consumers = [
+        this.#consume(`relay-${at}`, records, (batch, process) => this.#relay(batch, process)),
+        this.#consume(`enqueue-${at}`, records, (batch, process) => this.#enqueue(batch, process)),
+      ]
+      return { records, consumers }
+    })
+    const longestLag = random.pick([0, 0, 50, 2000])
+    this.store = new MemoryStore({
+      now: () => scheduler.now,
+      indexLag: () => random.next() * longestLag,
+      onRecord: (record) => this.#stream(record),
+    })
+    this.provider = simulatedProvider()
+    this.#endpoints = deployed.map((endpoint) => this.#withProviders(endpoint))
+  }
+
+  /** Starts the sweepers. */
+  start(): void {
+    const sweepers = {
+      'finish-sagas': (runtime: Runtime) =>
+        finishSagas([this.#endpoints.find((one) => one.route === createRefund.route) as Endpoint], runtime),
+      'end-abandoned': (runtime: Runtime, process: Process) => {
+        const { clock } = runtime
+        const table = runtime.openTable(startBudget(clock, workMilliseconds))
+        return endAbandoned(this.#workflow(process), { table, clock })
+      },
+    }
+    for (const [name, sweep] of Object.entries(sweepers)) {
+      const again = () => {
+        const process = this.#spawn(name)
+        void this.#run<unknown>(process, () => sweep(this.#runtime(process), process)).catch(() => undefined)
+        this.scheduler.after(sweepMilliseconds, again)
+      }
+      this.scheduler.after(this.random.next() * sweepMilliseconds, again)
+    }
+  }
+
+  /** Returns what the service has still to do; empty once nothing is pending. */
+  pending(): string[] {
+    const left = this.store
+      .all()
+      .filter(({ pk }) => pk === pendingSagas || pk === 'unfinished_operations')
+      .map(({ pk, sk }) => `${pk} ${sk}`)
+    return this.#busy > 0 ? [...left, `${this.#busy} consumers at work`] : left
+  }
+
+  /** Sends a request through the gateway. Rejects if the connection breaks; a 502 or 504 is the gateway's own. */
+  async request(name: string, call: HttpCall): Promise<HttpResponse> {
+    const process = this.#spawn(name)
+    const url = new URL(call.path, 'http://service')
+    const { endpoints, params } = this.#match(call.method, url.pathname)
+    const request = { ...call, path: url.pathname, params, query: [...url.searchParams] }
+    const bare = (status: number): HttpResponse => ({ status, headers: {}, body: undefined })
+    const opened = openRequest(endpoints, request, this.#runtime(process))
+    const handled = this.#run(process, () => handleRequest(opened))
+    const late = this.scheduler.sleep(gatewayMilliseconds).then(() => bare(504))
+    return Promise.race([handled.catch(() => bare(502)), late])
+  }
+
+  /** Adds a message to a queue, which delivers it at least once, in any order. */
+  enqueue(queue: TaskQueue, body: string): void {
+    const times = this.faults.active && this.random.chance(0.1) ? 2 : 1
+    for (let time = 0; time < times; time += 1) {
+      const isLate = this.faults.active && this.random.chance(0.1)
+      this.#busy += 1
+      this.#deliver({ queue, body, attempt: 1 }, this.random.next() * (isLate ? 90_000 : 200))
+    }
+  }
+
+  #deliver(message: { queue: TaskQueue; body: string; attempt: number }, delay: number): void {
+    const { queue, body, attempt } = message
+    this.scheduler.after(delay, async () => {
+      const process = this.#spawn(queue)
+      const runtime = this.#runtime(process)
+      const correlation = { id: newId(process.clock), trace: {} }
+      const context = openWork(runtime, { operation: queue, correlation, milliseconds: workMilliseconds })
+      try {
+        await this.#invocation(this.#run(process, () => this.#work(queue, body, context, process)))
+        this.#busy -= 1
+      } catch {
+        const { attempts } = taskQueues[queue]
+        if (attempt < attempts(process.settings)) {
+          const seconds = retryDelaySeconds(attempt + 1, process.clock)
+          this.#deliver({ queue, body, attempt: attempt + 1 }, seconds * 1000)
+        } else {
+          this.scheduler.note(queue, `gives up ${body}`)
+          this.deadLetters.push({ queue, body })
+          this.#busy -= 1
+        }
+      }
+    })
+  }
+
+  #work(queue: TaskQueue, body: string, context: WorkContext, process: Process): Promise<unknown> {
+    switch (queue) {
+      case 'webhooks':
+        return handleEvent(body, context)
+      case 'mail':
+        return sendCode(body, context, (id, mail) => this.#sendOnce(id, mail, process))
+      case 'mail_events':
+        return handleMailEvent(body, context)
+      case 'password_resets':
+        return sendReset(body, this.#identityProvider(process), context)
+      case 'imports': {
+        const { tenant, operation_id }: OperationRef = JSON.parse(body)
+        return this.#workflow(process).start(operation_id, { tenant, operation_id })
+      }
+    }
+  }
+
+  #spawn(name: string): Process {
+    this.#spawned += 1
+    const { scheduler, random, faults, settings } = this
+    const skew = this.#skews[this.#spawned % this.#skews.length] ?? 0
+    // The name does not depend on what other processes do, so that a schedule can be shrunk.
+    const own = this.#namesakes(name)
+    const process = new Process(`${name}.${own}`, { scheduler, random, faults, settings, skew })
+    processes.set(process.clock, process)
+    return process
+  }
+
+  readonly #names = new Map<string, number>()
+  #namesakes(name: string): number {
+    const count = (this.#names.get(name) ?? 0) + 1
+    this.#names.set(name, count)
+    return count
+  }
+
+  /** Runs work in a process. Rejects when the process dies. */
+  #run<T>(process: Process, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      process.onDeath = () => reject(new Error('the process died'))
+      work().then(resolve, reject)
+    })
+  }
+
+  /** Rejects if work takes longer than an invocation of a function. The work goes on. */
+  #invocation<T>(work: Promise<T>): Promise<T> {
+    const late = this.scheduler.sleep(invocationMilliseconds).then(() => {
+      throw new Error('the invocation took too long')
+    })
+    return Promise.race([work, late])
+  }
+
+  #runtime(process: Process): Runtime {
+    const { settings, clock } = process
+    const verifier = verifiers.get(settings) ?? tokenVerifier(settings)
+    verifiers.set(settings, verifier)
+    return {
+      settings,
+      clock,
+      log: this.#log(),
+      tokens: { verify: (...credentials) => process.native(verifyOnce(verifier, ...credentials)) },
+      openTable: (budget) => this.#table(process, budget),
+      openFiles: (budget) => this.#fileStore(process, budget),
+      secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test' })[name],
+      async derivedKey(purpose) {
+        const key = derivedKeys.get(purpose) ?? deriveKey(secret, purpose)
+        derivedKeys.set(purpose, key)
+        return key
+      },
+      environment: () => undefined,
+    }
+  }
+
+  #table(process: Process, budget: Budget) {
+    return memoryTable(this.store, process.clock, budget, ({ name, changes, effect, conflict, partial }) =>
+      process.call({
+        name: this.scheduler.timeline ? [name, ...changes.map(entityOf)].join(' ') : name,
+        effect,
+        conflict: conflict && (() => conflict(process.clock.jitter() < 0.5 ? 'first' : 'last')),
+        partial,
+        patience: Math.min(3000, budget.remaining()),
+      }),
+    )
+  }
+
+  #fileStore(process: Process, budget: Budget): FileStore {
+    const files = this.#files
+    const reach = async (name: string) => {
+      await available(process.call({ name, effect: () => undefined, patience: budget.remaining() }))
+    }
+    return {
+      async write(key, chunks, mediaType) {
+        await reach('write-file')
+        await files.write(key, chunks, mediaType)
+      },
+      async *read(key, range) {
+        await reach('read-file')
+        yield* files.read(key, range)
+      },
+      link: files.link,
+    }
+  }
+
+  #withProviders(endpoint: Endpoint): Endpoint {
+    const { operation } = endpoint.route
+    if (endpoint.saga && operation === 'refunds.create') {
+      return {
+        ...endpoint,
+        saga: (context) =>
+          refundSaga(context, async () => ({
+            refund: (request, budget) =>
+              available(
+                processOf(context).call({
+                  name: 'pay',
+                  effect: () => this.provider.refund(request),
+                  patience: budget.remaining(),
+                }),
+              ),
+          })),
+      } as Endpoint
+    }
+    if (operation === 'login.sign-in') {
+      return {
+        route: endpoint.route,
+        decide: ({ body }, context) =>
+          signIn(body as never, this.#identityProvider(processOf(context)), context),
+      }
+    }
+    return endpoint
+  }
+
+  #identityProvider(process: Process): IdentityProvider {
+    const reach = <T>(name: string, effect: () => T) =>
+      available(process.call({ name, effect, patience: 3000 }))
+    return {
+      signIn: ({ password: given }) =>
+        reach('sign-in', () => {
+          if (given !== password) return { rejection: fail('AUTH.invalid_credentials') }
+          const payload = Buffer.from(JSON.stringify({ tenant: 'tenant-a' })).toString('base64url')
+          const tokens = { access_token: `x.${payload}.x`, token_type: 'Bearer', expires_in: 3600 }
+          return { tokens: { ...tokens, refresh_token: 'refresh-secret' } }
+        }),
+      sendReset: (email) => reach('send-reset', () => void this.resets.push(email)),
+    }
+  }
+
+  /** Sends a mail once for each message, as the guard of the deployed function does, with a record and a lease. */
+  async #sendOnce(messageId: string, mail: Mail, process: Process): Promise<void> {
+    const key = { pk: 'once#mail', sk: messageId }
+    const budget = startBudget(process.clock, workMilliseconds)
+    const table = this.#table(process, budget)
+    const now = process.clock.now()
+    const known = await table.get(key)
+    if (known?.state === 'done') return
+    if (known && Number(known.until) > now) throw new Error('the mail is being sent')
+    const lease = { ...key, state: 'sending', until: now + onceMilliseconds }
+    const condition = known ? { matches: { until: Number(known.until) } } : { absent: true as const }
+    if (await table.put({ item: lease, condition })) throw new Error('the mail is being sent')
+    await process.call({
+      name: 'send-mail',
+      effect: () => {
+        this.mails.push({ ...mail, messageId })
+        this.enqueue('mail_events', JSON.stringify({ type: 'Delivery', message_id: [messageId] }))
+      },
+      patience: 5000,
+    })
+    await table.put({ item: { ...lease, state: 'done' }, condition: 'none' })
+  }
+
+  #workflow(process: Process): Workflow {
+    const call = <T>(name: string, effect: () => T) => process.call({ name, effect, patience: 3000 })
+    return {
+      start: (name, input) =>
+        call('start-workflow', () => {
+          if (!this.#workflows.has(name)) this.#startWorkflow(name, input)
+        }),
+      stateOf: (name) => call('describe-workflow', () => this.#workflows.get(name) ?? 'absent'),
+    }
+  }
+
+  /** Runs the state machine of an import. Sometimes it is stopped from outside, and nothing ends its operation. */
+  #startWorkflow(name: string, input: Record<string, string>): void {
+    this.#workflows.set(name, 'running')
+    this.#busy += 1
+    const stopsAfter = this.faults.active && this.random.chance(0.1) ? this.random.int(4) : -1
+    let steps = 0
+    const run = runMachine(states, input, {
+      invoke: async (resource, sent) => {
+        if (steps === stopsAfter) throw new Stopped()
+        steps += 1
+        try {
+          return await this.#step(stepOf(resource), JSON.parse(JSON.stringify(sent)))
+        } catch (thrown) {
+          await this.scheduler.sleep(1000)
+          throw thrown
+        }
+      },
+      read: async (_bucket, key) => this.#files.files.get(key)?.bytes.toString('utf8') ?? '',
+      waited: () => this.scheduler.sleep(5000),
+    })
+    run
+      .catch(() => undefined)
+      .then(() => {
+        this.#workflows.set(name, 'ended')
+        this.#busy -= 1
+      })
+  }
+
+  #step(step: ImportStep, input: unknown): Promise<unknown> {
+    const process = this.#spawn(`import-${step}`)
+    const runtime = this.#runtime(process)
+    const { settings, clock } = process
+    const budget = startBudget(clock, importSteps[step].seconds * 1000)
+    const context = {
+      settings,
+      clock,
+      budget,
+      table: runtime.openTable(budget),
+      files: runtime.openFiles(budget),
+      tableWithin: (milliseconds: number) => runtime.openTable(startBudget(clock, milliseconds)),
+    }
+    const work = { prepare: prepareImport, rows: importRows, complete: completeImport, fail: failImport }
+    const run = work[step] as (sent: unknown, using: typeof context) => Promise<unknown>
+    // What crosses to a function and back is JSON.
+    const inJson = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))
+    return this.#invocation(this.#run(process, async () => inJson(await run(input, context))))
+  }
+
+  #stream(record: StreamRecord): void {
+    this.records.push(record)
+    const { pk = '' } = record.after ?? record.before ?? {}
+    // All changes of an item are in one shard.
+    const sum = [...pk].reduce((total, one) => total + one.charCodeAt(0), 0)
+    const shard = this.#shards[sum % this.#shards.length]
+    shard?.records.push(record)
+    for (const wake of shard?.consumers ?? []) wake()
+  }
+
+  /** Delivers the records of a shard in order, at least once. */
+  #consume(
+    name: string,
+    shard: readonly StreamRecord[],
+    work: (records: readonly StreamRecord[], process: Process) => Promise<string | undefined>,
+  ): () => void {
+    let position = 0
+    let awake = false
+    const deliver = async () => {
+      const records = shard.slice(position, position + 1 + this.random.int(recordsAtOnce))
+      const process = this.#spawn(name)
+      try {
+        const failed = await this.#invocation(this.#run(process, () => work(records, process)))
+        const done = records.findIndex(({ sequence }) => String(sequence) === failed)
+        position += done < 0 ? records.length : done
+      } catch {
+        // The batch is delivered again.
+      }
+      awake = false
+      this.#busy -= 1
+      wake()
+    }
+    const wake = () => {
+      if (awake || position === shard.length) return
+      awake = true
+      this.#busy += 1
+      this.scheduler.after(this.random.next() * 400, deliver)
+    }
+    return wake
+  }
+
+  async #relay(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
+    const changes = records.map(({ sequence, before, after }) => {
+      return { sequenceNumber: String(sequence), before, after }
+    })
+    const publish = (events: readonly PublishedEvent[], count: number) => {
+      this.published.push(...events.slice(0, count))
+      return events.map((_, index) => index >= count)
+    }
+    const { failedFrom } = await relay(changes, (events) =>
+      process.call({
+        name: 'publish',
+        effect: () => publish(events, events.length),
+        partial: () => publish(events, events.length - 1),
+        patience: 3000,
+      }),
+    )
+    return failedFrom
+  }
+
+  #enqueue(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
+    const send = (queue: TaskQueue, bodies: readonly string[], count: number) => {
+      for (const body of bodies.slice(0, count)) this.enqueue(queue, body)
+      return bodies.map((_, index) => index >= count)
+    }
+    return enqueueTasks(records.map(eventRecordOf), { log: this.#log() }, (queue, bodies) =>
+      process.call({
+        name: `send-${queue}`,
+        effect: () => send(queue, bodies, bodies.length),
+        partial: () => send(queue, bodies, bodies.length - 1),
+        patience: 3000,
+      }),
+    )
+  }
+
+  #log(): Log {
+    const write = ({ failure, fault, ...line }: { failure?: Failure | undefined; fault?: unknown }) =>
+      void this.logged.push(JSON.stringify({ ...line, code: failure?.code, fault: describeFault(fault) }))
+    return {
+      request: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
+      report: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
+      relay: write,
+      job: write,
+      unfinished: () => {},
+    }
+  }
+
+  /** Matches as the gateway does, by method and path. */
+  #match(method: string, path: string): { endpoints: Endpoint[]; params: Record<string, string> } {
+    const known = gateways.get(this.settings) ?? gatewayOf(deployed, this.settings)
+    gateways.set(this.settings, known)
+    for (const route of known) {
+      const found = route.method === method ? route.pattern.exec(path) : null
+      if (!found) continue
+      const params = Object.entries(found.groups ?? {}).map(([name, value]) => [
+        name,
+        decodeURIComponent(value),
+      ])
+      const endpoints = route.endpoints.map((one) => this.#endpoints[deployed.indexOf(one)] as Endpoint)
+      return { endpoints, params: Object.fromEntries(params) }
+    }
+    throw new Error(`no route for ${method} ${path}`)
+  }
+}
+
+/** The callers of verified tokens. No token expires within a schedule, so each is verified once for all of them. */
+const callers = new WeakMap<TokenVerifier, Map<string, Promise<Caller>>>()
+
+function verifyOnce(verifier: TokenVerifier, ...credentials: Parameters<TokenVerifier['verify']>) {
+  const known = callers.get(verifier) ?? new Map<string, Promise<Caller>>()
+  callers.set(verifier, known)
+  const [authorization = ''] = credentials
+  const caller = known.get(authorization) ?? verifier.verify(...credentials)
+  if (authorization !== '') known.set(authorization, caller)
+  return caller
+}
+
+function gatewayOf(endpoints: readonly Endpoint[], settings: Settings): GatewayRoute[] {
+  const byPath = Map.groupBy(endpoints, ({ route }) => `${route.method} ${gatewayPathOf(route, settings)}`)
+  return [...byPath].map(([name, sharing]) => {
+    const [method = '', path = ''] = name.split(' ')
+    const pattern = new RegExp(`^${path.replace(/\{([a-z_]+)\}/g, '(?<$1>[^/]+)')}$`)
+    return { method, pattern, endpoints: sharing }
+  })
+}
+
+/** The processes of work contexts, by their clocks. */
+const processes = new WeakMap<object, Process>()
+
+function processOf({ clock }: Pick<WorkContext, 'clock'>): Process {
+  const process = processes.get(clock)
+  if (!process) throw new Error('a context without a process')
+  return process
+}
+
+/** Turns the faults of a call into the failures that adapters throw. */
+async function available<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause
+    const timedOut = /Timeout|Abort/.test((cause as Error).name)
+    throw fail(timedOut ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause })
+  }
+}
+
+/** Converts a record to the parts of a function's event that carry tasks. */
+function eventRecordOf({ sequence, before, after }: StreamRecord): DynamoDBRecord {
+  const task = after?.task as { queue: string; body: string } | undefined
+  return {
+    eventName: before ? (after ? 'MODIFY' : 'REMOVE') : 'INSERT',
+    dynamodb: {
+      SequenceNumber: String(sequence),
+      ...(task && { NewImage: { task: { M: { queue: { S: task.queue }, body: { S: task.body } } } } }),
+    },
+  }
+}
+
+function entityOf(change: object): string {
+  const key = Object.values(change).find((value) => typeof value?.pk === 'string')
+  return String(key?.pk).split('#')[0] ?? ''
+}
