@@ -6,11 +6,9 @@ import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
-import { generatedFile } from './generated-file.ts'
 import { pascalCase, withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema } from './openapi/schemas.ts'
 import { ownership } from './openapi.ts'
-import { loadSettings } from './settings-file.ts'
 
 /** Events in all of their versions. */
 export interface DescribedEvents {
@@ -118,6 +116,3 @@ function nameOf(type: string, version: number): string {
 function operation(action: 'send' | 'receive', channel: string, summary: string): Json {
   return { action, channel: { $ref: `#/channels/${channel}` }, summary }
 }
-
-if (import.meta.main)
-  await generatedFile('asyncapi', 'asyncapi.json', async () => asyncapiDocument(await loadSettings()))

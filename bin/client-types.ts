@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { generatedFile } from './generated-file.ts'
 
 const header =
-  '/** The types of openapi.json, written by `npm run client-types`: change the routes, not this file. */\n\n'
+  '/** The types of openapi.json, written by `npm run generate`: change the routes, not this file. */\n\n'
 
 /**
  * Returns the types of the client: every path, parameter, body and response of the API description. Examples, and
@@ -27,8 +24,3 @@ function namedTypes({ components }: OpenAPI3): string[] {
   const names = Object.keys(components?.schemas ?? {}).filter((name) => name !== 'Error')
   return names.map((name) => `export type ${name} = components['schemas']['${name}']\n`)
 }
-
-if (import.meta.main)
-  await generatedFile('client-types', 'client/schema.ts', async () =>
-    clientTypes(JSON.parse(await readFile(join(import.meta.dirname, '../openapi.json'), 'utf8'))),
-  )

@@ -2,13 +2,11 @@ import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
 import { csrfCookie, sessionCookie } from '#shared/platform/identity/session.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { generatedFile } from './generated-file.ts'
 import { reference, withNamedSchemas } from './openapi/components.ts'
 import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
 import { sharedParameters } from './openapi/parameters.ts'
 import { type Json, openPoint } from './openapi/schemas.ts'
-import { loadSettings } from './settings-file.ts'
 
 /** The license and the contact of both descriptions. */
 export const ownership = {
@@ -138,6 +136,3 @@ function securitySchemes(settings: Settings): Json {
 function header(description: string, schema: Json = { type: 'string' }): Json {
   return { description, schema }
 }
-
-if (import.meta.main)
-  await generatedFile('openapi', 'openapi.json', async () => openapiDocument(await loadSettings()))

@@ -1,4 +1,4 @@
-/** The types of openapi.json, written by `npm run client-types`: change the routes, not this file. */
+/** The types of openapi.json, written by `npm run generate`: change the routes, not this file. */
 
 export interface paths {
     "/v1/orders": {

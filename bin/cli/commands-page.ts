@@ -1,11 +1,10 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import { generatedFile } from '../generated-file.ts'
 import { createProgram, leavesOf, nameOf } from './program.ts'
 
 const opening = `# Commands
 
 Run \`npx commerce\` with a command, in the root of the repository. This page is the text of \`--help\`, written by
-\`npm run commands\`.
+\`npm run generate\`.
 
 - Commands work on the local run (\`npm start\`). With \`--stack NAME\` they work on a stack in the AWS account and region of
   the environment, with the permissions of [examples/operator-policy.json](examples/operator-policy.json).
@@ -38,5 +37,3 @@ export function helpOf(command: CommandUnknownOpts): string {
   command.configureOutput({ writeOut, getOutHasColors: () => false, getOutHelpWidth: () => 100 }).outputHelp()
   return help.trimEnd()
 }
-
-if (import.meta.main) await generatedFile('commands', 'docs/commands.md', async () => commandsPage())

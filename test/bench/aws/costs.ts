@@ -1,14 +1,13 @@
-/** `npm run costs`: the costs of a stage on AWS, from its templates and the figures of the benchmark, as a Markdown page. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generatedFile } from '#bin/generated-file.ts'
 import { synthesise } from '#test/infrastructure/synthesis.ts'
 import { costsPage } from './page.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-async function page(): Promise<string> {
+/** Returns the page of what a stage costs on AWS, from its templates and the figures of the benchmark. */
+export async function costsOfProd(): Promise<string> {
   process.env.SYNTHESES = await mkdtemp(join(tmpdir(), 'commerce-costs-'))
   try {
     const { stacks } = await synthesise('prod')
@@ -17,5 +16,3 @@ async function page(): Promise<string> {
     await rm(process.env.SYNTHESES, { recursive: true, force: true })
   }
 }
-
-if (import.meta.main) await generatedFile('costs', 'docs/costs.md', page)

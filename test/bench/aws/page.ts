@@ -11,7 +11,7 @@ export function costsPage(stacks: Readonly<Record<string, Template>>, measured: 
   const basicTotal = Object.values(basic).reduce((sum, usd) => sum + usd, 0)
   return `# What the service costs on AWS
 
-Written by \`npm run costs\` from the templates of the stage prod and the units in
+Written by \`npm run generate\` from the templates of the stage prod and the units in
 [test/bench/README.md](../test/bench/README.md); do not edit. All sums are in USD at the list prices of ${region}, without
 free tiers, data transfer and taxes. Nothing was measured on AWS. [scaling.md](scaling.md) names the quotas.
 

@@ -1,0 +1,46 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { asyncapiDocument } from '#bin/asyncapi.ts'
+import { commandsPage } from '#bin/cli/commands-page.ts'
+import { clientTypes } from '#bin/client-types.ts'
+import { openapiDocument } from '#bin/openapi.ts'
+import { loadSettings } from '#bin/settings-file.ts'
+import { costsOfProd } from '#test/bench/aws/costs.ts'
+
+/**
+ * `npm run generate`: writes every generated file of the repository. With `--check` it writes nothing and fails if one is
+ * out of date.
+ */
+const { check } = parseArgs({ options: { check: { type: 'boolean' } } }).values
+const settings = await loadSettings()
+const openapi = `${compactJson(openapiDocument(settings))}\n`
+const generated: Record<string, string> = {
+  'openapi.json': openapi,
+  'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
+  'client/schema.ts': await clientTypes(JSON.parse(openapi)),
+  'docs/commands.md': commandsPage(),
+  'docs/costs.md': await costsOfProd(),
+}
+for (const [file, text] of Object.entries(generated)) {
+  const path = join(import.meta.dirname, '../..', file)
+  if ((await readFile(path, 'utf8').catch(() => '')) === text) continue
+  console.log(check ? `${file} is out of date: run npm run generate and commit it` : `${file} is new`)
+  if (check) process.exitCode = 1
+  else await writeFile(path, text)
+}
+
+/** Returns a document as JSON in which everything that fits into a line is one line. */
+function compactJson(value: unknown, indent = ''): string {
+  const lineWidth = 110
+  const line = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= lineWidth) return line
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const text = compactJson(member, deeper)
+    if (text === undefined) return []
+    return [`${deeper}${Array.isArray(value) ? '' : `${JSON.stringify(key)}: `}${text}`]
+  })
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`
+}
