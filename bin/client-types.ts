@@ -9,7 +9,7 @@ const header =
  */
 export async function clientTypes(description: OpenAPI3): Promise<string> {
   const brief = JSON.parse(JSON.stringify(description), (key, value) => {
-    if (key === 'example') return undefined
+    if (key === 'example' || value === 'int64') return undefined
     if (typeof value?.$ref === 'string') return { $ref: value.$ref }
     return value?.in === 'header' ? { ...value, description: undefined } : value
   })

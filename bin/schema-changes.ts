@@ -80,8 +80,8 @@ function narrows(keyword: string, produced: Schema, accepted: Schema): boolean {
   if (keyword === 'type') return to !== from && !(to === 'number' && from === 'integer')
   if (lowest.includes(keyword)) return !(from >= to)
   if (highest.includes(keyword)) return !(from <= to)
-  // It tells generators of clients to read a file, and rejects no string.
-  if (keyword === 'format' && to === 'binary') return false
+  // They tell generators of clients to read a file or to use 64 bits, and reject no string and no integer.
+  if (keyword === 'format' && (to === 'binary' || to === 'int64')) return false
   if (keyword === 'pattern' && typeof from === 'string') return !patternIncludes(to, from)
   return !known.has(keyword) && text(from) !== text(to)
 }

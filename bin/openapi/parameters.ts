@@ -219,7 +219,12 @@ function schemaOfValue(field: string, kind: FieldKind, listing: Listing, setting
   if (kind === 'boolean') return { type: 'boolean' }
   if (kind === 'date-time') return { type: 'string', format: 'date-time' }
   if (kind === 'integer')
-    return { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+    return {
+      type: 'integer',
+      format: 'int64',
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+    }
   const allowed = listing.allowed(settings)[field]
   if (allowed) return { type: 'string', enum: allowed }
   return { type: 'string', minLength: 1, maxLength: settings['lists.maxFilterLength'] }

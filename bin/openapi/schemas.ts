@@ -29,7 +29,13 @@ export function jsonSchema(schema: v.GenericSchema): Json {
       return undefined
     },
   }) as Json
-  return converted
+  return JSON.parse(JSON.stringify(converted, withFormat))
+}
+
+/** An integer that may exceed 32 bits needs a format, or generated clients truncate it. */
+function withFormat(_key: string, value: Json): Json {
+  const isWide = value?.type === 'integer' && !(Number(value.maximum) < 2 ** 31)
+  return isWide ? { ...value, format: 'int64' } : value
 }
 
 /** Marks a part of a description that is decided by a setting. */

@@ -97,12 +97,13 @@ test.each([
 })
 
 test.each([
-  ['binary', 0],
-  ['uuid', 1],
-])('the format %s of a text that had none is %d changes for senders', (format, count) => {
+  ['string', 'binary', 0],
+  ['integer', 'int64', 0],
+  ['string', 'uuid', 1],
+])('a %s that gets the format %s is %d changes for senders', (type, format, count) => {
   const changes = schemaChanges({
-    before: { type: 'string' },
-    after: { type: 'string', format },
+    before: { type },
+    after: { type, format },
     as: 'sender',
   })
   expect(changes).toHaveLength(count)

@@ -49,7 +49,7 @@ class GeneratedClient {
     System.exit(0); // The idle connections of OkHttp would keep the process for minutes.
   }
 
-  private static ApiResponse<Order> create(String key, int amount) throws ApiException {
+  private static ApiResponse<Order> create(String key, long amount) throws ApiException {
     var body = new NewOrder().cartId("cart-1").amountMinor(amount).currency(NewOrder.CurrencyEnum.EUR);
     return orders.createOrder(key, body).executeWithHttpInfo();
   }
