@@ -2,28 +2,23 @@ import { subscribe } from '#bin/published-events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 
-export interface Heard extends PublishedEvent {
-  /** The time of receipt, in milliseconds since 1970. */
-  heardAt: number
-}
-
 /** Subscribes to all events of the bus. */
 export async function listen({ aws_endpoint: endpoint, region, event_bus: bus }: Deployment) {
   const access = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
   const subscription = await subscribe(access, bus, 'commerce-listener')
-  const heard: Heard[] = []
+  const heard: PublishedEvent[] = []
 
   return {
     heard,
-    /** Receives until the condition holds, for at most five seconds. */
+    /** Receives until the condition holds, for at most a minute. */
     async until(condition: () => boolean): Promise<void> {
-      const over = AbortSignal.timeout(5000)
+      const over = AbortSignal.timeout(60_000)
       while (!condition() && !over.aborted) {
-        const events = await subscription.receive(over).catch((thrown) => {
+        const events: PublishedEvent[] = await subscription.receive(over).catch((thrown) => {
           if (!over.aborted) throw thrown
           return []
         })
-        heard.push(...events.map((event) => ({ ...event, heardAt: Date.now() })))
+        heard.push(...events)
       }
     },
     close: () => subscription.remove(),

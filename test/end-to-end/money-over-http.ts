@@ -147,7 +147,7 @@ export function moneyOverHttp(running: () => Running): void {
     await eventually(redriven, 40)
   }, 100_000)
 
-  test('a discount is verified for the received cart, and promo.applied is published within two seconds', async () => {
+  test('a discount is verified for the received cart, and promo.applied is published', async () => {
     const { listener } = running()
     const code = { code: 'TEN', type: 'percent-10', name: 'Ten', expiry_at: '2099-01-01T00:00:00Z' }
     expect((await post('/codes', 'ten', code)).status).toBe(201)
@@ -157,7 +157,6 @@ export function moneyOverHttp(running: () => Running): void {
     await eventually(async () => (await verify('known', 'NONE')).status === 200, 10)
 
     const applied = await verify('ten-off', 'ten')
-    const answeredAt = Date.now()
     expect([applied.status, applied.json]).toEqual([200, { applied: true, amount: 200 }])
     const again = await verify('ten-off', 'ten')
     expect([again.text, again.headers.get('idempotency-status')]).toEqual([applied.text, 'replayed'])
@@ -165,7 +164,6 @@ export function moneyOverHttp(running: () => Running): void {
       listener.heard.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
     await listener.until(() => ours().length > 0)
     expect(ours().map(({ data }) => [data.cart_id, data.code, data.amount])).toEqual([['cart-7', 'TEN', 200]])
-    expect((ours()[0]?.heardAt ?? 0) - answeredAt).toBeLessThan(2000)
 
     await tell('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
     await eventually(

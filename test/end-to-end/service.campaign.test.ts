@@ -114,12 +114,11 @@ describe('orders over HTTP on the deployed stack', () => {
     expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
   })
 
-  test('order.created and order.placed reach a subscriber within a second of the 201', async () => {
+  test('order.created and order.placed reach a subscriber', async () => {
     const placed = await place('events', {
       as: { tenant: 'heard' },
       headers: { 'X-Correlation-Id': 'corr-1' },
     })
-    const at = Date.now()
     const ours = () => listener.heard.filter(({ data }) => data.tenant_id === 'heard')
     await listener.until(() => ours().length >= 2)
     const circumstances = {
@@ -138,10 +137,7 @@ describe('orders over HTTP on the deployed stack', () => {
         data: { ...data, order_id: data.id, ...money },
       }),
     ])
-    for (const { occurred_at, heardAt } of ours()) {
-      expect(heardAt - at).toBeLessThan(1000)
-      expect(occurred_at).toMatch(/Z$/)
-    }
+    for (const { occurred_at } of ours()) expect(occurred_at).toMatch(/Z$/)
   })
 
   test('random pagination of the deployed list has no duplicates or gaps while orders are created', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { bareCell, guardCell } from '#shared/platform/formats/csv-writer.ts'
+import { processorTime } from '#test/support/processor-time.ts'
 import { runs } from '#test/support/runs.ts'
 import { anyText } from './any-text.ts'
 
@@ -78,9 +79,7 @@ describe('a guard', () => {
     ['apostrophes', "'".repeat(600_000)],
     ['separators', ';'.repeat(600_000)],
   ])('takes time linear in the length of the text: %s', (_, text) => {
-    const startedAt = performance.now()
-    bareCell(guardCell(text))
-    expect(performance.now() - startedAt).toBeLessThan(2000)
+    expect(processorTime(() => bareCell(guardCell(text)))).toBeLessThan(2000)
   })
 
   test.each(['', "'", "''", "'hello", "O'Brien", '1-1', ' =1', 'a=1', 'a;b', 'a; =1', 'x,=1', '–1'])(

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { Email, normalizeEmail } from '#shared/platform/formats/text.ts'
+import { processorTime } from '#test/support/processor-time.ts'
 import { runs } from '#test/support/runs.ts'
 import { parseField } from '../codes/parse-field.ts'
 
@@ -94,12 +95,9 @@ describe('an e-mail address', () => {
     )
   })
 
-  test('is checked in linear time for a long text', () => {
-    const from = performance.now()
-    for (const part of ['a', 'a.', 'a-', 'ö']) {
-      expect(normalizeEmail(`${part.repeat(200_000)}@${part.repeat(200_000)}`)).toBeUndefined()
-    }
-    expect(performance.now() - from).toBeLessThan(500)
+  test.each(['a', 'a.', 'a-', 'ö'])('of many %s is rejected in linear time', (part) => {
+    const text = `${part.repeat(200_000)}@${part.repeat(200_000)}`
+    expect(processorTime(() => expect(normalizeEmail(text)).toBeUndefined())).toBeLessThan(2000)
   })
 })
 
