@@ -32,7 +32,6 @@ export async function startEngine({ port, directory }: { port: number; directory
     endpoint,
     logFile: join(directory, 'engine.log'),
     isReady: () => isHealthy(endpoint),
-    readyWithinMs: 30_000,
     cleanUp: () => rmSync(scratch, { recursive: true, force: true }),
   })
 }

@@ -40,6 +40,5 @@ export function startPaymentProvider({ port, logFile }: { port: number; logFile:
     channel: 'ipc',
     endpoint: `http://${HOST}:${port}`,
     logFile,
-    readyWithinMs: 10_000,
   })
 }

@@ -17,6 +17,8 @@ export class StartFailure extends Error {
 
 /** How long a process group may take to end before it is killed, in milliseconds. */
 const GRACE_MS = 5_000
+/** How long a server may take to start, in milliseconds. A busy machine needs half a minute for the engine. */
+const READY_MS = 120_000
 
 export interface Step {
   /** Completes the sentence "… failed", for example "Synthesizing the stack". */
@@ -83,14 +85,13 @@ export interface ServerOptions {
   readonly logFile: string
   /** Returns whether the server is ready. By default, it is once it has sent a message through the channel. */
   readonly isReady?: () => Promise<boolean>
-  readonly readyWithinMs: number
   /** Runs after the process ended. */
   readonly cleanUp?: () => void
 }
 
 /** Starts a server on loopback. @throws StartFailure with the end of its log if it is not ready in time */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { name, command, args, env, channel, endpoint, logFile, readyWithinMs } = options
+  const { name, command, args, env, channel, endpoint, logFile } = options
   await mkdir(dirname(logFile), { recursive: true })
   const log = [openSync(logFile, 'w'), openSync(logFile, 'a')] as const
   // A separate process group: Ctrl-C ends it only through `stop`, with its children and nothing else.
@@ -123,10 +124,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     listening = true
   })
   const { isReady = () => listening } = options
-  const deadline = Date.now() + readyWithinMs
+  const deadline = Date.now() + READY_MS
   const overdue = async (): Promise<string | undefined> => {
     while (!stopping && !(await isReady())) {
-      if (Date.now() > deadline) return `${name} was not ready within ${readyWithinMs / 1000} s.`
+      if (Date.now() > deadline) return `${name} was not ready within ${READY_MS / 1000} s.`
       await sleep(50)
     }
     return undefined

@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts'
 /** Newer releases need manually pinned AWS SDK artifacts. */
 const version = '3.1.0'
 const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-local')
-const readyWithinMs = 30_000
+const readyWithinMs = 120_000
 const stopWithinMs = 5000
 const starts = 3
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
