@@ -39,7 +39,7 @@ const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 /** @param milliseconds since 1970; @param random ten bytes */
 export function uuidV7(milliseconds: number, random: Uint8Array): string {
-  const tail = Array.from(random.subarray(0, 10), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const tail = Buffer.from(random.subarray(0, 10)).toString('hex')
   const variant = ((Number.parseInt(tail.slice(3, 5), 16) & 0x3f) | 0x80).toString(16)
   return format(milliseconds, `7${tail.slice(0, 3)}`, `${variant}${tail.slice(5, 7)}`, tail.slice(7, 19))
 }
