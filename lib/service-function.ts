@@ -54,7 +54,6 @@ export function serviceFunction(
     handler: 'index.handler',
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {
-      POWERTOOLS_LOG_LEVEL: 'INFO',
       METRICS_NAMESPACE: metricsNamespace(stage),
       ...environmentOf(uses, resources),
       ...environment,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { type Log, powertoolsLog, type RequestLine } from '#shared/platform/base/log.ts'
+import { jsonLog, type Log, type RequestLine } from '#shared/platform/base/log.ts'
 import { startService } from '../support/service.ts'
 
 const namespace = 'commerce-test'
@@ -24,7 +24,7 @@ function writtenBy(write: (log: Log) => void): Line[] {
   const streams = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0),
   )
-  write(powertoolsLog('test', process.env))
+  write(jsonLog('test', process.env))
   for (const stream of streams) stream.mockRestore()
   return texts.map((text) => JSON.parse(text))
 }

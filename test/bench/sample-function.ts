@@ -1,4 +1,3 @@
-import { Logger } from '@aws-lambda-powertools/logger'
 import {
   DynamoDBClient,
   GetItemCommand,
@@ -13,13 +12,14 @@ import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet, jwtVerify } 
 import * as v from 'valibot'
 import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
 import { httpHandler } from '#shared/platform/aws/http-handler.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 
 /** A function of everything that a hot function is made of, to see how large that is and that it works bundled. */
 const client = new DynamoDBClient({
   maxAttempts: 1,
   requestHandler: httpHandler(3000),
 })
-const logger = new Logger({ serviceName: 'sample' })
+const log = jsonLog('sample')
 
 const Request = v.strictObject({
   table: v.pipe(v.string(), v.minLength(3)),
@@ -32,7 +32,7 @@ const Request = v.strictObject({
 
 async function perform(event: unknown) {
   const { table, ids, token, keys } = v.parse(Request, event)
-  logger.info('started', { ids })
+  log.relay({ code: 'EVENTS_PUBLISHED', published: ids.length, failed: 0 })
   const transaction = await transact(table, ids)
   const alone = await putOnce(table, ids[0] as string)
   const key = marshall({ pk: 'sample', sk: ids[0] })

@@ -1,5 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { admin, audit, editor, made, stored, validCode, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
@@ -77,7 +77,7 @@ test('neither audit nor log contains a name, text or key of a code', async () =>
   const write = jest
     .spyOn(process.stdout, 'write')
     .mockImplementation((line) => written.push(String(line)) > 0)
-  const log = powertoolsLog('test')
+  const log = jsonLog('test')
   for (const line of service.lines) log.request(line)
   write.mockRestore()
   expect(written.length).toBeGreaterThan(answers.length)

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda'
 import * as v from 'valibot'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -44,7 +44,7 @@ afterEach(() => void jest.restoreAllMocks())
 
 /** Calls the function with this remaining time, like Lambda. It logs as on AWS. */
 async function call(milliseconds: number, left: number, headers: Record<string, string> = {}) {
-  const handler = httpFunction(dawdle, {}, () => ({ ...service.runtime, log: powertoolsLog('test') }))
+  const handler = httpFunction(dawdle, {}, () => ({ ...service.runtime, log: jsonLog('test') }))
   const deadline = Date.now() + left
   const context = { getRemainingTimeInMillis: () => deadline - Date.now() } as Context
   const event = postEvent('/tests/dawdle', headers, { milliseconds }) as unknown as APIGatewayProxyEvent

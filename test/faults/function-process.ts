@@ -48,8 +48,6 @@ export async function bundleFunctions(
     AWS_REGION: 'us-east-1',
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
-    // Failures are intended here. Only errors that end a process matter.
-    POWERTOOLS_LOG_LEVEL: 'SILENT',
     ...environment,
   }
   const functions: Functions = {

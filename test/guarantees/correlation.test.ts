@@ -1,6 +1,6 @@
 import { describe, expect, jest, test } from '@jest/globals'
 import { correlationOf } from '#shared/platform/base/correlation.ts'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const made = 'made'
@@ -34,7 +34,7 @@ describe('a correlation id', () => {
     const write = jest
       .spyOn(process.stdout, 'write')
       .mockImplementation((text) => written.push(String(text)) > 0)
-    powertoolsLog('test').request({
+    jsonLog('test').request({
       operation: 'tests.run',
       status: 200,
       failure: undefined,

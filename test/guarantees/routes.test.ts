@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, jest, test } from '@jest/globals'
 import * as v from 'valibot'
 import { routes } from '#functions/routes.ts'
 import { errorCatalog, messageId } from '#shared/error-catalog.ts'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 import { permissions } from '#shared/platform/identity/authorize.ts'
 import { securityHeaders } from '#shared/platform/request/respond.ts'
 import { bodyLimitOf, hasBody, pathOf, type Route } from '#shared/platform/request/route.ts'
@@ -341,7 +341,7 @@ test('the log contains nothing that a caller sent, and each record has a code', 
   const write = jest
     .spyOn(process.stdout, 'write')
     .mockImplementation((text) => written.push(String(text)) > 0)
-  const log = powertoolsLog('test')
+  const log = jsonLog('test')
   for (const line of service.lines) log.request(line)
   write.mockRestore()
   expect(written.length).toBe(service.lines.length)

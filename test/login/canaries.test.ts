@@ -1,5 +1,5 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -72,7 +72,7 @@ test('records, events, queues, logs and errors contain neither e-mail, password,
   const spies = [process.stdout, process.stderr].map((stream) =>
     jest.spyOn(stream, 'write').mockImplementation(take as never),
   )
-  const log = powertoolsLog('test')
+  const log = jsonLog('test')
   for (const line of service.lines) log.request(line)
   for (const spy of spies) spy.mockRestore()
   expect(written).toHaveLength(answers.length)

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals'
 import { make } from '#bin/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog } from '#shared/platform/base/log.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import {
@@ -137,7 +137,7 @@ test('stored items, queues, events and logs contain no secret', async () => {
   const write = jest
     .spyOn(process.stdout, 'write')
     .mockImplementation((text) => written.push(String(text)) > 0)
-  const log = powertoolsLog('test')
+  const log = jsonLog('test')
   for (const line of service.lines) log.request(line)
   write.mockRestore()
   const everything = {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { type LogReport, powertoolsLog } from '#shared/platform/base/log.ts'
+import { jsonLog, type LogReport } from '#shared/platform/base/log.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -293,7 +293,7 @@ function writtenOf(notices: readonly LogReport[]): unknown[] {
   const write = jest
     .spyOn(process.stdout, 'write')
     .mockImplementation((text) => written.push(String(text)) > 0)
-  const log = powertoolsLog('test')
+  const log = jsonLog('test')
   for (const notice of notices) log.report(notice)
   write.mockRestore()
   return written.map((line) => JSON.parse(line))

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 
 /**
- * The responses of operations by their input. An operation that throws is answered with a fault that no SDK retries.
+ * The responses of operations by their input. An operation that throws is answered with what it threw, or, for an Error,
+ * with a fault that no SDK retries.
  */
 type Operations = Record<string, (input: Record<string, unknown>) => unknown>
 
@@ -27,7 +28,11 @@ export async function startFakeAws(operations: Operations): Promise<FakeAws> {
       response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
     answer(request).then(
       (body) => send(200, body),
-      (thrown) => send(400, { __type: 'ValidationException', message: String(thrown) }),
+      (thrown) =>
+        send(
+          400,
+          thrown instanceof Error ? { __type: 'ValidationException', message: String(thrown) } : thrown,
+        ),
     )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,7 +1,7 @@
 import middy from '@middy/core'
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda'
 import { lazy } from '../base/cached-load.ts'
-import { powertoolsLog } from '../base/log.ts'
+import { jsonLog } from '../base/log.ts'
 import { poolIssuer, tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Endpoint } from '../request/endpoint.ts'
@@ -17,7 +17,7 @@ const earlyMilliseconds = 300
 export function httpRuntime(adapters: Adapters): Runtime {
   const tokens: Adapters['tokens'] = (settings, environment) =>
     tokenVerifier(settings, poolIssuer(environment))
-  return deployedRuntime({ log: powertoolsLog, table: deployedTable, tokens, ...adapters })
+  return deployedRuntime({ log: jsonLog, table: deployedTable, tokens, ...adapters })
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { type Clock, newId } from '../base/clock.ts'
-import { type LogCode, powertoolsLog } from '../base/log.ts'
+import { jsonLog, type LogCode } from '../base/log.ts'
 import { queueUrlVariable, type TaskQueue } from '../events/outbox.ts'
 import { openWork, type WorkContext } from '../request/context.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
@@ -20,7 +20,7 @@ export function queueFunction(
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {
   let runtime: ReturnType<typeof deployedRuntime> | undefined
   return async ({ Records }) => {
-    runtime ??= deployedRuntime({ log: powertoolsLog, ...adapters })
+    runtime ??= deployedRuntime({ log: jsonLog, ...adapters })
     const { clock, log, environment } = runtime
     const batchItemFailures: SQSBatchResponse['batchItemFailures'] = []
     for (const { body, messageId, attributes, receiptHandle } of Records) {

@@ -16,7 +16,22 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   jitter: () => Math.random(),
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  randomBytes: pooledRandomBytes(),
+}
+
+/** Reads random bytes in advance, because each call of the system's source costs much more than an id. */
+function pooledRandomBytes(): Clock['randomBytes'] {
+  const pool = new Uint8Array(4096)
+  let used = pool.length
+  return (length) => {
+    if (length > pool.length) return crypto.getRandomValues(new Uint8Array(length))
+    if (used + length > pool.length) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    used += length
+    return pool.slice(used - length, used)
+  }
 }
 
 export function newId(clock: Clock): string {

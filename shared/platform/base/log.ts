@@ -1,6 +1,5 @@
-import { Logger } from '@aws-lambda-powertools/logger'
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
-import { systemClock } from './clock.ts'
+import { systemClock, timestamp } from './clock.ts'
 import type { Correlation } from './correlation.ts'
 import { ConfigurationError, type Failure } from './failure.ts'
 
@@ -60,11 +59,10 @@ export interface Log {
 }
 
 /**
- * Returns the log. If METRICS_NAMESPACE is set, the log also emits metrics there: errors by code, failures by function
- * version, and the age of unfinished work.
+ * Returns the log: a line of JSON on standard output for each record. If METRICS_NAMESPACE is set, the log also emits
+ * metrics there: errors by code, failures by function version, and the age of unfinished work.
  */
-export function powertoolsLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
-  const logger = new Logger({ serviceName: service })
+export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
   // Lambda sets the function's name and version.
   const {
     METRICS_NAMESPACE: namespace,
@@ -81,8 +79,18 @@ export function powertoolsLog(service: string, environment: NodeJS.ProcessEnv = 
       : []
 
   function write(message: string, failed: boolean, record: Record<string, unknown>): void {
-    if (failed) logger.error(message, record)
-    else logger.info(message, record)
+    const level = failed ? 'ERROR' : 'INFO'
+    // Lambda sets it for each invocation: `Root=1-…;Parent=…;Sampled=1`.
+    const [, xray_trace_id] = /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '') ?? []
+    const line = {
+      level,
+      message,
+      timestamp: timestamp(systemClock.now()),
+      service,
+      xray_trace_id,
+      ...record,
+    }
+    process.stdout.write(`${JSON.stringify(line)}\n`)
   }
 
   function batch(message: string, line: { failed: number; fault?: unknown }): void {

@@ -1,0 +1,45 @@
+import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb'
+import { expect, test } from '@jest/globals'
+import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
+
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
+const hmac = (key: string | Uint8Array, data: string) => createHmac('sha256', key).update(data).digest()
+
+const secret = 'a secret key'
+
+/** Computes the signature of a request as AWS does (Signature Version 4). */
+function signatureOf({ method, url, headers }: IncomingMessage, body: Uint8Array): string {
+  const [, scope = '', names = ''] =
+    /Credential=[^/]+\/(\S+), SignedHeaders=([^,]+)/.exec(headers.authorization ?? '') ?? []
+  const signed = names.split(';').map((name) => `${name}:${headers[name]}`)
+  const canonical = [method, url, '', ...signed, '', names, sha256(body)].join('\n')
+  const text = ['AWS4-HMAC-SHA256', headers['x-amz-date'], scope, sha256(canonical)].join('\n')
+  const key = scope.split('/').reduce<string | Uint8Array>(hmac, `AWS4${secret}`)
+  return hmac(key, text).toString('hex')
+}
+
+test('calls of the table are signed as AWS checks it', async () => {
+  const computed: string[] = []
+  const sent: string[] = []
+  const server = createServer(async (request, response) => {
+    computed.push(signatureOf(request, await buffer(request)))
+    sent.push(/Signature=(\w+)/.exec(request.headers.authorization ?? '')?.[1] ?? '')
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: secret })
+  const { port } = server.address() as { port: number }
+  process.env.AWS_ENDPOINT_URL_DYNAMODB = `http://127.0.0.1:${port}`
+  process.env.AWS_REGION = 'us-east-1'
+  for (const text of ['one', 'ä']) {
+    await dynamodbClient().send(new DeleteItemCommand({ TableName: 'orders', Key: { pk: { S: text } } }))
+  }
+  expect(sent).toHaveLength(2)
+  expect(sent).toEqual(computed)
+  dynamodbClient().destroy()
+  server.close()
+})
