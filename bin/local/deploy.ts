@@ -50,7 +50,13 @@ export async function synthesize(options: SynthesisOptions): Promise<void> {
   const { app = 'node bin/app.ts', settings, assembly, signal } = options
   await mkdir(dirname(assembly), { recursive: true })
   const context = ['-c', 'stage=local', '-c', `settings=${settings}`]
-  const env = { ...cleanEnvironment(), AWS_REGION: REGION, AWS_EC2_METADATA_DISABLED: 'true' }
+  const env = {
+    ...cleanEnvironment(),
+    AWS_REGION: REGION,
+    AWS_EC2_METADATA_DISABLED: 'true',
+    // CDK's validation of the template takes longer than the synthesis. Stages on AWS are validated.
+    CDK_VALIDATION: 'false',
+  }
   const args = ['synth', '--quiet', '--app', app, '--output', assembly, ...context]
   await cdk('Synthesizing the stack', args, env, signal)
 }

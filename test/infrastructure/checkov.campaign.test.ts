@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { checkov, type Finding } from './checkov.ts'
 import { exceptions, excepts } from './checkov-exceptions.ts'
-import { scratchFolder } from './scratch-folder.ts'
 import { synthesise } from './synthesis.ts'
 
 /** A public bucket, which no stage has. */
@@ -13,9 +14,11 @@ const careless = {
   },
 }
 
+const folder = await mkdtemp(join(tmpdir(), 'commerce-checkov-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
 let findings: Finding[]
 beforeAll(async () => {
-  const folder = scratchFolder()
   const write = (name: string, template: object) =>
     writeFileSync(join(folder, `${name.replaceAll('/', '-')}.json`), JSON.stringify(template, null, 1))
   // Staging differs from prod only in its size.

@@ -1,14 +1,11 @@
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Creates a folder for the output of a synthesis, which is deleted after the run of the tests. */
-export function scratchFolder(): string {
-  return mkdtempSync(join(synthesesFolder(), 'scratch-'))
-}
+const parent = mkdtempSync(join(tmpdir(), 'commerce-syntheses-'))
+process.once('exit', () => rmSync(parent, { recursive: true, force: true }))
 
-/** Where this run of the tests keeps its templates. */
-export function synthesesFolder(): string {
-  const folder = process.env.SYNTHESES
-  if (!folder) throw new Error('SYNTHESES is not set: run the tests through jest, which sets it.')
-  return folder
+/** Creates a folder for the output of a synthesis, which is deleted when this process exits. */
+export function scratchFolder(): string {
+  return mkdtempSync(join(parent, 'scratch-'))
 }

@@ -1,36 +1,41 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { type FunctionCodes, functionEntries } from '#lib/function-entries.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { featureFlags } from './feature-flags.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
 
 /** A stage's stack with stub functions, because templates do not contain code. */
 export async function stackOfStage(stage: string, options: SynthesisOptions = {}): Promise<CommerceStack> {
-  const scratch = scratchFolder()
-  return new CommerceStack(new App({ outdir: join(scratch, 'cdk.out'), context: featureFlags() }), {
+  return new CommerceStack(appForTests(), {
     stage: stageNamed(stage),
     settings: await settingsOf(options),
-    codes: stubs(scratch, options.codeShas),
+    codes: stubs(options.codeShas),
     ...(options.preparesKey && { preparesKey: true }),
     ...(options.bypassesRollout && { bypassesRollout: true }),
   })
 }
 
-/** The feature flags of cdk.json, which the CDK command line passes to the app. */
-export function featureFlags(): Record<string, unknown> {
-  return JSON.parse(readFileSync(join(import.meta.dirname, '../../cdk.json'), 'utf8')).context
+/** An app that leaves out what no template contains and what takes longer than the synthesis. */
+export function appForTests(): App {
+  return new App({
+    outdir: scratchFolder(),
+    context: {
+      ...featureFlags(),
+      'aws:cdk:disable-asset-staging': true,
+    },
+    // cfn-lint.test.ts validates the templates.
+    builtinCloudFormationValidation: false,
+  })
 }
 
-function stubs(scratch: string, codeShas: Record<string, string> = {}): FunctionCodes {
+function stubs(codeShas: Record<string, string> = {}): FunctionCodes {
+  const directory = scratchFolder()
+  writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
   return Object.fromEntries(
-    Object.keys(functionEntries()).map((name) => {
-      const directory = join(scratch, name)
-      mkdirSync(directory)
-      writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
-      return [name, { directory, codeSha: codeShas[name] ?? name }]
-    }),
+    Object.keys(functionEntries()).map((name) => [name, { directory, codeSha: codeShas[name] ?? name }]),
   )
 }

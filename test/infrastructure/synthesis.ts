@@ -1,52 +1,18 @@
-import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Settings } from '#shared/settings/register.ts'
-import { synthesesFolder } from './scratch-folder.ts'
+import { inCdkProcess } from './cdk-process.ts'
 import { type SynthesisOptions, settingsOf } from './stage-settings.ts'
+import type { Resource, Template, Templates } from './template.ts'
 
-/** A resource of a template. */
-export interface Resource {
-  Type: string
-  // biome-ignore lint/suspicious/noExplicitAny: each type of resource has other properties.
-  Properties: any
-  DeletionPolicy?: string
-  UpdateReplacePolicy?: string
-  UpdatePolicy?: unknown
-}
+export type { Resource, Template }
 
-export interface Template {
-  Resources: Record<string, Resource>
-  // biome-ignore lint/suspicious/noExplicitAny: a value is text or a reference.
-  Outputs?: Record<string, { Value: any }>
-  Parameters?: Record<string, unknown>
-}
-
-export interface Synthesis {
+export interface Synthesis extends Templates {
   settings: Settings
-  /** Of the main stack and its nested stacks as one, without those of the alarms. */
-  template: Template
-  /** Of the nested stacks of the alarms; empty on a stage without. */
-  watch: Template
-  /** Each stack as it is deployed, by name. */
-  stacks: Record<string, Template>
 }
 
-/**
- * The templates of a stage. They are synthesized in a separate process, once per run of the tests and options: loading CDK takes longer
- * than all checks of a template.
- */
+/** The templates of a stage, synthesized once per run of the tests and options. */
 export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
-  const asked = JSON.stringify(options)
-  const name = createHash('sha256').update(`${stage} ${asked}`).digest('hex').slice(0, 16)
-  const file = join(synthesesFolder(), `${name}.json`)
-  if (!existsSync(file)) {
-    const program = join(import.meta.dirname, 'write-templates.ts')
-    await promisify(execFile)('node', [program, stage, asked, file])
-  }
-  return { settings: await settingsOf(options), ...JSON.parse(readFileSync(file, 'utf8')) }
+  const templates = await inCdkProcess('stageTemplates', stage, options)
+  return { settings: await settingsOf(options), ...templates }
 }
 
 /** The resources of a type, by logical id. */

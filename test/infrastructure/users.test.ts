@@ -1,21 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { App, Stack } from 'aws-cdk-lib'
-import { Template } from 'aws-cdk-lib/assertions'
 import { functionOf, routes } from '#functions/routes.ts'
 import { pascalCase } from '#lib/function-entries.ts'
-import { mailing } from '#lib/mail.ts'
-import { stageNamed } from '#lib/stage.ts'
-import { userPool } from '#lib/user-pool.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { scratchFolder } from './scratch-folder.ts'
-import {
-  type Resource,
-  referenceOf,
-  resourceNamed,
-  resourcesOf,
-  type Template as Synthesised,
-  synthesise,
-} from './synthesis.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, settings } = await synthesise('prod')
 const [[poolId, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[string, Resource]]
@@ -98,7 +85,7 @@ describe('its app client', () => {
     expect(client.Properties.ReadAttributes).toEqual(['email', 'email_verified'])
   })
 
-  test('issues tokens for the durations in login.tokenLifetimes', () => {
+  test('issues tokens for the durations in login.tokenLifetimes', async () => {
     const lifetimesOf = (properties: Resource['Properties']) => ({
       access: [properties.AccessTokenValidity, properties.TokenValidityUnits.AccessToken],
       refresh: [properties.RefreshTokenValidity, properties.TokenValidityUnits.RefreshToken],
@@ -107,16 +94,9 @@ describe('its app client', () => {
       access: [60, 'minutes'],
       refresh: [30 * 24 * 60, 'minutes'],
     })
-    const stack = new Stack(new App({ outdir: scratchFolder() }), 'other')
-    userPool(stack, {
-      stage: stageNamed('dev'),
-      settings: otherSettings,
-      mail: mailing(stack, otherSettings),
-    })
-    const [[, other]] = resourcesOf(
-      Template.fromStack(stack).toJSON() as Synthesised,
-      'AWS::Cognito::UserPoolClient',
-    ) as [[string, Resource]]
+    const changes = { 'login.tokenLifetimes': otherSettings['login.tokenLifetimes'] }
+    const changed = await synthesise('dev', { changes })
+    const [[, other]] = resourcesOf(changed.template, 'AWS::Cognito::UserPoolClient') as [[string, Resource]]
     expect(lifetimesOf(other.Properties)).toEqual({
       access: [15, 'minutes'],
       refresh: [7 * 24 * 60, 'minutes'],

@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { startCdkProcess } from '#test/infrastructure/cdk-process.ts'
 import { prepareBrowser } from '#test/support/browser.ts'
 import { startForRun } from '#test/support/dynamodb-local.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
@@ -13,7 +11,7 @@ import { checkTestPrerequisites } from '#test/support/prerequisites.ts'
 
 /**
  * Checks first that this machine has every program that a test needs. Starts one DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names a running one. Starts one payment
- * provider and one user pool, and creates one folder of templates.
+ * provider, one user pool, and one process that synthesizes the templates.
  */
 export default async function start() {
   await checkTestPrerequisites().catch((failure) => {
@@ -29,5 +27,6 @@ export default async function start() {
   useIdentityProvider(globalThis.identityProvider)
   process.env.USER_POOL_CLIENT_ID = clientId
   process.env.AWS_REGION ??= 'us-east-1'
-  process.env.SYNTHESES = mkdtempSync(join(tmpdir(), 'commerce-syntheses-'))
+  globalThis.cdkProcess = await startCdkProcess()
+  process.env.CDK_PROCESS = globalThis.cdkProcess.endpoint
 }
