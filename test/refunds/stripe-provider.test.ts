@@ -1,15 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { bundle } from '#bin/bundle.ts'
-import { ROOT } from '#bin/local/environment.ts'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Clock } from '#shared/platform/base/clock.ts'
-import { startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault } from '#shared/platform/base/log.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
-import { hasGo, startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
 import type { Answer } from '#test/support/payment-provider/stripe-wire.ts'
 import {
   answered,
@@ -151,53 +144,6 @@ describe('an internal error of the service', () => {
     for (const secret of [apiKey, 'ch_secret', 'secret-id', 'acct_acme']) expect(shown).not.toContain(secret)
   })
 })
-
-test('a bundled function requests refunds', async () => {
-  const outdir = await mkdtemp(join(tmpdir(), 'commerce-refunds-'))
-  try {
-    const entries = { refunds: join(ROOT, 'shared/refunds/stripe-provider.ts') }
-    const { refunds } = await bundle({ entries, outdir, settings: '{}' })
-    const { stripeProvider: bundled } = await import(join(outdir, 'refunds/index.mjs'))
-    const asked = request()
-    const provider = bundled({
-      apiKey,
-      endpoint: fakeProvider.endpoint,
-      attemptMilliseconds: 2000,
-      clock: quickClock(),
-    })
-    const outcome = await provider.refund(asked, startBudget(quickClock(), 5000))
-    expect(outcome).toMatchObject({ status: 'succeeded', replayed: false })
-    expect(paidFor(asked)).toHaveLength(1)
-    // The client has one entry point, which contains all of Stripe's resources.
-    expect(refunds?.bytes).toBeLessThan(300_000)
-  } finally {
-    await rm(outdir, { recursive: true, force: true })
-  }
-})
-
-/** Registered only if it can run. */
-if (hasGo) {
-  describe('stripe-mock (requires Go)', () => {
-    let mock: Awaited<ReturnType<typeof startStripeMock>>
-    beforeAll(async () => {
-      mock = await startStripeMock()
-    }, 300_000)
-    afterAll(() => mock?.stop())
-
-    test('accepts the request as one of Stripe’s API, and returns a valid refund', async () => {
-      const outcome = await refund(request(), { endpoint: mock.endpoint })
-      expect(outcome).toMatchObject({
-        status: 'succeeded',
-        providerRefundId: expect.stringMatching(/^re_/),
-      })
-    })
-
-    test('rejects an invalid request', async () => {
-      const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
-      expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
-    })
-  })
-}
 
 describe('a refund that is requested again after the provider may have forgotten its key', () => {
   const days = (count: number) => count * 24 * 3600 * 1000

@@ -1,0 +1,222 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
+import type { Effects } from '#shared/platform/idempotency/effects.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { create, put, remove } from '#shared/platform/table/table.ts'
+import { memoryRuntime } from '#test/support/memory-runtime.ts'
+import { actor, codeOf, itemsOf } from './scripted-run.ts'
+
+interface Decision extends Effects<Decision> {
+  name?: string
+}
+
+const one: Item = { pk: 'order#acme#0', sk: '1' }
+const two: Item = { pk: 'order#acme#0', sk: '2' }
+const guard = { item: { pk: 'guard', sk: '1', mine: true }, condition: { absent: true } as const }
+const event = { type: 'order.created', version: 1, data: { id: '1', tenant_id: 'acme' } }
+
+let runtime: ReturnType<typeof memoryRuntime>
+let context: CommitContext
+let calls: number
+beforeEach(() => {
+  runtime = memoryRuntime()
+  calls = 0
+  runtime.beforeCall = () => {
+    calls += 1
+  }
+  const correlation = { id: 'corr-1', trace: { traceparent: 'trace-1' } }
+  context = { table: runtime.table, clock: runtime.clock, caller: actor, correlation }
+})
+const commitOf = (decision: Decision, changes = {}) => commit<Decision>(context, decision, () => changes)
+const exists = async (...items: Item[]) => {
+  for (const item of items) await runtime.table.put({ item, condition: 'none' })
+}
+
+describe('a commit', () => {
+  test('returns its decision', async () => {
+    const decision = { writes: [create(one)] }
+    expect(await commit<Decision>(context, decision)).toEqual({ committed: decision })
+  })
+
+  test('without effects calls no table', async () => {
+    await commit<Decision>(context, {})
+    expect(calls).toBe(0)
+  })
+
+  test('writes all or nothing', async () => {
+    await exists(two)
+    await expect(commitOf({ writes: [create(one), create(two)] })).rejects.toThrow()
+    expect(runtime.store.all()).toEqual([two])
+  })
+
+  test('is one transaction with the changes of the platform', async () => {
+    const others = [{ item: two, condition: 'none' }]
+    await commitOf({ writes: [create(one)] }, { guard, others })
+    expect(runtime.store.all()).toEqual([guard.item, one, two])
+    expect(calls).toBe(1)
+  })
+
+  test.each([
+    ['without a guard', {}],
+    ['behind a guard', { guard }],
+  ])('fails with the error of the write that was rejected, %s', async (_, changes) => {
+    await exists(two)
+    const writes = [create(one, 'CONFLICT.soft_deleted'), create(two, 'POLICY.refund.repeated')]
+    expect(await codeOf(commitOf({ writes }, changes))).toBe('POLICY.refund.repeated')
+  })
+
+  test('fails as unexpected if a change of the platform was rejected', async () => {
+    await exists(two)
+    const others = [{ item: two, condition: { absent: true } }]
+    expect(await codeOf(commitOf({ writes: [create(one, 'CONFLICT.soft_deleted')] }, { others }))).toBe(
+      'INTERNAL.unexpected',
+    )
+  })
+
+  test('returns the existing item if its guard was rejected', async () => {
+    await exists({ ...guard.item, mine: false })
+    const result = await commitOf({ writes: [create(one)] }, { guard })
+    expect(result).toEqual({ existing: { ...guard.item, mine: false } })
+  })
+
+  test('is transient if its guard expected an item that is gone', async () => {
+    const gone = { ...guard, condition: { matches: { mine: 'yes' } } }
+    expect(await codeOf(commitOf({}, { guard: gone }))).toBe('TRANSIENT.error')
+  })
+})
+
+describe('a decision that conflicts', () => {
+  test('is decided again with the existing item', async () => {
+    await exists({ ...one, color: 'red' })
+    const seen: unknown[] = []
+    const onConflict = async (existing: unknown) => {
+      seen.push(existing)
+      return { name: 'second', writes: [create(two)] }
+    }
+    const result = await commitOf({ writes: [create(one)], onConflict })
+    expect(result).toMatchObject({ committed: { name: 'second' } })
+    expect(seen).toEqual([{ ...one, color: 'red' }])
+  })
+
+  test('is decided again behind a guard, too', async () => {
+    await exists(one)
+    const onConflict = async () => ({ name: 'second' })
+    const result = await commitOf({ writes: [create(one)], onConflict }, { guard })
+    expect(result).toMatchObject({ committed: { name: 'second' } })
+    expect(itemsOf(runtime, 'guard')).toHaveLength(1)
+  })
+
+  test('is not decided again if a change of the platform was rejected', async () => {
+    await exists(two)
+    const others = [{ item: two, condition: { absent: true } }]
+    const onConflict = async () => ({ name: 'second' })
+    expect(await codeOf(commitOf({ writes: [create(one)], onConflict }, { others }))).toBe(
+      'INTERNAL.unexpected',
+    )
+  })
+
+  test('is decided at most 20 times, with growing pauses from the second conflict on', async () => {
+    await exists(one)
+    const slept: number[] = []
+    context = {
+      ...context,
+      clock: { ...runtime.clock, jitter: () => 0.5, sleep: async (ms) => void slept.push(ms) },
+    }
+    let decided = 1
+    const again = (): Decision => ({
+      writes: [create(one, 'CONFLICT.soft_deleted')],
+      async onConflict() {
+        decided += 1
+        return again()
+      },
+    })
+    expect(await codeOf(commitOf(again()))).toBe('CONFLICT.soft_deleted')
+    expect(decided).toBe(20)
+    expect(slept).toEqual([20, 40, 80, ...Array(15).fill(100)])
+  })
+})
+
+describe('the events of a decision', () => {
+  test('are carried by its first write', async () => {
+    await commitOf({ writes: [put(one), put(two)], events: [event] })
+    expect(runtime.store.all()).toEqual([
+      {
+        ...one,
+        outbox: {
+          id: expect.any(String),
+          occurred_at: timestamp(runtime.clock.now()),
+          correlation_id: 'corr-1',
+          traceparent: 'trace-1',
+          events: [event],
+        },
+      },
+      two,
+    ])
+  })
+
+  test('keep the condition of the write', async () => {
+    await exists(one)
+    expect(await codeOf(commitOf({ writes: [create(one, 'CONFLICT.soft_deleted')], events: [event] }))).toBe(
+      'CONFLICT.soft_deleted',
+    )
+  })
+
+  test.each<[string, Decision]>([
+    ['without a write', { events: [event] }],
+    ['behind a write that is no put', { writes: [remove(one, {}, 'TRANSIENT.error')], events: [event] }],
+  ])('are a mistake of the code %s', async (_, decision) => {
+    await expect(commitOf(decision)).rejects.toThrow('carried by a put')
+  })
+
+  test('are absent from a write without events', async () => {
+    await commitOf({ writes: [put(one)], events: [] })
+    expect(runtime.store.all()).toEqual([one])
+  })
+})
+
+describe('the audit record of a decision', () => {
+  const entry = { action: 'refund', target: 'refund/1' }
+  const audited = () => itemsOf(runtime, 'audit')
+
+  test('names the caller and the allowed action', async () => {
+    await commitOf({ audit: entry })
+    expect(audited()).toEqual([
+      {
+        pk: 'audit#acme#0',
+        sk: expect.any(String),
+        ...entry,
+        actor_id: 'u1',
+        token_sub: 'u1',
+        role: 'Editor',
+        tenant_id: 'acme',
+        result: 'allow',
+        reason: 'allowed',
+        correlation_id: 'corr-1',
+        at: timestamp(runtime.clock.now()),
+      },
+    ])
+  })
+
+  test('names its own actor, tenant, result and reason', async () => {
+    const other = { sub: 'u2', tenant: 'head-office', role: undefined }
+    await commitOf({
+      audit: { ...entry, actor: other, tenant: 'visited', result: 'deny', reason: 'POLICY.refund.declined' },
+    })
+    expect(audited()).toMatchObject([
+      {
+        pk: 'audit#visited#0',
+        actor_id: 'u2',
+        role: 'none',
+        tenant_id: 'visited',
+        result: 'deny',
+        reason: 'POLICY.refund.declined',
+      },
+    ])
+  })
+
+  test('is a mistake of the code without an actor', async () => {
+    context = { ...context, caller: undefined }
+    await expect(commitOf({ audit: entry })).rejects.toThrow('actor')
+  })
+})

@@ -1,0 +1,205 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { newId } from '#shared/platform/base/clock.ts'
+import {
+  addPendingSaga,
+  fingerprint,
+  pendingRecord,
+  pendingSagas,
+  recordKey,
+} from '#shared/platform/idempotency/record.ts'
+import { created, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { inMemoryProvider, type Payment, payEndpoint, paymentItem } from '#test/faults/payment-saga.ts'
+import { memoryRuntime } from '#test/support/memory-runtime.ts'
+import { itemsOf } from './scripted-run.ts'
+
+const restMilliseconds = 60_000
+
+let runtime: ReturnType<typeof memoryRuntime>
+let provider: ReturnType<typeof inMemoryProvider>
+beforeEach(() => {
+  runtime = memoryRuntime()
+  provider = inMemoryProvider()
+})
+
+/** Stores a pending payment as its request leaves it. @returns its item in the table */
+async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation = 'tests.pay' } = {}) {
+  const { clock, table } = runtime
+  // Ids of one millisecond have no order.
+  clock.advance(1)
+  const payment: Payment = { id: newId(clock), tenant, amount: 5 }
+  const keyed = {
+    key: recordKey(tenant, 'u1', 'POST /tests/pay', payment.id),
+    payloadHash: fingerprint(payment),
+    expiresAt: Math.floor(clock.now() / 1000) + 60,
+  }
+  const marker = newId(clock)
+  const lease = { lease_id: marker, lease_until: clock.now() + leaseMilliseconds }
+  const saga = { resume: { ...payment }, marker }
+  const requested = {
+    operation,
+    keyed,
+    correlation: { id: 'corr-1', trace: {} },
+    caller: { tenant } as never,
+  }
+  await table.transact([
+    { item: pendingRecord(keyed, saga, lease), condition: 'none' },
+    { item: paymentItem(payment, 'pending'), condition: 'none' },
+    ...addPendingSaga(requested, saga),
+  ])
+  return { payment, record: keyed.key }
+}
+
+const sweep = (endpoints: Endpoint[] = [payEndpoint(provider)], clock = runtime.clock) =>
+  finishSagas(endpoints, { ...runtime, clock })
+const states = () => itemsOf(runtime, 'order').map(({ state }) => state)
+const records = () => itemsOf(runtime, 'idempotency').map(({ state }) => state)
+
+describe('the sweeper of pending sagas', () => {
+  test('finishes a saga from its recorded state', async () => {
+    const { payment } = await leavePending()
+    const oldest = runtime.clock.now()
+    runtime.clock.advance(restMilliseconds)
+    expect(await sweep()).toEqual({ finished: 1, left: 0, oldest })
+    expect(provider.calls).toEqual([`key-${payment.id}`])
+    expect(states()).toEqual(['paid'])
+    expect(records()).toEqual(['complete'])
+    expect(itemsOf(runtime, pendingSagas)).toEqual([])
+  })
+
+  test('stores the response until the lifetime of a record that is created now', async () => {
+    await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    await sweep()
+    const hours = runtime.settings['idempotency.lifetimeHours']
+    expect(itemsOf(runtime, 'idempotency')[0]?.expires_at).toBe(
+      Math.floor(runtime.clock.now() / 1000) + hours * 3600,
+    )
+  })
+
+  test('skips sagas of the last minute, whose requests may be at work', async () => {
+    await leavePending()
+    runtime.clock.advance(restMilliseconds - 1)
+    expect(await sweep()).toEqual({ finished: 0, left: 0 })
+    expect(provider.calls).toEqual([])
+  })
+
+  test('leaves a saga whose lease another holds', async () => {
+    await leavePending({ leaseMilliseconds: restMilliseconds + 1 })
+    runtime.clock.advance(restMilliseconds)
+    expect(await sweep()).toMatchObject({ finished: 0, left: 1 })
+    expect(provider.calls).toEqual([])
+    runtime.clock.advance(1)
+    expect(await sweep()).toMatchObject({ finished: 1, left: 0 })
+  })
+
+  test('reports the last failure, and goes on with the next saga', async () => {
+    await leavePending()
+    await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    provider.conducts = ['down', 'pay']
+    expect(await sweep()).toMatchObject({
+      finished: 1,
+      left: 1,
+      fault: { code: 'DEPENDENCY.unavailable' },
+    })
+  })
+
+  test('fails for a saga of an unknown operation', async () => {
+    await leavePending({ operation: 'tests.unknown' })
+    runtime.clock.advance(restMilliseconds)
+    expect(await sweep()).toMatchObject({
+      finished: 0,
+      left: 1,
+      fault: { message: 'no endpoint finishes sagas of tests.unknown' },
+    })
+  })
+
+  test('picks the endpoint of the operation', async () => {
+    await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    const other = payEndpoint(provider)
+    const never: Endpoint = {
+      route: { ...other.route, operation: 'tests.other' },
+      decide: () => created({}),
+    }
+    expect(await sweep([never, other])).toMatchObject({ finished: 1 })
+  })
+
+  test.each<[string, (record: { pk: string; sk: string }) => unknown]>([
+    ['is complete', (key) => put({ ...key, state: 'complete' })],
+    ['is gone', (key) => runtime.table.transact([{ remove: key, condition: 'none' }])],
+    [
+      'belongs to a later saga',
+      (key) => put({ ...key, state: 'pending', marker: 'another', lease_until: 0 }),
+    ],
+  ])('removes an entry whose record %s', async (_, change) => {
+    const { record } = await leavePending()
+    await change(record)
+    runtime.clock.advance(restMilliseconds)
+    expect(await sweep()).toMatchObject({ finished: 1, left: 0 })
+    expect(itemsOf(runtime, pendingSagas)).toEqual([])
+    expect(provider.calls).toEqual([])
+  })
+
+  test('starts no saga after fifteen seconds', async () => {
+    for (let count = 0; count < 3; count += 1) await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    provider.afterPay = () => runtime.clock.advance(7_500)
+    expect(await sweep()).toMatchObject({ finished: 2, left: 1 })
+  })
+
+  test('can still finish a saga that starts after almost fifteen seconds', async () => {
+    await leavePending()
+    await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    let calls = 0
+    provider.afterPay = () => {
+      calls += 1
+      runtime.clock.advance(calls === 1 ? 14_999 : 9_000)
+    }
+    expect(await sweep()).toMatchObject({ finished: 2, left: 0 })
+  })
+
+  test('has the correlation of the request', async () => {
+    await leavePending()
+    runtime.clock.advance(restMilliseconds)
+    let seen: unknown
+    const endpoint = payEndpoint(provider)
+    const { saga } = endpoint as Extract<Endpoint, { saga: unknown }>
+    await sweep([
+      {
+        ...endpoint,
+        saga: (context: Parameters<typeof saga>[0]) => {
+          seen = context.correlation
+          return saga(context)
+        },
+      } as Endpoint,
+    ])
+    expect(seen).toEqual({ id: 'corr-1', trace: {} })
+  })
+
+  test('lets tenants take turns, and sagas of a tenant come in random order', async () => {
+    for (let count = 0; count < 3; count += 1) await leavePending({ tenant: 'busy' })
+    await leavePending({ tenant: 'quiet' })
+    runtime.clock.advance(restMilliseconds)
+    const drawn = [0.9, 0.1, 0.5, 0.3]
+    const jitter = () => drawn.shift() ?? 0
+    const tenants: (string | undefined)[] = []
+    provider.afterPay = () => {
+      const id = provider.calls.at(-1)?.slice('key-'.length)
+      tenants.push(
+        itemsOf(runtime, 'order')
+          .find((item) => item.id === id)
+          ?.pk.split('#')[1],
+      )
+    }
+    await sweep([payEndpoint(provider)], { ...runtime.clock, jitter })
+    expect(tenants).toEqual(['busy', 'quiet', 'busy', 'busy'])
+  })
+})
+
+function put(item: Item) {
+  return runtime.table.put({ item, condition: 'none' })
+}

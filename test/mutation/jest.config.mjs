@@ -1,0 +1,11 @@
+import base from '../../jest.config.mjs'
+import { currentArea } from './areas.ts'
+
+const { globalSetup, globalTeardown, reporters, ...shared } = base
+
+/** Runs the tests of one area, without the servers that the whole suite shares. */
+export default {
+  ...shared,
+  rootDir: '../..',
+  testMatch: currentArea().tests.map((path) => `<rootDir>/${path}`),
+}

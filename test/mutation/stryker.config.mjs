@@ -1,0 +1,22 @@
+import { currentArea } from './areas.ts'
+
+const { name, sources } = currentArea()
+const folder = '.build/mutation'
+
+export default {
+  testRunner: 'jest',
+  // Its own search for plugins does not find those of a linked node_modules.
+  plugins: ['@stryker-mutator/jest-runner'],
+  coverageAnalysis: 'perTest',
+  concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
+  mutate: sources,
+  // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
+  mutator: { excludedMutations: ['StringLiteral'] },
+  jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },
+  ignorePatterns: ['docs', '.local', '.build', 'cdk.out', 'test/bench/peers'],
+  tempDirName: '.build/stryker',
+  incremental: true,
+  incrementalFile: `${folder}/${name}.incremental.json`,
+  reporters: ['json'],
+  jsonReporter: { fileName: `${folder}/${name}.json` },
+}

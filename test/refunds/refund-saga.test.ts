@@ -1,0 +1,350 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
+import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
+import { commit } from '#shared/platform/idempotency/commit.ts'
+import { openWork } from '#shared/platform/request/context.ts'
+import type { Decision } from '#shared/platform/request/endpoint.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import { makeRefund, type Refund, settle } from '#shared/refunds/refund.ts'
+import { type PendingRefund, refundSaga } from '#shared/refunds/refund-saga.ts'
+import { settledRefund } from '#shared/refunds/refund-store.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { memoryRuntime } from '#test/support/memory-runtime.ts'
+
+const tenant = 'acme'
+const actor = { sub: 'u1', tenant, role: 'Editor' as const }
+const caller = { ...actor, sub: 'caller', scopes: new Set<string>(), claims: {} }
+const paid: ProviderOutcome = {
+  status: 'succeeded',
+  providerRefundId: 're_1',
+  currency: 'EUR',
+  replayed: false,
+}
+const declined: ProviderOutcome = { status: 'rejected', reason: 'declined' }
+
+let runtime: ReturnType<typeof memoryRuntime>
+let requests: ProviderRequest[]
+let respond: () => ProviderOutcome | Promise<ProviderOutcome>
+
+beforeEach(() => useSettings())
+
+function useSettings(changes: Partial<Settings> = {}) {
+  runtime = memoryRuntime(changes)
+  requests = []
+  respond = () => paid
+}
+
+function sagaOf(by: { caller?: typeof caller } = {}) {
+  const correlation = { id: 'corr-1', trace: {} }
+  const work = openWork(runtime, { operation: 'refunds.create', correlation, milliseconds: 10_000 })
+  const context = Object.assign(work, { caller: by.caller })
+  const provider = {
+    refund: async (request: ProviderRequest) => {
+      requests.push(request)
+      return respond()
+    },
+  }
+  return { context, saga: refundSaga(context, async () => provider) }
+}
+
+/** Commits the start of a refund and returns its state. */
+async function start(changes: Partial<PendingRefund> = {}, chargeId = 'ch_1'): Promise<PendingRefund> {
+  const { context, saga } = sagaOf({ caller })
+  const refund = makeRefund({ charge_id: chargeId, amount: 700 }, newId(runtime.clock), tenant)
+  const state = { refund, account: 'acct_1', actor, ...changes }
+  await commit(context, saga.start(state))
+  return state
+}
+
+/** Executes the saga and commits its outcome. */
+async function finish(state: PendingRefund, by = {}): Promise<Decision> {
+  const { context, saga } = sagaOf(by)
+  const result = await commit(context, await saga.outcome(state, await saga.execute(state)))
+  if ('existing' in result) throw new Error('there is no guard')
+  return result.committed
+}
+
+const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
+const denials = () => itemsOf('audit').filter(({ result }) => result === 'deny')
+const stored = () => itemsOf('refund')[0] as Item & Refund & { outbox?: Outbox }
+/** Settles a refund as an event of the provider does. */
+async function settleByEvent({ refund }: PendingRefund, outcome: Partial<Refund>) {
+  await runtime.table.transact([settledRefund(refund, settle(refund, outcome, runtime.clock.now()))])
+}
+
+describe('a refund that starts', () => {
+  test('is stored as pending', async () => {
+    const { refund } = await start()
+    expect(stored()).toMatchObject({ ...refund, status: 'pending', version: 1 })
+  })
+
+  test('is audited with its charge and amount', async () => {
+    const { refund } = await start()
+    expect(itemsOf('audit')).toMatchObject([
+      {
+        action: 'refund',
+        target: `refund/${refund.id}`,
+        tenant_id: tenant,
+        after: { charge_id: 'ch_1', amount: 700 },
+        result: 'allow',
+      },
+    ])
+  })
+
+  test('is finished by the service if nobody retries it', () => {
+    expect(sagaOf().saga.finishedBy).toBe('service')
+  })
+
+  test('is the only one of its charge under the policy once_per_charge', async () => {
+    useSettings({ 'refunds.policy': 'once_per_charge' })
+    await start()
+    await expect(start()).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+  })
+
+  test('is one of several of its charge under the policy within_charge', async () => {
+    await start()
+    await start()
+    expect(itemsOf('refund')).toHaveLength(2)
+  })
+})
+
+describe('a refund that the provider pays', () => {
+  test('is requested with its own id, account and time', async () => {
+    const state = await start()
+    await finish(state)
+    const { id } = state.refund
+    expect(requests).toEqual([
+      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+    ])
+  })
+
+  test('is requested in the account of the settings if none was recorded', async () => {
+    useSettings({ 'refunds.account': { accounts: {}, prefix: 'acct_' } })
+    const { refund } = await start()
+    await finish({ refund })
+    expect(requests).toMatchObject([{ account: 'acct_acme' }])
+  })
+
+  test('returns the refund', async () => {
+    const state = await start()
+    expect(await finish(state)).toMatchObject({
+      status: 201,
+      body: { id: state.refund.id, charge_id: 'ch_1', amount: 700, status: 'succeeded' },
+    })
+  })
+
+  test('is stored with the id and the currency of the provider', async () => {
+    const state = await start()
+    runtime.clock.advance(1000)
+    await finish(state)
+    expect(stored()).toMatchObject({
+      status: 'succeeded',
+      provider_refund_id: 're_1',
+      currency: 'EUR',
+      version: 2,
+      updated_at: timestamp(runtime.clock.now()),
+    })
+  })
+
+  test('has one ledger entry', async () => {
+    const state = await start()
+    await finish(state)
+    const { pk, sk, ...entry } = itemsOf('ledger')[0] as Item
+    expect(entry).toEqual({
+      refund_id: state.refund.id,
+      charge_id: 'ch_1',
+      amount: 700,
+      currency: 'EUR',
+      at: timestamp(runtime.clock.now()),
+    })
+  })
+
+  test('has no currency if the provider returns none', async () => {
+    respond = () => ({ ...paid, currency: undefined })
+    await finish(await start())
+    expect(stored()).not.toHaveProperty('currency')
+    expect(itemsOf('ledger')[0]).not.toHaveProperty('currency')
+  })
+
+  test('publishes its success', async () => {
+    const { refund } = await start()
+    await finish({ refund })
+    expect(publishedEvents(stored())).toMatchObject([
+      { type: 'refund.succeeded', version: 1, data: { id: refund.id, tenant_id: tenant } },
+    ])
+  })
+
+  test('keeps its charge from being refunded again under the policy once_per_charge', async () => {
+    useSettings({ 'refunds.policy': 'once_per_charge' })
+    await finish(await start())
+    await expect(start()).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+  })
+
+  test('and that was paid before is reported as a duplicate', async () => {
+    respond = () => ({ ...paid, replayed: true })
+    await finish(await start())
+    expect(runtime.reports).toMatchObject([{ code: 'PROVIDER_REPLAYED', error: 'PROVIDER.duplicate' }])
+  })
+
+  test('for the first time is not reported', async () => {
+    await finish(await start())
+    expect(runtime.reports).toEqual([])
+  })
+})
+
+describe('a refund that the provider accepts and settles later', () => {
+  test('returns the pending refund', async () => {
+    respond = () => ({ ...paid, status: 'pending' })
+    expect(await finish(await start())).toMatchObject({ status: 201, body: { status: 'pending' } })
+  })
+
+  test('is stored with the id of the provider, without a ledger entry and an event', async () => {
+    respond = () => ({ ...paid, status: 'pending' })
+    await finish(await start())
+    expect(stored()).toMatchObject({ status: 'pending', provider_refund_id: 're_1' })
+    expect(itemsOf('ledger')).toEqual([])
+    expect(stored()).not.toHaveProperty('outbox')
+  })
+})
+
+describe('a refund that the provider rejects', () => {
+  test.each([
+    ['no_such_charge', 404, 'NOT_FOUND.charge'],
+    ['exceeds_charge', 409, 'POLICY.refund.exceeds_charge'],
+    ['declined', 409, 'POLICY.refund.declined'],
+  ] as const)('as %s fails with %d %s', async (reason, status, code) => {
+    respond = () => ({ status: 'rejected', reason })
+    expect(await finish(await start())).toMatchObject({ status, failure: { code } })
+    expect(stored()).toMatchObject({ status: 'failed', version: 2 })
+  })
+
+  test('is not reported as a duplicate', async () => {
+    respond = () => declined
+    await finish(await start())
+    expect(runtime.reports).toEqual([])
+  })
+
+  test('is audited as a denial of the recorded actor', async () => {
+    respond = () => declined
+    const { refund } = await start()
+    await finish({ refund, account: 'acct_1', actor }, { caller })
+    expect(denials()).toMatchObject([
+      {
+        action: 'refund',
+        target: `refund/${refund.id}`,
+        tenant_id: tenant,
+        actor_id: 'u1',
+        after: { charge_id: 'ch_1', amount: 700 },
+        reason: 'POLICY.refund.declined',
+      },
+    ])
+  })
+
+  test('is audited as a denial of its caller if no actor was recorded', async () => {
+    respond = () => declined
+    const { refund } = await start()
+    await finish({ refund }, { caller })
+    expect(denials()).toMatchObject([{ actor_id: 'caller' }])
+  })
+
+  test('is not audited if neither is known', async () => {
+    respond = () => declined
+    const { refund } = await start()
+    await finish({ refund })
+    expect(denials()).toEqual([])
+  })
+
+  test('frees its charge under the policy once_per_charge', async () => {
+    useSettings({ 'refunds.policy': 'once_per_charge' })
+    respond = () => declined
+    await finish(await start())
+    await start()
+    expect(itemsOf('refund').map(({ status }) => status)).toEqual(['failed', 'pending'])
+  })
+
+  test('cannot free a charge that another refund holds', async () => {
+    useSettings({ 'refunds.policy': 'once_per_charge' })
+    respond = () => declined
+    const first = await start()
+    const [hold] = itemsOf('refund_hold') as [Item]
+    await runtime.table.put({ item: { ...hold, refund_id: 'another' }, condition: 'none' })
+    await expect(finish(first)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    expect(stored().status).toBe('pending')
+  })
+})
+
+describe('a refund that was settled in the meantime', () => {
+  const ageMilliseconds = 10_000
+
+  test('as succeeded returns the stored refund and pays nothing', async () => {
+    const state = await start()
+    await settleByEvent(state, { status: 'succeeded' })
+    runtime.clock.advance(ageMilliseconds)
+    expect(await finish(state)).toMatchObject({ status: 201, body: { status: 'succeeded' } })
+    expect(requests).toEqual([])
+  })
+
+  test('as failed is declined and pays nothing', async () => {
+    const state = await start()
+    await settleByEvent(state, { status: 'failed' })
+    runtime.clock.advance(ageMilliseconds)
+    expect(await finish(state)).toMatchObject({ status: 409, failure: { code: 'POLICY.refund.declined' } })
+    expect(requests).toEqual([])
+  })
+
+  test('is not read again before the age of ten seconds', async () => {
+    const state = await start()
+    await settleByEvent(state, { status: 'succeeded' })
+    runtime.clock.advance(ageMilliseconds - 1)
+    await finish(state)
+    expect(requests).toHaveLength(1)
+  })
+
+  test('during the payout returns the stored outcome', async () => {
+    const state = await start()
+    respond = async () => {
+      await settleByEvent(state, { status: 'succeeded', provider_refund_id: 're_event' })
+      return paid
+    }
+    expect(await finish(state)).toMatchObject({ status: 201, body: { status: 'succeeded' } })
+    expect(stored()).toMatchObject({ provider_refund_id: 're_event', version: 2 })
+  })
+
+  test('as failed during the payout is declined', async () => {
+    const state = await start()
+    respond = async () => {
+      await settleByEvent(state, { status: 'failed' })
+      return paid
+    }
+    expect(await finish(state)).toMatchObject({ status: 409, failure: { code: 'POLICY.refund.declined' } })
+    expect(itemsOf('ledger')).toEqual([])
+  })
+
+  test('as pending during the payout is requested again with its id', async () => {
+    const state = await start()
+    respond = async () => {
+      if (requests.length === 1) await settleByEvent(state, { provider_refund_id: 're_1' })
+      return paid
+    }
+    await finish(state)
+    expect(requests.map(({ refundId }) => refundId)).toEqual([state.refund.id, state.refund.id])
+    expect(stored()).toMatchObject({ status: 'succeeded', version: 3 })
+  })
+
+  test('cannot be resumed without its refund', async () => {
+    const state = await start()
+    await runtime.table.transact([{ remove: { pk: stored().pk, sk: stored().sk }, condition: 'none' }])
+    runtime.clock.advance(ageMilliseconds)
+    await expect(finish(state)).rejects.toThrow('without its refund')
+  })
+
+  test('cannot get a second ledger entry', async () => {
+    const state = await start()
+    const { refund } = state
+    const entry = { pk: `ledger#${tenant}#0`, sk: refund.id }
+    await runtime.table.put({ item: entry, condition: 'none' })
+    await expect(finish(state)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    expect(stored().status).toBe('pending')
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals'
+import * as v from 'valibot'
+import { accountOf, makeRefund, NewRefund, RefundView, viewOf } from '#shared/refunds/refund.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+const changed = (changes: Partial<Settings>): Settings => ({ ...localSettings, ...changes })
+const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, id, 'acme')
+
+describe('the body of a refund', () => {
+  test.each([
+    ['a short charge id', { charge_id: 'c' }, true],
+    ['a charge id of 255 characters', { charge_id: 'c'.repeat(255) }, true],
+    ['a charge id of 256 characters', { charge_id: 'c'.repeat(256) }, false],
+    ['an empty charge id', { charge_id: '' }, false],
+    ['a charge id that starts with a space', { charge_id: ' ch_1' }, false],
+    ['a charge id that ends with a space', { charge_id: 'ch_1 ' }, false],
+    ['an amount of 1', { amount: 1 }, true],
+    ['an amount of 0', { amount: 0 }, false],
+    ['an amount that is no integer', { amount: 1.5 }, false],
+    ['an unknown field', { currency: 'EUR' }, false],
+  ])('with %s: accepted %j', (_, changes, accepted) => {
+    expect(v.is(NewRefund, { charge_id: 'ch_1', amount: 1, ...changes })).toBe(accepted)
+  })
+})
+
+describe('a new refund', () => {
+  test('has the time of its id', () => {
+    expect(refund).toMatchObject({ created_at: '2023-06-30T03:34:18.518Z', updated_at: refund.created_at })
+  })
+
+  test('is pending in its first version', () => {
+    expect(refund).toMatchObject({ id, tenant_id: 'acme', status: 'pending', version: 1, amount: 700 })
+  })
+})
+
+describe('the view of a refund', () => {
+  test('has its id and the fields of the setting', () => {
+    const settings = changed({ 'refunds.fields': ['status', 'id'] })
+    expect(viewOf(refund, settings)).toEqual({ id, status: 'pending' })
+  })
+
+  test('has a schema of the same fields', () => {
+    const settings = changed({ 'refunds.fields': ['status'] })
+    expect(v.is(RefundView(settings), { id, status: 'pending' })).toBe(true)
+    expect(v.is(RefundView(settings), { id, status: 'unknown' })).toBe(false)
+    expect(v.is(RefundView(settings), { id, status: 'pending', amount: 1 })).toBe(false)
+  })
+
+  test('matches its schema with all fields', () => {
+    expect(v.is(RefundView(localSettings), viewOf(refund, localSettings))).toBe(true)
+    expect(v.is(RefundView(localSettings), viewOf({ ...refund, amount: 1.5 }, localSettings))).toBe(false)
+  })
+})
+
+describe('the account of a tenant', () => {
+  const of = (tenant: string, account: Settings['refunds.account']) =>
+    accountOf(tenant, changed({ 'refunds.account': account }))
+
+  test('is the one that the settings name', () => {
+    expect(of('acme', { accounts: { acme: 'acct_9' }, prefix: 'acct_' })).toBe('acct_9')
+  })
+
+  test('is else the prefix with the tenant', () => {
+    expect(of('other', { accounts: { acme: 'acct_9' }, prefix: 'acct_' })).toBe('acct_other')
+  })
+
+  test('of a tenant named like a member of every object is the prefix with the tenant', () => {
+    expect(of('constructor', { accounts: {}, prefix: 'acct_' })).toBe('acct_constructor')
+  })
+
+  test('is missing without both', () => {
+    expect(() => of('other', { accounts: {} })).toThrow('POLICY.refund.no_account')
+  })
+})

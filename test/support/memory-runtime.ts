@@ -1,0 +1,66 @@
+import { startBudget } from '#shared/platform/base/clock.ts'
+import type { LogReport } from '#shared/platform/base/log.ts'
+import { deriveKey } from '#shared/platform/base/secrets.ts'
+import type { Runtime } from '#shared/platform/request/context.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
+import { localSettings } from './settings.ts'
+
+export interface MemoryRuntime extends Runtime {
+  clock: MovableClock
+  store: MemoryStore
+  table: Table
+  reports: LogReport[]
+  /** Called before each call of the table takes effect; it may throw the error of a lost request. */
+  beforeCall: (call: TableCall<unknown>) => unknown
+  /** Called after the effect; it may throw the error of a lost response. */
+  afterCall: (call: TableCall<unknown>) => unknown
+}
+
+/** Returns the dependencies of a unit of work on a table in memory: no files, no tokens, no other service. */
+export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
+  const clock = movableClock(Date.parse('2026-03-01T12:00:00Z'))
+  const store = new MemoryStore({ now: () => clock.now() })
+  const reports: LogReport[] = []
+  const none = () => {
+    throw new Error('not part of this test')
+  }
+  const openTable: Runtime['openTable'] = (budget) =>
+    memoryTable(store, clock, budget, async (call) => {
+      await runtime.beforeCall(call)
+      const result = call.effect()
+      await runtime.afterCall(call)
+      return result
+    })
+  const runtime: MemoryRuntime = {
+    settings: { ...localSettings, ...changes },
+    clock,
+    store,
+    table: openTable(startBudget(clock, Number.POSITIVE_INFINITY)),
+    reports,
+    log: {
+      request: none,
+      report: (report) => reports.push(report),
+      relay: none,
+      unfinished: none,
+      job: none,
+    },
+    tokens: { verify: none },
+    openTable,
+    openFiles: none,
+    secret: none,
+    derivedKey: async (purpose) => deriveKey(new TextEncoder().encode('a secret of the tests'), purpose),
+    environment: () => undefined,
+    beforeCall: () => {},
+    afterCall: () => {},
+  }
+  return runtime
+}
+
+/** The error of a call whose connection breaks. */
+export function connectionError(): Error {
+  return Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+}
