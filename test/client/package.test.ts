@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
-import { clientTypes } from '#bin/client-types.ts'
+import { clientTypes } from '#test/tooling/client-types.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')

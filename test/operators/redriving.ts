@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { jest } from '@jest/globals'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { deadLettersAt } from '#bin/dead-letters.ts'
 import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin/redrive-stream.ts'
@@ -73,9 +72,9 @@ export async function startRedriving(): Promise<Redriving> {
     AWS_SECRET_ACCESS_KEY: 'local',
     EVENT_BUS_NAME: 'bus',
     WEBHOOKS_QUEUE_URL: `${aws.endpoint}/webhooks`,
+    // Failures are intended here.
+    POWERTOOLS_LOG_LEVEL: 'SILENT',
   })
-  // Failures are intended here.
-  const output = jest.spyOn(process.stdout, 'write').mockReturnValue(true)
   const handlers: Redriving['handlers'] = {
     outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,
     tasks: (await import('#functions/platform/enqueue-tasks/handler.ts')).handler,
@@ -129,7 +128,6 @@ export async function startRedriving(): Promise<Redriving> {
       proxy.reset()
     },
     async stop() {
-      output.mockRestore()
       await Promise.all([aws.stop(), proxy.stop()])
     },
   }

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { asyncapiDocument } from '#bin/asyncapi.ts'
 import { commandsPage } from '#bin/cli/commands-page.ts'
-import { clientTypes } from '#bin/client-types.ts'
 import { openapiDocument } from '#bin/openapi.ts'
 import { loadSettings } from '#bin/settings-file.ts'
 import { costsOfProd } from '#test/bench/aws/costs.ts'
+import { clientTypes } from './client-types.ts'
 
 /**
  * `npm run generate`: writes every generated file of the repository. With `--check` it writes nothing and fails if one is

@@ -1,14 +1,14 @@
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
 import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { stepFunctions } from '#shared/platform/aws/step-functions.ts'
 import { secondsSince, startBudget } from '#shared/platform/base/clock.ts'
-import { jsonLog } from '#shared/platform/base/log.ts'
 
 const budgetMilliseconds = 25_000
 
 /** Runs every minute. Ends operations whose workflow stopped, and starts workflows that were never started. */
-export const handler = eventFunction({ log: jsonLog, table: deployedTable }, async (_, runtime) => {
+export const handler = eventFunction({ log: powertoolsLog, table: deployedTable }, async (_, runtime) => {
   const { clock, log, environment } = runtime
   const table = runtime.openTable(startBudget(clock, budgetMilliseconds))
   const workflow = stepFunctions(environment('IMPORT_MACHINE_ARN') ?? '')

@@ -1,8 +1,9 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { type Clock, newId } from '../base/clock.ts'
-import { jsonLog, type LogCode } from '../base/log.ts'
+import type { LogCode } from '../base/log.ts'
 import { queueUrlVariable, type TaskQueue } from '../events/outbox.ts'
 import { openWork, type WorkContext } from '../request/context.ts'
+import { powertoolsLog } from './powertools-log.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
 import { changeVisibility } from './sqs.ts'
 
@@ -20,7 +21,7 @@ export function queueFunction(
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {
   let runtime: ReturnType<typeof deployedRuntime> | undefined
   return async ({ Records }) => {
-    runtime ??= deployedRuntime({ log: jsonLog, ...adapters })
+    runtime ??= deployedRuntime({ log: powertoolsLog, ...adapters })
     const { clock, log, environment } = runtime
     const batchItemFailures: SQSBatchResponse['batchItemFailures'] = []
     for (const { body, messageId, attributes, receiptHandle } of Records) {

@@ -4,7 +4,7 @@ import { lazy } from '../base/cached-load.ts'
 import type { Budget } from '../base/clock.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
-import type { jsonLog } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
 import { deriveKey, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -14,7 +14,7 @@ import { deployedSettings } from './deployed-settings.ts'
 
 /** Adapters of a function, passed in so that functions without them do not bundle their clients. */
 export interface Adapters {
-  log?: typeof jsonLog
+  log?: (service: string, environment: NodeJS.ProcessEnv) => Log
   table?: (name: string, clock: Clock, budget: Budget) => Table
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
   secret?: (arn: string, reading: SecretRead) => Promise<string>

@@ -1,7 +1,7 @@
 import { startBudget } from '../base/clock.ts'
-import { jsonLog } from '../base/log.ts'
 import type { Step } from '../jobs/workflow.ts'
 import { deployedTable } from './dynamodb-table.ts'
+import { powertoolsLog } from './powertools-log.ts'
 import { eventFunction } from './runtime.ts'
 import { s3Files } from './s3-files.ts'
 
@@ -11,7 +11,7 @@ import { s3Files } from './s3-files.ts'
  * @param seconds the time limit of the step, below the timeout of its function
  */
 export function workflowFunction<Input, Output>(work: Step<Input, Output>, seconds: number) {
-  const adapters = { log: jsonLog, table: deployedTable, files: s3Files }
+  const adapters = { log: powertoolsLog, table: deployedTable, files: s3Files }
   return eventFunction<Input, Output>(adapters, async (input, runtime) => {
     const { settings, clock, log } = runtime
     const budget = startBudget(clock, seconds * 1000)

@@ -58,11 +58,33 @@ export interface Log {
   unfinished(work: Work, seconds: number): void
 }
 
-/**
- * Returns the log: a line of JSON on standard output for each record. If METRICS_NAMESPACE is set, the log also emits
- * metrics there: errors by code, failures by function version, and the age of unfinished work.
- */
+/** Writes one line. */
+export type WriteLine = (message: string, failed: boolean, record: Record<string, unknown>) => void
+
+/** Returns a log that writes each record as a line of JSON by itself. An HTTP function logs before its caller may go on. */
 export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
+  const write: WriteLine = (message, failed, record) => {
+    const level = failed ? 'ERROR' : 'INFO'
+    // Lambda sets it for each invocation: `Root=1-…;Parent=…;Sampled=1`.
+    const [, xray_trace_id] = /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '') ?? []
+    const line = {
+      level,
+      message,
+      timestamp: timestamp(systemClock.now()),
+      service,
+      xray_trace_id,
+      ...record,
+    }
+    process.stdout.write(`${JSON.stringify(line)}\n`)
+  }
+  return logOf(write, environment)
+}
+
+/**
+ * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: errors
+ * by code, failures by function version, and the age of unfinished work.
+ */
+export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
   // Lambda sets the function's name and version.
   const {
     METRICS_NAMESPACE: namespace,
@@ -77,21 +99,6 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
     count > 0 && function_name && function_version
       ? [{ metric: failureMetric, members: { function_name, function_version, failures: count } }]
       : []
-
-  function write(message: string, failed: boolean, record: Record<string, unknown>): void {
-    const level = failed ? 'ERROR' : 'INFO'
-    // Lambda sets it for each invocation: `Root=1-…;Parent=…;Sampled=1`.
-    const [, xray_trace_id] = /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '') ?? []
-    const line = {
-      level,
-      message,
-      timestamp: timestamp(systemClock.now()),
-      service,
-      xray_trace_id,
-      ...record,
-    }
-    process.stdout.write(`${JSON.stringify(line)}\n`)
-  }
 
   function batch(message: string, line: { failed: number; fault?: unknown }): void {
     const { fault, ...record } = line

@@ -1,0 +1,50 @@
+import { describe, expect, jest, test } from '@jest/globals'
+import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
+import { jsonLog, type Log } from '#shared/platform/base/log.ts'
+
+const published = (log: Log) => log.relay({ code: 'EVENTS_PUBLISHED', published: 2, failed: 0 })
+
+describe.each([
+  ['jsonLog', jsonLog],
+  ['powertoolsLog', powertoolsLog],
+])('%s', (_, create) => {
+  /** Returns what is written to both standard streams. */
+  function outputOf(write: (log: Log) => void): string {
+    const streams = [process.stdout, process.stderr].map((one) =>
+      jest.spyOn(one, 'write').mockReturnValue(true),
+    )
+    write(create('commerce-api', process.env))
+    const written = streams.flatMap(({ mock }) => mock.calls)
+    for (const stream of streams) stream.mockRestore()
+    return written.map(([text]) => String(text)).join('')
+  }
+
+  test('writes a record as one line of JSON', () => {
+    expect(outputOf(published)).toMatch(/^\{.*\}\n$/)
+  })
+
+  test('writes the level, the message, the time and the service with the members of a record', () => {
+    const { timestamp, ...line } = JSON.parse(outputOf(published))
+    expect(line).toMatchObject({
+      level: 'INFO',
+      message: 'relay',
+      service: 'commerce-api',
+      code: 'EVENTS_PUBLISHED',
+      published: 2,
+      failed: 0,
+    })
+    expect(Math.abs(Date.parse(timestamp) - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('writes a failure with the level ERROR', () => {
+    const line = outputOf((log) => log.relay({ code: 'EVENTS_NOT_PUBLISHED', published: 0, failed: 1 }))
+    expect(JSON.parse(line).level).toBe('ERROR')
+  })
+
+  test('names the trace of an invocation', () => {
+    process.env._X_AMZN_TRACE_ID = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abc;Sampled=1'
+    const line = outputOf(published)
+    delete process.env._X_AMZN_TRACE_ID
+    expect(JSON.parse(line).xray_trace_id).toBe('1-5759e988-bd862e3fe1be46a994272793')
+  })
+})
