@@ -12,7 +12,8 @@ export interface StepEntry {
   impact: string
 }
 
-const writing = ['table.read', 'table.write', 'table.update', 'table.delete'] as const
+/** What it takes to end an operation. */
+const ending = ['table.read', 'table.update', 'table.delete'] as const
 
 /** The steps of the import workflow. lib/import-machine.ts defines their order. */
 export const steps: readonly StepEntry[] = [
@@ -21,7 +22,7 @@ export const steps: readonly StepEntry[] = [
     step: 'prepare',
     folder: 'imports/prepare-import',
     description: 'Fetch, check and split a file',
-    uses: [...writing, 'imports.write', 'imports.read'],
+    uses: [...ending, 'table.write', 'imports.write', 'imports.read'],
     impact: 'Imports fail before their first row.',
   },
   {
@@ -37,7 +38,7 @@ export const steps: readonly StepEntry[] = [
     step: 'complete',
     folder: 'imports/complete-import',
     description: 'Write the completion record of an import',
-    uses: [...writing, 'rejects.read', 'rejects.write'],
+    uses: [...ending, 'table.query', 'rejects.read', 'rejects.write'],
     impact: 'Imports are reported as failed although their rows were imported.',
   },
   {
@@ -45,7 +46,7 @@ export const steps: readonly StepEntry[] = [
     step: 'fail',
     folder: 'imports/fail-import',
     description: 'Mark an import as failed',
-    uses: writing,
+    uses: ending,
     impact: 'Failed imports are reported as running until the sweeper ends them.',
   },
 ]

@@ -48,7 +48,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'webhooks/handle-event',
     description: 'Handle received events',
     source: { queue: 'webhooks' },
-    uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete', 'queue.webhooks'],
+    uses: ['table.read', 'table.find', 'table.write', 'table.update', 'queue.webhooks'],
     impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },
   {
@@ -88,7 +88,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'operations/end-abandoned',
     description: 'Fail imports whose workflow stopped',
     source: 'every.minute',
-    uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'imports.start', 'imports.describe'],
+    uses: ['table.read', 'table.query', 'table.update', 'table.delete', 'imports.start', 'imports.describe'],
     impact: 'Imports whose workflow stopped are reported as running.',
   },
   {
@@ -96,7 +96,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'platform/finish-sagas',
     description: 'Finish pending refunds',
     source: 'every.minute',
-    uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
+    uses: ['table.read', 'table.query', 'table.write', 'table.delete', 'secret.payments'],
     impact: 'Interrupted refunds stay pending until their callers retry.',
   },
   {

@@ -53,7 +53,9 @@ interface Access {
 
 /** The actions and resources of each use. Functions get no other permissions on the service's data. */
 const rights: Record<Right, Access> = {
-  'table.read': onTable('GetItem', 'BatchGetItem', 'Query'),
+  'table.read': onTable('GetItem'),
+  'table.read-many': onTable('BatchGetItem'),
+  'table.query': onTable('Query'),
   'table.find': { ...onTable('Query'), on: ({ table }) => `${table.tableArn}/index/${byIdIndex}` },
   // A transaction requires the permission of each of its writes.
   'table.write': onTable('PutItem'),

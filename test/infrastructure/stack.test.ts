@@ -216,11 +216,9 @@ describe('permissions', () => {
     ],
   }
   const expected: Record<Right, [action: string, on: unknown][]> = {
-    'table.read': [
-      ['dynamodb:GetItem', table],
-      ['dynamodb:BatchGetItem', table],
-      ['dynamodb:Query', table],
-    ],
+    'table.read': [['dynamodb:GetItem', table]],
+    'table.read-many': [['dynamodb:BatchGetItem', table]],
+    'table.query': [['dynamodb:Query', table]],
     'table.find': [['dynamodb:Query', index]],
     'table.write': [['dynamodb:PutItem', table]],
     'table.update': [['dynamodb:UpdateItem', table]],

@@ -57,6 +57,8 @@ export class Process {
   alive = true
   readonly #scheduler: Scheduler
   readonly #faults: Faults
+  /** The name of the function that it runs. */
+  readonly runs: string
   readonly #luck: Random
   #frozenUntil = 0
   #calls = 0
@@ -64,6 +66,7 @@ export class Process {
   constructor(
     name: string,
     options: {
+      runs: string
       scheduler: Scheduler
       random: Random
       faults: Faults
@@ -72,8 +75,9 @@ export class Process {
       skew: number
     },
   ) {
-    const { scheduler, random, faults, settings, skew } = options
+    const { runs, scheduler, random, faults, settings, skew } = options
     this.name = name
+    this.runs = runs
     this.settings = settings
     this.#scheduler = scheduler
     this.#faults = faults

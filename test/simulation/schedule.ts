@@ -23,6 +23,8 @@ export interface Options {
   recorded?: boolean
   /** Clients that do nothing, and faults that do not strike; for shrinking. */
   without?: { clients: ReadonlySet<string>; faults: ReadonlySet<string> }
+  /** Collects the calls and changes of the table, by function. */
+  accesses?: Map<string, Set<string>>
 }
 
 export interface Result {
@@ -39,7 +41,12 @@ const dayMilliseconds = 25 * 3600_000
 const apiKeyScopes = ['orders:write', 'orders:read', 'codes:read', 'refunds:write', 'discounts:verify']
 
 /** Plays the schedule of a seed: everything in it follows from the seed alone. */
-export async function play({ seed, recorded = false, without }: Options): Promise<Result> {
+export async function play({
+  seed,
+  recorded = false,
+  without,
+  accesses = new Map(),
+}: Options): Promise<Result> {
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, recorded)
   const spared = without?.faults ?? new Set()
@@ -52,7 +59,7 @@ export async function play({ seed, recorded = false, without }: Options): Promis
   // Collecting stacks takes a tenth of the time.
   if (!recorded) Error.stackTraceLimit = 0
   try {
-    const world = new World({ scheduler, random, faults, settings: localSettings })
+    const world = new World({ scheduler, random, faults, settings: localSettings, accesses })
     await scheduler.runUntil(story(world, clients, without?.clients ?? new Set()))
     return { seed, failure: undefined, clients, struck: faults.struck, timeline: scheduler.timeline ?? [] }
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
-import { routes } from '#functions/routes.ts'
+import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
 import { completeImport, failImport } from '#shared/imports/end-import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
@@ -108,6 +108,8 @@ export class World {
   readonly provider
   /** Log lines, as JSON. */
   readonly logged: string[] = []
+  /** The names of the table's calls and changes, by function. */
+  readonly accesses: Map<string, Set<string>>
   readonly #files = memoryFiles()
   readonly #skews: number[]
   readonly #shards: { records: StreamRecord[]; consumers: (() => void)[] }[]
@@ -116,8 +118,15 @@ export class World {
   #busy = 0
   #spawned = 0
 
-  constructor(options: { scheduler: Scheduler; random: Random; faults: Faults; settings: Settings }) {
-    const { scheduler, random, faults, settings } = options
+  constructor(options: {
+    scheduler: Scheduler
+    random: Random
+    faults: Faults
+    settings: Settings
+    accesses: Map<string, Set<string>>
+  }) {
+    const { scheduler, random, faults, settings, accesses } = options
+    this.accesses = accesses
     this.scheduler = scheduler
     this.random = random
     this.faults = faults
@@ -174,9 +183,9 @@ export class World {
 
   /** Sends a request through the gateway. Rejects if the connection breaks; a 502 or 504 is the gateway's own. */
   async request(name: string, call: HttpCall): Promise<HttpResponse> {
-    const process = this.#spawn(name)
     const url = new URL(call.path, 'http://service')
-    const { endpoints, params } = this.#match(call.method, url.pathname)
+    const { endpoints, params, runs } = this.#match(call.method, url.pathname)
+    const process = this.#spawn(name, runs)
     const request = { ...call, path: url.pathname, params, query: [...url.searchParams] }
     const bare = (status: number): HttpResponse => ({ status, headers: {}, body: undefined })
     const opened = openRequest(endpoints, request, this.#runtime(process))
@@ -236,13 +245,13 @@ export class World {
     }
   }
 
-  #spawn(name: string): Process {
+  #spawn(name: string, runs = name): Process {
     this.#spawned += 1
     const { scheduler, random, faults, settings } = this
     const skew = this.#skews[this.#spawned % this.#skews.length] ?? 0
     // The name does not depend on what other processes do, so that a schedule can be shrunk.
     const own = this.#namesakes(name)
-    const process = new Process(`${name}.${own}`, { scheduler, random, faults, settings, skew })
+    const process = new Process(`${name}.${own}`, { runs, scheduler, random, faults, settings, skew })
     processes.set(process.clock, process)
     return process
   }
@@ -292,15 +301,18 @@ export class World {
   }
 
   #table(process: Process, budget: Budget) {
-    return memoryTable(this.store, process.clock, budget, ({ name, changes, effect, conflict, partial }) =>
-      process.call({
+    const accesses = this.accesses.get(process.runs) ?? new Set()
+    this.accesses.set(process.runs, accesses)
+    return memoryTable(this.store, process.clock, budget, ({ name, changes, effect, conflict, partial }) => {
+      for (const access of changes.length > 0 ? changes.flatMap(Object.keys) : [name]) accesses.add(access)
+      return process.call({
         name: this.scheduler.timeline ? [name, ...changes.map(entityOf)].join(' ') : name,
         effect,
         conflict: conflict && (() => conflict(process.clock.jitter() < 0.5 ? 'first' : 'last')),
         partial,
         patience: Math.min(3000, budget.remaining()),
-      }),
-    )
+      })
+    })
   }
 
   #fileStore(process: Process, budget: Budget): FileStore {
@@ -534,7 +546,7 @@ export class World {
   }
 
   /** Matches as the gateway does, by method and path. */
-  #match(method: string, path: string): { endpoints: Endpoint[]; params: Record<string, string> } {
+  #match(method: string, path: string) {
     const known = gateways.get(this.settings) ?? gatewayOf(deployed, this.settings)
     gateways.set(this.settings, known)
     for (const route of known) {
@@ -545,7 +557,9 @@ export class World {
         decodeURIComponent(value),
       ])
       const endpoints = route.endpoints.map((one) => this.#endpoints[deployed.indexOf(one)] as Endpoint)
-      return { endpoints, params: Object.fromEntries(params) }
+      const [first] = route.endpoints as [Endpoint]
+      const { name: runs } = functionOf(routes[deployed.indexOf(first)] as RouteEntry)
+      return { endpoints, params: Object.fromEntries(params) as Record<string, string>, runs }
     }
     throw new Error(`no route for ${method} ${path}`)
   }

@@ -45,6 +45,6 @@ export const route = defineRoute({
   }),
   reply: { status: () => 207, schema: BulkView },
   errors: [],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: ['table.read', 'table.query', 'table.find', 'table.write'],
   impact: 'Discount codes cannot be updated in bulk.',
 })

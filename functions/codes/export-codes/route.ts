@@ -25,6 +25,6 @@ export const route = defineRoute({
     mediaType: () => 'text/csv',
   },
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
-  uses: ['table.read', 'table.write', 'files.write', 'files.link'],
+  uses: ['table.read', 'table.query', 'table.write', 'files.write', 'files.link'],
   impact: 'Discount codes cannot be exported.',
 })

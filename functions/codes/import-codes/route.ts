@@ -31,6 +31,6 @@ export const route = defineRoute({
     'VALIDATION.csv.malformed',
     'VALIDATION.csv.too_many_rows',
   ],
-  uses: ['table.read', 'table.write'],
+  uses: ['table.read', 'table.query', 'table.write'],
   impact: 'No discount codes can be imported.',
 })

@@ -23,6 +23,6 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.read-many', 'table.query', 'table.write', 'secret.read'],
   impact: 'Discount codes cannot be listed or searched.',
 })

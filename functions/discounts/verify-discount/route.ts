@@ -36,6 +36,6 @@ export const route = defineRoute({
     'CONFLICT.code.not_combinable',
     'NOT_FOUND.cart',
   ],
-  uses: ['table.read', 'table.write'],
+  uses: ['table.read', 'table.query', 'table.write'],
   impact: 'No discount can be verified or applied to a cart.',
 })

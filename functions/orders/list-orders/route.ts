@@ -23,6 +23,6 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.query', 'table.write', 'secret.read'],
   impact: 'Orders cannot be listed or searched.',
 })

@@ -21,6 +21,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => OtpStatus },
   errors: ['VALIDATION.email'],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read'],
   impact: 'No one-time code can be requested, so nobody can log in with one.',
 })

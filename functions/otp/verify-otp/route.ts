@@ -31,6 +31,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => Session },
   errors: ['VALIDATION.email', 'CODE.invalid'],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read'],
   impact: 'Nobody can log in with a one-time code.',
 })

@@ -8,6 +8,8 @@ import type { RouteListing } from '../listing/list-query.ts'
 /** A capability of a function. Its AWS permissions come only from these. */
 export type Use =
   | 'table.read'
+  | 'table.read-many'
+  | 'table.query'
   | 'table.find'
   | 'table.write'
   | 'table.update'
