@@ -17,7 +17,12 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
   },
   identity: {
     sources: ['shared/platform/identity/*.ts'],
-    tests: ['test/identity/*.test.ts'],
+    tests: [
+      'test/identity/authorize.test.ts',
+      'test/identity/credentials.test.ts',
+      'test/identity/tokens.test.ts',
+      'test/guarantees/tokens.test.ts',
+    ],
   },
   listing: {
     sources: ['shared/platform/listing/*.ts'],

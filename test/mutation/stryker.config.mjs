@@ -10,6 +10,8 @@ export default {
   coverageAnalysis: 'perTest',
   concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
   mutate: sources,
+  // Endless loops are stopped by their count. Time passes on a busy machine, too.
+  timeoutMS: 120_000,
   // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
   mutator: { excludedMutations: ['StringLiteral'] },
   jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },
@@ -17,6 +19,6 @@ export default {
   tempDirName: '.build/stryker',
   incremental: true,
   incrementalFile: `${folder}/${name}.incremental.json`,
-  reporters: ['json'],
+  reporters: ['json', 'progress-append-only'],
   jsonReporter: { fileName: `${folder}/${name}.json` },
 }

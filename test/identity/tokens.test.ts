@@ -1,0 +1,283 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import type { Failure } from '#shared/platform/base/failure.ts'
+import { poolIssuer, type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { issuerKey, tokenBy } from '#test/support/key-set-host.ts'
+import { type Identity, localSettings, tokenFor } from '#test/support/settings.ts'
+
+const start = 1_800_000_000_000
+let now = start
+beforeEach(() => {
+  now = start
+})
+
+const settingsOf = (changes: Partial<Settings>): Settings => ({ ...localSettings, ...changes })
+const verifierOf = (changes: Partial<Settings> = {}) =>
+  tokenVerifier(settingsOf(changes), [], { now: () => now })
+const verify = (verifier: TokenVerifier, authorization: string | undefined, nonce?: string) =>
+  verifier.verify(authorization, nonce, now, startBudget(systemClock, 60_000))
+async function outcome(identity: Identity, changes: Partial<Settings> = {}, nonce?: string): Promise<string> {
+  const token = await tokenFor(identity, localSettings, start)
+  return verify(verifierOf(changes), `Bearer ${token}`, nonce).then(
+    ({ sub }) => sub,
+    ({ code }: Failure) => code,
+  )
+}
+const refused = 'AUTH.invalid_credentials'
+
+describe('the issuer of the user pool', () => {
+  const USER_POOL_ISSUER = 'https://cognito-idp.eu-west-1.amazonaws.com/pool'
+  const USER_POOL_CLIENT_ID = 'client'
+
+  test('publishes its keys under its name', () => {
+    expect(poolIssuer({ USER_POOL_ISSUER, USER_POOL_CLIENT_ID })).toEqual([
+      {
+        issuer: USER_POOL_ISSUER,
+        audience: 'client',
+        algorithms: ['RS256'],
+        keys: { jwks_uri: `${USER_POOL_ISSUER}/.well-known/jwks.json` },
+      },
+    ])
+  })
+
+  test('publishes its keys at the emulator that replaces AWS', () => {
+    const environment = { USER_POOL_ISSUER, USER_POOL_CLIENT_ID, AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' }
+    expect(poolIssuer(environment)).toMatchObject([
+      { issuer: USER_POOL_ISSUER, keys: { jwks_uri: 'http://127.0.0.1:4566/pool/.well-known/jwks.json' } },
+    ])
+  })
+
+  test.each([{}, { USER_POOL_ISSUER }, { USER_POOL_CLIENT_ID }])('is absent with %j', (environment) => {
+    expect(poolIssuer(environment)).toEqual([])
+  })
+})
+
+describe('the caller of a token', () => {
+  test('has its subject, tenant, role, scopes and claims', async () => {
+    const token = await tokenFor({ scope: ' a  b ' }, localSettings, start)
+    expect(await verify(verifierOf(), `bearer  ${token}`)).toMatchObject({
+      sub: 'u1',
+      tenant: 'acme',
+      role: 'Editor',
+      scopes: new Set(['a', 'b']),
+      claims: { scope: ' a  b ' },
+    })
+  })
+
+  test.each([{}, { claims: { scope: ['a'] } }])('has no scopes with %j', async (identity) => {
+    const token = await tokenFor(identity, localSettings, start)
+    expect((await verify(verifierOf(), `Bearer ${token}`)).scopes).toEqual(new Set())
+  })
+
+  test.each<[string, Identity, string]>([
+    ['a subject of 255 characters', { sub: 's'.repeat(255) }, 's'.repeat(255)],
+    ['a subject of 256 characters', { sub: 's'.repeat(256) }, refused],
+    ['a subject that is no text', { claims: { sub: 1 } }, refused],
+    ['a tenant that is no text', { claims: { tenant: 1 } }, refused],
+    ['an access token', { claims: { token_use: 'access' } }, 'u1'],
+    ['an ID token', { claims: { token_use: 'id' } }, refused],
+    ['no time of issue', { claims: { iat: null } }, 'u1'],
+    ['a time of issue one second ahead', { claims: { iat: start / 1000 + 1 } }, 'u1'],
+    ['a time of issue two seconds ahead', { claims: { iat: start / 1000 + 2 } }, refused],
+    ['another audience', { claims: { aud: 'other' } }, refused],
+    ['no expiry', { claims: { exp: null } }, refused],
+    ['no tenant', { claims: { tenant: null } }, refused],
+    ['an expired token', { expiresInSeconds: -1 }, 'AUTH.token.expired'],
+    ['an unknown issuer', { claims: { iss: 'other' } }, refused],
+  ])('with %s', async (_, identity, expected) => {
+    expect(await outcome(identity)).toBe(expected)
+  })
+
+  test('may be issued ahead by the tolerance of the settings', async () => {
+    const tolerant = { 'auth.clockToleranceSeconds': 10 }
+    expect(await outcome({ claims: { iat: start / 1000 + 11 } }, tolerant)).toBe('u1')
+    expect(await outcome({ claims: { iat: start / 1000 + 12 } }, tolerant)).toBe(refused)
+  })
+
+  test('may be expired by the tolerance of the settings', async () => {
+    expect(await outcome({ expiresInSeconds: -9 }, { 'auth.clockToleranceSeconds': 10 })).toBe('u1')
+  })
+})
+
+describe('a nonce', () => {
+  const modes = {
+    off: { mode: 'off', header: 'x' },
+    bound: { mode: 'bound', header: 'x' },
+    required: { mode: 'required', header: 'x' },
+  } as Record<string, Settings['auth.nonce']>
+
+  test.each<[string, unknown, string | undefined, string]>([
+    ['off', 'n', undefined, 'u1'],
+    ['bound', 'n', 'n', 'u1'],
+    ['bound', 'n', 'other', refused],
+    ['bound', 'n', undefined, refused],
+    ['bound', null, 'n', 'u1'],
+    ['bound', 7, '7', refused],
+    ['bound', '', '', refused],
+    ['required', 'n', 'n', 'u1'],
+    ['required', null, undefined, refused],
+  ])('that is %s, with the claim %j and the header %j', async (mode, nonce, given, expected) => {
+    const changes = { 'auth.nonce': modes[mode] } as Partial<Settings>
+    expect(await outcome({ claims: { nonce } }, changes, given)).toBe(expected)
+  })
+})
+
+describe('a rejection', () => {
+  const hintOf = (authorization: string | undefined) =>
+    verify(verifierOf(), authorization).catch(({ code, headers }: Failure) => [
+      code,
+      headers['WWW-Authenticate'],
+    ])
+  const invalid = 'error="invalid_token", error_description="the token is not valid"'
+
+  test('without a token names the scheme only', async () => {
+    expect(await hintOf(undefined)).toEqual([refused, 'Bearer realm="commerce-api"'])
+  })
+
+  test.each(['', 'Bearer', 'Bearer ', 'Basic x', 'xBearer a.b.c', 'Bearer a b', 'Bearer a.b.c'])(
+    'of the header %j names an invalid token',
+    async (authorization) => {
+      expect(await hintOf(authorization)).toEqual([refused, `Bearer realm="commerce-api", ${invalid}`])
+    },
+  )
+
+  test('of an expired token says so', async () => {
+    const token = await tokenFor({ expiresInSeconds: -1 }, localSettings, start)
+    expect(await hintOf(`Bearer ${token}`)).toEqual([
+      'AUTH.token.expired',
+      'Bearer realm="commerce-api", error="invalid_token", error_description="the token has expired"',
+    ])
+  })
+
+  test('of a header above 8192 characters comes before its verification', async () => {
+    const pad = async (length: number) => {
+      const empty = `Bearer ${await tokenFor({ claims: { pad: '' } }, localSettings, start)}`
+      const token = await tokenFor(
+        { claims: { pad: 'x'.repeat(Math.floor((length - empty.length) * 0.75)) } },
+        localSettings,
+        start,
+      )
+      return `Bearer${' '.repeat(length - token.length - 6)}${token}`
+    }
+    expect(await verify(verifierOf(), await pad(8192))).toMatchObject({ sub: 'u1' })
+    expect(await hintOf(await pad(8193))).toEqual([refused, expect.stringContaining(invalid)])
+  })
+})
+
+describe('the published keys of an issuer', () => {
+  const seconds = 1000
+  let fetched: string[]
+  let respond: () => Response
+  let keys: object[]
+  const issuers = localSettings['auth.issuers'].map((issuer) => ({
+    ...issuer,
+    keys: { jwks_uri: 'https://issuer.example/keys' },
+  }))
+  let verifier: TokenVerifier
+  let first: Awaited<ReturnType<typeof issuerKey>>
+  let second: typeof first
+  beforeEach(async () => {
+    ;[first, second] = await Promise.all([issuerKey('first'), issuerKey('second')])
+    keys = [first.jwk]
+    fetched = []
+    respond = () => Response.json({ keys })
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
+      fetched.push(String(url))
+      return respond()
+    })
+    verifier = verifierOf({ 'auth.issuers': issuers })
+  })
+  afterEach(() => jest.restoreAllMocks())
+  const by = async (key: typeof first, header?: { kid?: string }) =>
+    verify(verifier, `Bearer ${await tokenBy(key, now, header)}`).then(
+      ({ sub }) => sub,
+      ({ code }: Failure) => code,
+    )
+
+  test('are fetched once', async () => {
+    await by(first)
+    expect(await by(first)).toBe('u1')
+    expect(fetched).toEqual(['https://issuer.example/keys'])
+  })
+
+  test('are fetched again for an unknown key, once in 30 seconds', async () => {
+    await by(first)
+    keys = [first.jwk, second.jwk]
+    now += 30 * seconds - 1
+    expect(await by(second)).toBe(refused)
+    now += 1
+    expect(await by(second)).toBe('u1')
+    expect(fetched).toHaveLength(2)
+  })
+
+  test('are used for ten minutes, and then fetched again', async () => {
+    await by(first)
+    keys = [second.jwk]
+    now += 600 * seconds - 1
+    expect(await by(first)).toBe('u1')
+    now += 1
+    expect(await by(first)).toBe(refused)
+  })
+
+  test('are used for an hour while the issuer fails', async () => {
+    await by(first)
+    respond = () => new Response('', { status: 500 })
+    now += 3600 * seconds - 1
+    expect(await by(first)).toBe('u1')
+    now += 1
+    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+  })
+
+  test('are not fetched within five seconds of a failure', async () => {
+    respond = () => new Response('', { status: 500 })
+    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+    respond = () => Response.json({ keys })
+    now += 5 * seconds - 1
+    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+    now += 1
+    expect(await by(first)).toBe('u1')
+  })
+
+  test.each<[string, () => Response]>([
+    ['with another status', () => Response.json({ keys: [] }, { status: 201 })],
+    ['that are no JSON', () => new Response('keys')],
+    ['that are no key set', () => Response.json({})],
+  ])('%s are a fault of the issuer', async (_, response) => {
+    respond = response
+    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+  })
+
+  test('of which one cannot be read are a fault of the issuer', async () => {
+    keys = [{ ...first.jwk, x: 'AA' }]
+    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+  })
+
+  test('verify a token without a key id only if there is one', async () => {
+    expect(await by(first, {})).toBe('u1')
+    now += 600 * seconds
+    keys = [first.jwk, second.jwk]
+    expect(await by(first, {})).toBe(refused)
+  })
+
+  test('verify a token until its expiry, without verifying it again', async () => {
+    const verifications = jest.spyOn(crypto.subtle, 'verify')
+    const token = await tokenBy(first, now)
+    const again = () =>
+      verify(verifier, `Bearer ${token}`).then(
+        ({ sub }) => sub,
+        ({ code }: Failure) => code,
+      )
+    await again()
+    now += 60 * seconds
+    expect(await again()).toBe('u1')
+    expect(verifications).toHaveBeenCalledTimes(1)
+    now = start - 1
+    await again()
+    expect(verifications).toHaveBeenCalledTimes(2)
+    now = start + 86_400 * seconds - 1
+    await again()
+    now += 1
+    expect(await again()).toBe('AUTH.token.expired')
+  })
+})
