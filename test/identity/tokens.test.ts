@@ -188,7 +188,9 @@ describe('the published keys of an issuer', () => {
     })
     verifier = verifierOf({ 'auth.issuers': issuers })
   })
-  afterEach(() => jest.restoreAllMocks())
+  afterEach(() => {
+    jest.restoreAllMocks()
+  })
   const by = async (key: typeof first, header?: { kid?: string }) =>
     verify(verifier, `Bearer ${await tokenBy(key, now, header)}`).then(
       ({ sub }) => sub,

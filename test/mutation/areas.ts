@@ -30,7 +30,7 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
   },
   table: {
     sources: ['shared/platform/table/*.ts', 'shared/platform/aws/{dynamodb-table,retry}.ts'],
-    tests: ['test/table/*.test.ts', 'test/aws/retry.test.ts'],
+    tests: ['test/table/*.test.ts', 'test/aws/{retry,signature}.test.ts'],
   },
   request: {
     sources: ['shared/platform/request/!(finish-sagas).ts'],

@@ -1,0 +1,407 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { startBudget } from '#shared/platform/base/clock.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import type { Change, Condition, Table } from '#shared/platform/table/table.ts'
+import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+
+interface Sent {
+  command: string
+  input: Record<string, never> & { TransactItems?: Record<string, object>[]; ClientRequestToken?: string }
+  milliseconds: number
+}
+
+const key = { pk: 'order#acme#0', sk: '1' }
+const item: Item = { ...key, amount: 5 }
+const name = 'orders'
+
+let sent: Sent[]
+/** The responses of the next calls, in order; errors are thrown. Later calls return nothing. */
+let responses: object[]
+let clock: MovableClock
+let table: Table
+beforeEach(() => {
+  sent = []
+  responses = []
+  clock = movableClock()
+  const client = {
+    async send(command: { input: never; milliseconds: number }) {
+      sent.push({
+        command: command.constructor.name,
+        input: command.input,
+        milliseconds: command.milliseconds,
+      })
+      const response = responses.shift() ?? {}
+      if (response instanceof Error) throw response
+      return response
+    },
+  } as unknown as DynamoDBClient
+  table = dynamodbTable(client, name, clock, startBudget(clock, 10_000))
+})
+const errorOf = (errorName: string, members: object = {}) =>
+  Object.assign(new Error(errorName), { name: errorName, ...members })
+const inputs = () => sent.map(({ input }) => input)
+
+describe('a read by key', () => {
+  test('is consistent, and limited in time', async () => {
+    responses = [{ Item: marshall(item) }]
+    expect(await table.get(key)).toEqual(item)
+    expect(sent).toEqual([
+      {
+        command: 'GetItemCommand',
+        input: { TableName: name, Key: marshall(key), ConsistentRead: true },
+        milliseconds: 3000,
+      },
+    ])
+  })
+
+  test('of an absent item is undefined', async () => {
+    expect(await table.get(key)).toBeUndefined()
+  })
+})
+
+describe('a read of a range', () => {
+  const range = { partition: key.pk, low: 'a', high: 'b', descending: false, limit: 7 }
+
+  test('is a consistent query with both ends', async () => {
+    responses = [{ Items: [marshall(item)], LastEvaluatedKey: marshall(key) }]
+    expect(await table.readRange(range)).toEqual({ items: [item], exhausted: false })
+    expect(inputs()).toEqual([
+      {
+        TableName: name,
+        KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
+        ExpressionAttributeValues: marshall({ ':partition': key.pk, ':low': 'a', ':high': 'b' }),
+        ScanIndexForward: true,
+        ConsistentRead: true,
+        Limit: 7,
+      },
+    ])
+  })
+
+  test('may be descending', async () => {
+    await table.readRange({ ...range, descending: true })
+    expect(inputs()).toMatchObject([{ ScanIndexForward: false }])
+  })
+
+  test('is exhausted without a last key', async () => {
+    expect(await table.readRange(range)).toEqual({ items: [], exhausted: true })
+  })
+
+  test('of one key is a query', async () => {
+    await table.readRange({ ...range, high: 'a' })
+    expect(sent).toHaveLength(1)
+  })
+
+  test('that is empty calls nothing', async () => {
+    expect(await table.readRange({ ...range, low: 'c' })).toEqual({ items: [], exhausted: true })
+    expect(sent).toEqual([])
+  })
+})
+
+describe('a search by id', () => {
+  test('queries the index and picks the entity', async () => {
+    const keys = [{ pk: 'refund#acme#0', sk: '1' }, key]
+    responses = [{ Items: keys.map((one) => marshall({ ...one, id: '1' })) }]
+    expect(await table.findById('order', '1')).toEqual(key)
+    expect(inputs()).toEqual([
+      {
+        TableName: name,
+        IndexName: 'by-id',
+        KeyConditionExpression: 'id = :id',
+        ExpressionAttributeValues: marshall({ ':id': '1' }),
+      },
+    ])
+  })
+
+  test('is undefined if nothing has the id', async () => {
+    expect(await table.findById('order', '1')).toBeUndefined()
+  })
+})
+
+describe('a read of many keys', () => {
+  const keys = ['1', '2'].map((sk) => ({ pk: key.pk, sk }))
+
+  test('is one consistent request', async () => {
+    responses = [{ Responses: { [name]: keys.map((one) => marshall(one)) } }]
+    expect(await table.getMany(keys)).toEqual(keys)
+    expect(inputs()).toEqual([
+      { RequestItems: { [name]: { Keys: keys.map((one) => marshall(one)), ConsistentRead: true } } },
+    ])
+  })
+
+  test('asks again for what was left out, after a growing pause', async () => {
+    clock.jitter = () => 0.5
+    const left = { [name]: { Keys: [marshall(keys[1])] } }
+    responses = [
+      { Responses: { [name]: [marshall(keys[0])] }, UnprocessedKeys: left },
+      { UnprocessedKeys: left },
+      { Responses: { [name]: [marshall(keys[1])] }, UnprocessedKeys: {} },
+    ]
+    const from = clock.now()
+    expect(await table.getMany(keys)).toEqual(keys)
+    expect(inputs().slice(1)).toMatchObject([
+      { RequestItems: { [name]: { Keys: [marshall(keys[1])] } } },
+      { RequestItems: { [name]: { Keys: [marshall(keys[1])] } } },
+    ])
+    expect(clock.now() - from).toBe(12.5 + 25)
+  })
+
+  test('does not pause before the first request', async () => {
+    clock.jitter = () => 0.5
+    const from = clock.now()
+    await table.getMany(keys)
+    expect(clock.now()).toBe(from)
+  })
+
+  test('of no keys calls nothing', async () => {
+    expect(await table.getMany([])).toEqual([])
+    expect(sent).toEqual([])
+  })
+})
+
+describe('a put', () => {
+  test('leaves out undefined attributes', async () => {
+    await table.put({ item: { ...item, color: undefined }, condition: 'none' })
+    expect(inputs()).toEqual([
+      { TableName: name, Item: marshall(item), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' },
+    ])
+  })
+
+  test('returns nothing if it succeeds', async () => {
+    expect(await table.put({ item, condition: 'none' })).toBeUndefined()
+  })
+
+  test.each<[string, object, Item | undefined]>([
+    ['the existing item', { Item: marshall(item) }, item],
+    ['that there is none', {}, undefined],
+  ])('whose condition fails returns %s', async (_, members, existing) => {
+    responses = [errorOf('ConditionalCheckFailedException', members)]
+    expect(await table.put({ item, condition: { absent: true } })).toEqual({ index: 0, existing })
+  })
+
+  test('fails with any other error', async () => {
+    responses = [errorOf('ValidationException')]
+    await expect(table.put({ item, condition: 'none' })).rejects.toThrow('ValidationException')
+  })
+})
+
+describe('a condition', () => {
+  test.each<[string, Condition, string, object, object]>([
+    ['that the item is absent', { absent: true }, 'attribute_not_exists(pk)', {}, {}],
+    [
+      'that the item is absent or expired',
+      { absentOrExpiredBy: 9 },
+      'attribute_not_exists(pk) OR expires_at <= :v0',
+      {},
+      { ':v0': 9 },
+    ],
+    [
+      'that the item is absent or has a smaller value',
+      { absentOrBelow: { attribute: 'occurred_at', value: 'x' } },
+      'attribute_not_exists(pk) OR #n0 < :v0',
+      { '#n0': 'occurred_at' },
+      { ':v0': 'x' },
+    ],
+    [
+      'on its state',
+      {
+        matches: { version: 1, color: 'red' },
+        oneOf: { state: ['a', 'b'] },
+        below: { at: 'z' },
+      },
+      '#n0 = :v0 AND #n1 = :v1 AND #n2 IN (:v2, :v3) AND #n3 < :v4',
+      { '#n0': 'version', '#n1': 'color', '#n2': 'state', '#n3': 'at' },
+      { ':v0': 1, ':v1': 'red', ':v2': 'a', ':v3': 'b', ':v4': 'z' },
+    ],
+    ['on one value', { matches: { state: 'a' } }, '#n0 = :v0', { '#n0': 'state' }, { ':v0': 'a' }],
+  ])('%s', async (_, condition, ConditionExpression, names, values) => {
+    await table.put({ item, condition })
+    expect(inputs()).toEqual([
+      {
+        TableName: name,
+        Item: marshall(item),
+        ConditionExpression,
+        ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
+        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: marshall(values) }),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      },
+    ])
+  })
+})
+
+describe('a transaction', () => {
+  const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+  const partOf = async (change: Change) => {
+    await table.transact([change])
+    return sent[0]?.input.TransactItems?.[0]
+  }
+
+  test('puts an item', async () => {
+    expect(await partOf({ item, condition: { absent: true } })).toEqual({
+      Put: { ...common, Item: marshall(item), ConditionExpression: 'attribute_not_exists(pk)' },
+    })
+  })
+
+  test('removes an item', async () => {
+    expect(await partOf({ remove: key, condition: { matches: { state: 'a' } } })).toEqual({
+      Delete: {
+        ...common,
+        Key: marshall(key),
+        ConditionExpression: '#n0 = :v0',
+        ExpressionAttributeNames: { '#n0': 'state' },
+        ExpressionAttributeValues: marshall({ ':v0': 'a' }),
+      },
+    })
+  })
+
+  test('removes an item whether or not it exists', async () => {
+    expect(await partOf({ remove: key, condition: 'none' })).toEqual({
+      Delete: { ...common, Key: marshall(key) },
+    })
+  })
+
+  test('updates an item', async () => {
+    const change: Change = {
+      update: key,
+      set: { state: 'b' },
+      copy: { before: 'state' },
+      increment: ['version'],
+      add: { total: 7 },
+      condition: { matches: { state: 'a' } },
+    }
+    expect(await partOf(change)).toEqual({
+      Update: {
+        ...common,
+        Key: marshall(key),
+        ConditionExpression: '#n0 = :v0',
+        UpdateExpression:
+          'SET #n1 = :v1, #n2 = #n3, #n4 = if_not_exists(#n4, :v2) + :v3, #n5 = if_not_exists(#n5, :v4) + :v5',
+        ExpressionAttributeNames: {
+          '#n0': 'state',
+          '#n1': 'state',
+          '#n2': 'before',
+          '#n3': 'state',
+          '#n4': 'version',
+          '#n5': 'total',
+        },
+        ExpressionAttributeValues: marshall({
+          ':v0': 'a',
+          ':v1': 'b',
+          ':v2': 0,
+          ':v3': 1,
+          ':v4': 0,
+          ':v5': 7,
+        }),
+      },
+    })
+  })
+
+  test('updates one attribute', async () => {
+    expect(await partOf({ update: key, set: { state: 'b' }, condition: 'none' })).toEqual({
+      Update: {
+        ...common,
+        Key: marshall(key),
+        UpdateExpression: 'SET #n0 = :v0',
+        ExpressionAttributeNames: { '#n0': 'state' },
+        ExpressionAttributeValues: marshall({ ':v0': 'b' }),
+      },
+    })
+  })
+
+  test('has the same token in each attempt', async () => {
+    responses = [errorOf('ThrottlingException')]
+    expect(await table.transact([{ item, condition: 'none' }])).toBeUndefined()
+    const [first, second] = inputs()
+    expect(first?.ClientRequestToken).toMatch(/^[0-9a-f-]{36}$/)
+    expect(second?.ClientRequestToken).toBe(first?.ClientRequestToken)
+  })
+
+  test.each<[string, object, Item | undefined]>([
+    ['the existing item', { Item: marshall(item) }, item],
+    ['that there is none', {}, undefined],
+  ])('returns the first change whose condition failed, and %s', async (_, members, existing) => {
+    const CancellationReasons = [
+      { Code: 'None' },
+      { Code: 'ConditionalCheckFailed', ...members },
+      { Code: 'ConditionalCheckFailed', Item: marshall({ ...item, sk: '9' }) },
+    ]
+    responses = [errorOf('TransactionCanceledException', { CancellationReasons })]
+    expect(await table.transact([{ item, condition: 'none' }])).toEqual({ index: 1, existing })
+  })
+
+  test.each([
+    [
+      'is canceled for another reason',
+      errorOf('TransactionCanceledException', { CancellationReasons: [{}] }),
+    ],
+    ['is canceled without reasons', errorOf('TransactionCanceledException')],
+    [
+      'fails in another way',
+      errorOf('ValidationException', { CancellationReasons: [{ Code: 'ConditionalCheckFailed' }] }),
+    ],
+  ])('that %s fails', async (_, error) => {
+    responses = [error]
+    await expect(table.transact([{ item, condition: 'none' }])).rejects.toBe(error)
+  })
+})
+
+describe('an insert of many items', () => {
+  const items = ['1', '2', '3'].map((sk) => ({ pk: key.pk, sk, color: undefined }))
+  const failed = (Code: string) => ({ Error: { Code } })
+
+  test('never overwrites an item', async () => {
+    expect(await table.insertMany(items.slice(0, 1))).toEqual([])
+    expect(sent).toMatchObject([
+      {
+        command: 'BatchExecuteStatementCommand',
+        input: {
+          Statements: [
+            {
+              Statement: `INSERT INTO "orders" VALUE {'pk': ?, 'sk': ?}`,
+              Parameters: [{ S: key.pk }, { S: '1' }],
+            },
+          ],
+        },
+      },
+    ])
+  })
+
+  test('returns the items that exist already', async () => {
+    responses = [{ Responses: [{}, failed('DuplicateItem'), {}] }]
+    expect(await table.insertMany(items)).toEqual([items[1]])
+    expect(sent).toHaveLength(1)
+  })
+
+  test.each([
+    'ThrottlingError',
+    'ProvisionedThroughputExceeded',
+    'RequestLimitExceeded',
+    'InternalServerError',
+    'TransactionConflict',
+  ])('repeats the items that met %s, after a growing pause', async (code) => {
+    clock.jitter = () => 0.5
+    responses = [
+      { Responses: [{}, failed(code), failed('DuplicateItem')] },
+      { Responses: [failed(code)] },
+      { Responses: [failed('DuplicateItem')] },
+    ]
+    const from = clock.now()
+    expect(await table.insertMany(items)).toEqual([items[2], items[1]])
+    expect(sent.map(({ input }) => (input as { Statements?: object[] }).Statements?.length)).toEqual([
+      3, 1, 1,
+    ])
+    expect(clock.now() - from).toBe(12.5 + 25)
+  })
+
+  test.each([['ValidationError'], [undefined]])('fails with any other error (%s)', async (Code) => {
+    responses = [{ Responses: [{}, { Error: { Code } }] }]
+    await expect(table.insertMany(items)).rejects.toThrow(`an item could not be inserted: ${Code}`)
+  })
+
+  test('of no items calls nothing', async () => {
+    expect(await table.insertMany([])).toEqual([])
+    expect(sent).toEqual([])
+  })
+})
