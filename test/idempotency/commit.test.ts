@@ -74,6 +74,12 @@ describe('a commit', () => {
     )
   })
 
+  test('without writes fails as unexpected if a change of the platform was rejected', async () => {
+    await exists(two)
+    const others = [{ item: two, condition: { absent: true } }]
+    expect(await codeOf(commitOf({}, { others }))).toBe('INTERNAL.unexpected')
+  })
+
   test('returns the existing item if its guard was rejected', async () => {
     await exists({ ...guard.item, mine: false })
     const result = await commitOf({ writes: [create(one)] }, { guard })

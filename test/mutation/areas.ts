@@ -11,26 +11,41 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
     sources: ['shared/refunds/stripe-provider.ts'],
     tests: ['test/refunds/stripe-provider.test.ts', 'test/refunds/stripe-retries.test.ts'],
   },
-  idempotency: {
-    sources: ['shared/platform/idempotency/*.ts', 'shared/platform/request/finish-sagas.ts'],
-    tests: ['test/idempotency/*.test.ts'],
+  commit: {
+    sources: ['shared/platform/idempotency/commit.ts'],
+    tests: ['test/idempotency/commit.test.ts'],
   },
-  identity: {
-    sources: ['shared/platform/identity/*.ts'],
-    tests: [
-      'test/identity/authorize.test.ts',
-      'test/identity/credentials.test.ts',
-      'test/identity/tokens.test.ts',
-      'test/guarantees/tokens.test.ts',
-    ],
+  idempotency: {
+    sources: ['shared/platform/idempotency/{record,run-once}.ts'],
+    tests: ['test/idempotency/{record,run-once}.test.ts'],
+  },
+  sweeper: {
+    sources: ['shared/platform/request/finish-sagas.ts'],
+    tests: ['test/idempotency/finish-sagas.test.ts'],
+  },
+  authorization: {
+    sources: ['shared/platform/identity/authorize.ts'],
+    tests: ['test/identity/authorize.test.ts'],
+  },
+  credentials: {
+    sources: ['shared/platform/identity/{api-key,caller,session,signature}.ts'],
+    tests: ['test/identity/credentials.test.ts'],
+  },
+  tokens: {
+    sources: ['shared/platform/identity/token.ts'],
+    tests: ['test/identity/tokens.test.ts', 'test/guarantees/tokens.test.ts'],
   },
   listing: {
     sources: ['shared/platform/listing/*.ts'],
     tests: ['test/listing/*.test.ts'],
   },
   table: {
-    sources: ['shared/platform/table/*.ts', 'shared/platform/aws/{dynamodb-table,retry}.ts'],
-    tests: ['test/table/*.test.ts', 'test/aws/{retry,signature}.test.ts'],
+    sources: ['shared/platform/table/*.ts'],
+    tests: ['test/table/table.test.ts'],
+  },
+  dynamodb: {
+    sources: ['shared/platform/aws/{dynamodb-table,retry}.ts'],
+    tests: ['test/table/dynamodb-table.test.ts', 'test/aws/{retry,signature}.test.ts'],
   },
   request: {
     sources: ['shared/platform/request/!(finish-sagas).ts'],
