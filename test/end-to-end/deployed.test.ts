@@ -6,7 +6,7 @@ import { removedPermission } from './permissions-over-http.ts'
 let service: Deployment
 beforeAll(async () => {
   service = await deploy()
-}, 180_000)
+}, 600_000)
 afterAll(() => service?.stop())
 
 /** The short version of service.campaign.test.ts. */

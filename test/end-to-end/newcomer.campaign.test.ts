@@ -30,7 +30,7 @@ beforeAll(async () => {
   for (const stream of [started.stdout, started.stderr]) stream?.on('data', (text) => (output += text))
   while (!output.includes('Ready in') && started.exitCode === null) await sleep(200)
   if (started.exitCode !== null) throw new Error(output)
-}, 180_000)
+}, 600_000)
 afterAll(async () => {
   if (started.exitCode === null) started.kill('SIGINT')
   await here.remove()
@@ -187,7 +187,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
   const all = templates.map((name) => here.file(`cdk.out/${name}`)).join()
   for (const text of ['"TableName"', '"DashboardName": "commerce-prod"', '"AWS::KMS::Key"'])
     expect(all).toContain(text)
-}, 180_000)
+}, 600_000)
 
 test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
   const ended = once(started, 'close')

@@ -25,7 +25,7 @@ let listener: Awaited<ReturnType<typeof listen>>
 beforeAll(async () => {
   service = await deploy()
   listener = await listen(service)
-}, 180_000)
+}, 600_000)
 afterAll(async () => {
   await listener?.close()
   await service?.stop()
