@@ -31,10 +31,10 @@ test('the templates of the stages on AWS have no findings', async () => {
     return Promise.all(all.map(([name, template]) => written(`${stage}-${name}`, template)))
   })
   expect(await cfnLint((await Promise.all(templates)).flat())).toEqual([])
-}, 600_000)
+}, 1_800_000)
 
 test('an invalid template has findings', async () => {
   const Resources = { Queue: { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 'long' } } }
   const findings = await cfnLint([await written('wrong', { Resources })])
   expect(findings).toEqual([expect.stringMatching(/wrong\.json:.*E3012/)])
-}, 600_000)
+}, 1_800_000)
