@@ -33,6 +33,7 @@ export default {
   setupFiles: ['<rootDir>/test/tooling/error-realm.ts'],
   globalSetup: '<rootDir>/test/tooling/global-setup.mjs',
   globalTeardown: '<rootDir>/test/tooling/global-teardown.mjs',
+  testSequencer: '<rootDir>/test/tooling/longest-first.ts',
   // Ours stands last, so that its line of totals is the last one printed.
   reporters: ['default', '<rootDir>/test/tooling/reporter.ts'],
   testTimeout: 30_000,

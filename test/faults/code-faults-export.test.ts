@@ -9,6 +9,7 @@ import { headOf } from '#shared/platform/formats/file-store.ts'
 import type { Table, Write } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { someOf } from '#test/support/runs.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
@@ -156,19 +157,18 @@ describe('an export while the table fails', () => {
       expect((await download(faulty, tenant)).status).toBe(status)
       const calls = faulty.proxy.calls.length
       let audited = 1
-      for (const fault of faults) {
-        for (const times of often) {
-          for (let at = 0; at < calls; at += 1) {
-            faulty.files.clear()
-            faulty.proxy.reset()
-            faulty.strike(fault, at, times)
-            const answer = await download(faulty, tenant)
-            if (answer.status >= 500) expectRetryable(answer)
-            else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
-            expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
-            // If the response to the record's write was lost, the record exists without a returned export.
-            if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) audited += 1
-          }
+      const struck = faults.flatMap((fault) => often.map((times) => [fault, times] as const))
+      for (const [row, [fault, times]] of struck.entries()) {
+        for (const at of someOf([...Array(calls).keys()], row)) {
+          faulty.files.clear()
+          faulty.proxy.reset()
+          faulty.strike(fault, at, times)
+          const answer = await download(faulty, tenant)
+          if (answer.status >= 500) expectRetryable(answer)
+          else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
+          expect(answer.status === status).toBe(times === 1 || typeof fault === 'object')
+          // If the response to the record's write was lost, the record exists without a returned export.
+          if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) audited += 1
         }
       }
       expect(await service.items(tenant, 'audit')).toHaveLength(audited)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
 import type { Fault } from './dynamodb-proxy.ts'
 import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
@@ -114,13 +115,13 @@ const possible = (fault: Fault, operation: string) =>
 const seen = ({ status, body, headers }: Answer) => [status, body, headers.ETag]
 
 describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
-  test.each(faults)(
-    'under %s on any of its calls succeeds or fails as retryable, and its key has one effect',
-    async (...row) => {
-      const [, fault, times, milliseconds] = row
+  test.each(faults.map((scenario, row) => ({ scenario, row, name: scenario[0] })))(
+    'under $name on any of its calls succeeds or fails as retryable, and its key has one effect',
+    async ({ scenario, row }) => {
+      const [, fault, times, milliseconds] = scenario
       const calls = await callsOf(operation)
-      for (const [at, of] of calls.entries()) {
-        if (!possible(fault, of)) continue
+      const struckCalls = [...calls.entries()].filter(([, of]) => possible(fault, of))
+      for (const [at] of someOf(struckCalls, row)) {
         const tenant = `struck-${tenants++}`
         const prepared = await operation.call(tenant)
         service.proxy.reset()

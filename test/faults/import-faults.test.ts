@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
+import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import type { Fault } from './dynamodb-proxy.ts'
@@ -130,11 +131,11 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
     calls = await callsOf(operation)
   })
 
-  test.each(faults)(
-    'under %s on any of its calls succeeds or fails as retryable, and each row is executed once',
-    async (...scenario) => {
+  test.each(faults.map((scenario, row) => ({ scenario, row, name: scenario[0] })))(
+    'under $name on any of its calls succeeds or fails as retryable, and each row is executed once',
+    async ({ scenario, row: turn }) => {
       const [, fault, times, milliseconds] = scenario
-      for (let at = 0; at < calls; at += 1) {
+      for (const at of someOf([...Array(calls).keys()], turn)) {
         const tenant = `struck-${tenants++}`
         const prepared = await operation.call(tenant)
         service.proxy.reset()

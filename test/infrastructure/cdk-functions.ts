@@ -2,3 +2,4 @@
 export { granted } from './granted-permissions.ts'
 export { nagFindings } from './nag-findings.ts'
 export { stageTemplates } from './stage-templates.ts'
+export { templateErrors } from './template-errors.ts'

@@ -17,3 +17,12 @@ export interface SynthesisOptions {
 export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {
   return readProfile({ ...(await publishedProfile()), ...changes }, 'the profile of this test')
 }
+
+/** The settings of a stage whose only address is its domain. */
+export const behindDomain = {
+  'api.domain': {
+    host: 'api.example.com',
+    certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/7c5e-a1',
+  },
+  'api.gatewayAddress': 'closed',
+}

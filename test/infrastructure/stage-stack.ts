@@ -27,7 +27,7 @@ export function appForTests(): App {
       ...featureFlags(),
       'aws:cdk:disable-asset-staging': true,
     },
-    // cfn-lint.test.ts validates the templates.
+    // template-errors.test.ts validates the templates.
     builtinCloudFormationValidation: false,
   })
 }

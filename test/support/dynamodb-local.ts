@@ -12,6 +12,8 @@ const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-loca
 const readyWithinMs = 120_000
 const stopWithinMs = 5000
 const starts = 3
+/** A run lasts minutes: the optimizing compiler and parallel collection cost more processor time than they save. */
+const jvmOfShortRuns = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
@@ -105,7 +107,7 @@ async function fetchJars(pomFile: string, directory: string): Promise<void> {
 
 async function startServer(jars: string, port: number): Promise<Running> {
   const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
-  const jvm = ['-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
+  const jvm = [...jvmOfShortRuns, '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
   const server = await run('java', [
     ...jvm,
     main,

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals'
+import { inCdkProcess } from './cdk-process.ts'
+import { behindDomain } from './stage-settings.ts'
+import { synthesise } from './synthesis.ts'
+
+/** The short version of cfn-lint.campaign.test.ts. */
+test.each(['dev', 'prod'])(
+  'the templates of the stage %s are valid',
+  async (stage) => {
+    const { stacks } = await synthesise(stage, { changes: behindDomain })
+    expect(await inCdkProcess('templateErrors', stacks)).toEqual([])
+  },
+  120_000,
+)
+
+test('an invalid template has an error', async () => {
+  const Resources = { Queue: { Type: 'AWS::SQS::Queue', Properties: { VisibilityTimeout: 'long' } } }
+  expect(await inCdkProcess('templateErrors', { wrong: { Resources } })).toEqual([
+    expect.stringMatching(/^\S+ wrong: VisibilityTimeout/),
+  ])
+}, 120_000)
