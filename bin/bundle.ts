@@ -69,7 +69,7 @@ async function describe(directory: string): Promise<Bundle> {
 }
 
 /** Inlines the deployment's settings in place of the module that throws outside a bundle. */
-function deployedSettings(settings: string): Plugin {
+export function deployedSettings(settings: string): Plugin {
   const json = JSON.stringify(JSON.parse(settings))
   const deployed = join(root, 'shared/platform/aws/deployed-settings.ts')
   // Parsed at run time, because an object literal would interpret a key __proto__ as the prototype.

@@ -2,9 +2,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
+import { CreateTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import { bundle } from '#bin/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
+import { newOrder, placeOrder } from '#shared/orders/order.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import type { Put } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
@@ -16,7 +20,8 @@ import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
 import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
 import { asMarkdown, compare } from './measure.ts'
 import type { Cost } from './meter.ts'
-import { benchIssuer, orderEvent } from './order-event.ts'
+import { benchIssuer, orderEvent, readEvent } from './order-event.ts'
+import { type Profiled, profiles, profilesAsMarkdown } from './profile.ts'
 import { bundleReference } from './reference/bundle.ts'
 import { type Saving, savings } from './savings.ts'
 
@@ -38,10 +43,10 @@ try {
   console.log('importing customers …')
   const imports = await measureImports(dynamodb.endpoint, 10)
   console.log('comparing with the reference …')
-  const { comparison, sizes } = await compareWithReference()
+  const { comparison, sizes, shares } = await compareWithReference()
   console.log('measuring latencies over HTTP on the local run …')
   const latencies = await httpLatencies()
-  await writeFile(page, asPage(costs, large, imports, comparison, sizes, await savings(), latencies))
+  await writeFile(page, asPage(costs, large, imports, comparison, sizes, shares, await savings(), latencies))
   console.log(`written to ${page}`)
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -83,7 +88,29 @@ async function compareWithReference() {
     },
     dynamodb.endpoint,
   )
-  return { comparison, sizes: Object.entries(bundles).map(([name, { bytes }]) => [name, bytes] as const) }
+  const order = placeOrder(
+    { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' },
+    newId(systemClock),
+    'acme',
+    profile(localProfile),
+  )
+  const { item } = newOrder(order) as Put
+  await client.send(new PutItemCommand({ TableName: tables.ours, Item: marshall(item) }))
+  const profiled: Profiled[] = [
+    { name: 'orders.create', events: Array.from({ length: 4000 }, () => orderEvent(token)) },
+    { name: 'orders.read', events: Array.from({ length: 4000 }, () => readEvent(token, order.id)) },
+  ]
+  const shares = await profiles(profiled, {
+    folder,
+    settings,
+    endpoint: dynamodb.endpoint,
+    tableName: tables.ours,
+  })
+  return {
+    comparison,
+    shares,
+    sizes: Object.entries(bundles).map(([name, { bytes }]) => [name, bytes] as const),
+  }
 }
 
 function asPage(
@@ -92,6 +119,7 @@ function asPage(
   imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
   sizes: (readonly [string, number])[],
+  shares: Record<string, number>[],
   saved: Saving[],
   latencies: RouteLatency[],
 ): string {
@@ -127,6 +155,12 @@ The reference (\`reference/handler.ts\`) places an order the usual way: AWS SDK 
 idempotency, middy, valibot and jose, bundled with the same options. Ours does more in one transaction.
 
 ${asMarkdown(comparison)}
+
+## Where the CPU of a warm call goes
+
+Shares of the main thread, of 2,000 calls after 2,000 others. Native code counts for the code that calls it.
+
+${profilesAsMarkdown(['create', 'get'], shares)}
 
 ## Bundles
 

@@ -130,7 +130,7 @@ async function run(subject: Subject, endpoint: string, warmUpCalls: number, call
     const args = [runner, pathToFileURL(subject.file).href, events, String(warmUpCalls)]
     // The log is discarded, because the terminal's speed would be measured too.
     const child = spawn(process.execPath, args, {
-      env: { ...environment(endpoint), ...subject.environment },
+      env: { ...lambdaEnvironment(endpoint), ...subject.environment },
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     })
     const [figures, [code]] = await Promise.all([
@@ -144,8 +144,8 @@ async function run(subject: Subject, endpoint: string, warmUpCalls: number, call
   }
 }
 
-/** The environment variables of Lambda that SDK and Powertools read. */
-function environment(endpoint: string): Record<string, string> {
+/** The environment variables of Lambda that functions, SDK and Powertools read. */
+export function lambdaEnvironment(endpoint: string): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
     AWS_REGION: 'us-east-1',
@@ -153,6 +153,7 @@ function environment(endpoint: string): Record<string, string> {
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_ENDPOINT_URL_DYNAMODB: endpoint,
     AWS_LAMBDA_FUNCTION_NAME: 'bench',
+    AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
     AWS_LAMBDA_FUNCTION_MEMORY_SIZE: '1024',
     AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
   }

@@ -20,7 +20,7 @@ export async function benchIssuer(
 }
 
 /** Returns the event of API Gateway for POST /orders with a new idempotency key. */
-export function orderEvent(token: string): unknown {
+export function orderEvent(token: string): object {
   const headers = {
     Accept: 'application/json',
     Authorization: `Bearer ${token}`,
@@ -51,4 +51,9 @@ export function orderEvent(token: string): unknown {
     body: JSON.stringify({ cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' }),
     isBase64Encoded: false,
   }
+}
+
+/** Returns the event of API Gateway for GET /orders/{id}. */
+export function readEvent(token: string, id: string) {
+  return { ...orderEvent(token), httpMethod: 'GET', pathParameters: { id }, body: null }
 }

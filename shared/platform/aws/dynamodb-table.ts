@@ -247,6 +247,12 @@ export function deployedTable(name: string, clock: Clock, budget: Budget): Table
   return dynamodbTable(dynamodbClient(), name, clock, budget)
 }
 
+/** Creates the client and loads what its first call needs. */
+export function prepareTable(): void {
+  // AWS is called over TLS, unlike an emulator.
+  if (!dynamodbClient().config.endpoint) process.getBuiltinModule('node:https')
+}
+
 /** Collects the names and values of the expressions of a request. */
 class Terms {
   readonly #names: Record<string, string> = {}

@@ -6,7 +6,7 @@ import { poolIssuer, tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Endpoint } from '../request/endpoint.ts'
 import { answerCutShort, handleRequest, openRequest } from '../request/handle-request.ts'
-import { deployedTable } from './dynamodb-table.ts'
+import { deployedTable, prepareTable } from './dynamodb-table.ts'
 import { basePathOf, toRequest, toResult } from './gateway-event.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
 
@@ -22,7 +22,7 @@ export function httpRuntime(adapters: Adapters): Runtime {
 
 /**
  * Turns the endpoints of one gateway method into a function on AWS. The only file that uses middy.
- * @param makeRuntime creates the runtime at the first request
+ * @param makeRuntime creates the runtime, on Lambda when the module is loaded, else at the first request
  */
 export function httpFunction(
   endpoints: Endpoint | readonly Endpoint[],
@@ -31,6 +31,8 @@ export function httpFunction(
 ) {
   const served = (Array.isArray(endpoints) ? endpoints : [endpoints]) as readonly Endpoint[]
   const runtime = lazy(() => makeRuntime(adapters))
+  // Lambda may start a function before its first request, which then finds everything created.
+  if (process.env.AWS_LAMBDA_INITIALIZATION_TYPE) prepare(served, runtime())
   const cutShort = new WeakMap<APIGatewayProxyEvent, () => APIGatewayProxyResult>()
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context>({
     timeoutEarlyInMillis: earlyMilliseconds,
@@ -46,4 +48,13 @@ export function httpFunction(
     .after((request) => {
       request.response ??= cutShort.get(request.event)?.()
     })
+}
+
+/** Creates what the first request would create, without any call. */
+function prepare(endpoints: readonly Endpoint[], { settings }: Runtime): void {
+  prepareTable()
+  for (const { route } of endpoints) {
+    route.body?.(settings, 'application/json')
+    route.reply.schema(settings)
+  }
 }

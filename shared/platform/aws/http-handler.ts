@@ -1,5 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { IncomingHttpHeaders } from 'node:http'
 import { lazy } from '../base/cached-load.ts'
 
 /** The time limit of opening a connection, in milliseconds. */
@@ -30,13 +29,12 @@ interface ServiceResponse {
  * @param milliseconds the time limit of a request, from its start to the last byte of its response
  */
 export function httpHandler(milliseconds: number) {
-  const keptAlive = { keepAlive: true, maxSockets: 50 }
-  const http = lazy(() => new HttpAgent(keptAlive))
-  const https = lazy(() => new HttpsAgent(keptAlive))
+  const http = lazy(() => connections('http'))
+  const https = lazy(() => connections('https'))
   return {
     async handle(sent: ServiceRequest, { abortSignal: signal }: { abortSignal?: AbortSignal } = {}) {
       const { protocol, hostname: host, port, method, path, headers, body } = sent
-      const [open, agent] = protocol === 'https:' ? [httpsRequest, https()] : [httpRequest, http()]
+      const { open, agent } = protocol === 'https:' ? https() : http()
       const { promise, resolve, reject } = Promise.withResolvers<ServiceResponse>()
       const request = open({ host, port, method, path, headers, agent, ...(signal && { signal }) })
       const stop = () => request.destroy(timeoutError())
@@ -59,10 +57,16 @@ export function httpHandler(milliseconds: number) {
       return { response: await promise }
     },
     destroy() {
-      http().destroy()
-      https().destroy()
+      http().agent.destroy()
+      https().agent.destroy()
     },
   }
+}
+
+/** Opens requests over kept connections. Only the module of the protocol in use is loaded: that of TLS is large. */
+function connections(protocol: 'http' | 'https') {
+  const { Agent, request } = process.getBuiltinModule(`node:${protocol}`)
+  return { open: request, agent: new Agent({ keepAlive: true, maxSockets: 50 }) }
 }
 
 /** SDK clients retry errors with this name. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { gunzipSync, gzipSync } from 'node:zlib'
 import { type Clock, newId } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
@@ -66,6 +65,9 @@ type StoredBody = { body?: string; packed_body?: Uint8Array }
 /** The additional lifetime of a pending record that the service can finish: 30 days. */
 const unfinishedSeconds = 30 * 24 * 3600
 
+/** Loaded at its first use, because few bodies are long. */
+const zlib = () => process.getBuiltinModule('node:zlib')
+
 /** The length in characters from which a body is compressed. */
 const longBody = 4096
 
@@ -106,13 +108,13 @@ export function finishedRecord(
 
 function stored(body: string | undefined): StoredBody {
   if (body === undefined) return {}
-  return body.length < longBody ? { body } : { packed_body: gzipSync(body) }
+  return body.length < longBody ? { body } : { packed_body: zlib().gzipSync(body) }
 }
 
 /** Returns the response in a record, byte for byte. */
 export function storedResponse(record: FinishedRecord): StoredResponse {
   const { status, headers, body, packed_body } = record
-  return { status, headers, body: packed_body ? gunzipSync(packed_body).toString() : body }
+  return { status, headers, body: packed_body ? zlib().gunzipSync(packed_body).toString() : body }
 }
 
 export function pendingRecord(keyed: KeyedRequest, { resume, marker }: RecordedSaga, lease: Lease): Item {
