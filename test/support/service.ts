@@ -96,7 +96,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     environment: (name) => process.env[name],
   }
   const headersRead = new Set<string>()
-  const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 600_000))
+  const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 3_600_000))
   const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]
 
   return {

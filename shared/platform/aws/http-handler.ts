@@ -29,8 +29,7 @@ interface ServiceResponse {
  * @param milliseconds the time limit of a request, from its start to the last byte of its response
  */
 export function httpHandler(milliseconds: number) {
-  const http = lazy(() => connections('http'))
-  const https = lazy(() => connections('https'))
+  const [http, https] = [lazy(() => connections('http')), lazy(() => connections('https'))]
   return {
     async handle(sent: ServiceRequest, { abortSignal: signal }: { abortSignal?: AbortSignal } = {}) {
       const { protocol, hostname: host, port, method, path, headers, body } = sent

@@ -101,26 +101,25 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
       : []
 
   function batch(message: string, line: { failed: number; fault?: unknown }): void {
-    const { fault, ...record } = line
-    const described = fault !== undefined && { fault: describeFault(fault) }
-    write(message, line.failed > 0, { ...record, ...described, ...metrics(...failures(line.failed)) })
+    const { failed, fault } = line
+    write(message, failed > 0, { ...line, fault: describeFault(fault), ...metrics(...failures(failed)) })
   }
 
   return {
     request({ operation, status, failure, correlation, durationMilliseconds }) {
       const failed = status >= 500
-      // Baggage and tracestate contain arbitrary data of callers, so they are not logged.
-      const { traceparent } = correlation.trace
       write('request', failed, {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
         status,
         duration_milliseconds: durationMilliseconds,
         correlation_id: correlation.id,
-        ...(traceparent !== undefined && { traceparent }),
-        ...(failure && { error_code: failure.code, message_id: messageId(failure.code) }),
+        // Baggage and tracestate contain arbitrary data of callers, so they are not logged.
+        traceparent: correlation.trace.traceparent,
+        error_code: failure?.code,
+        message_id: failure && messageId(failure.code),
         ...metrics(...errors(failure?.code), ...failures(failed ? 1 : 0)),
-        ...(failed && { fault: describeFault(failure?.cause) }),
+        fault: failed ? describeFault(failure?.cause) : undefined,
       })
     },
     report({ code, error, operation, correlation, fault }) {
@@ -137,11 +136,8 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
     job: (line) => batch('work', line),
     unfinished(work, seconds) {
       const members = { work, oldest_unfinished_seconds: seconds }
-      write('unfinished', false, {
-        code: 'WORK_UNFINISHED',
-        ...members,
-        ...metrics({ metric: ageMetric, members }),
-      })
+      const metric = metrics({ metric: ageMetric, members })
+      write('unfinished', false, { code: 'WORK_UNFINISHED', ...members, ...metric })
     },
   }
 }
