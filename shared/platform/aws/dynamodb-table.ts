@@ -49,8 +49,6 @@ export const dynamodbClient = lazy(() => {
   return client
 })
 
-type HashedData = string | ArrayBuffer | ArrayBufferView
-
 /**
  * Computes the hashes and HMACs (SHA-256) of signatures. Unlike the SDK's class, it creates a key object from the key:
  * createHmac takes five times as long with a plain key.
@@ -58,13 +56,13 @@ type HashedData = string | ArrayBuffer | ArrayBufferView
 class Sha256 {
   readonly #hash: Hash | Hmac
 
-  constructor(key?: HashedData) {
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
     this.#hash = key
       ? createHmac('sha256', createSecretKey(Buffer.from(key as Uint8Array)))
       : createHash('sha256')
   }
 
-  update(data: HashedData): void {
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
     this.#hash.update(data as Uint8Array)
   }
 
