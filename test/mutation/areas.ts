@@ -35,9 +35,9 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
     sources: ['shared/platform/identity/token.ts'],
     tests: ['test/identity/tokens.test.ts', 'test/guarantees/tokens.test.ts'],
   },
-  listing: {
-    sources: ['shared/platform/listing/*.ts'],
-    tests: ['test/listing/*.test.ts'],
+  queries: {
+    sources: ['shared/platform/listing/{cursor,list-query,listing}.ts'],
+    tests: ['test/listing/list-query.test.ts'],
   },
   table: {
     sources: ['shared/platform/table/*.ts'],
@@ -46,10 +46,6 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
   dynamodb: {
     sources: ['shared/platform/aws/{dynamodb-table,retry}.ts'],
     tests: ['test/table/dynamodb-table.test.ts', 'test/aws/{retry,signature}.test.ts'],
-  },
-  request: {
-    sources: ['shared/platform/request/!(finish-sagas).ts'],
-    tests: ['test/request/*.test.ts'],
   },
 }
 

@@ -11,7 +11,7 @@ export default {
   concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
   mutate: sources,
   // Endless loops are stopped by their count. Time passes on a busy machine, too.
-  timeoutMS: 120_000,
+  timeoutMS: 40_000,
   // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
   mutator: { excludedMutations: ['StringLiteral'] },
   jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },

@@ -1,0 +1,451 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Failure } from '#shared/platform/base/failure.ts'
+import { cursorSeal, type Position, sessionHash } from '#shared/platform/listing/cursor.ts'
+import { type ListQuery, parameterOf, parseListQuery } from '#shared/platform/listing/list-query.ts'
+import { type Listing, operatorsOf, parseSort, sortsOf, sortText } from '#shared/platform/listing/listing.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { codeListing } from './code-list.ts'
+
+const settings: Settings = {
+  ...localSettings,
+  'lists.defaultSort': 'created_at.desc,id.desc',
+  'lists.offsetPaging': ['codes.list'],
+  'lists.pageSizeZero': 'refuse',
+  'lists.pageSizeAbsurd': 1000,
+  'lists.maxFilterValues': 3,
+  'lists.maxFilterLength': 50,
+  'lists.maxSearchLength': 5,
+  'lists.readBudget': 500,
+}
+
+interface How {
+  operation?: string
+  mayAskForDeleted?: boolean
+  settings?: Partial<Settings>
+  listing?: Listing
+}
+
+function parse(query: Record<string, string> | [string, string][], how: How = {}): ListQuery {
+  const { operation = 'codes.list', mayAskForDeleted = true, listing = codeListing } = how
+  const pairs = Array.isArray(query) ? query : Object.entries(query)
+  return parseListQuery(pairs, listing, operation, mayAskForDeleted, { ...settings, ...how.settings })
+}
+
+/** The code of a rejection, its field and the problem with it. */
+function rejection(query: Parameters<typeof parse>[0], how: How = {}): unknown {
+  try {
+    return parse(query, how)
+  } catch (thrown) {
+    const { code, details } = thrown as Failure
+    const [[field, problem] = []] = Object.entries(details?.fields ?? {})
+    return [code, field, problem]
+  }
+}
+
+const invalid = (field: string, problem: object) => ['VALIDATION.filter.value_invalid', field, problem]
+
+describe('a query without parameters', () => {
+  test('has the defaults', () => {
+    expect(parse({})).toEqual({
+      sortedBy: undefined,
+      descending: true,
+      cursor: undefined,
+      search: undefined,
+      deleted: 'excluded',
+      pageSize: 25,
+      offset: 0,
+      filters: [],
+    })
+  })
+
+  test('has the sort of the settings', () => {
+    expect(parse({}, { settings: { 'lists.defaultSort': 'created_at.asc,id.asc' } }).descending).toBe(false)
+  })
+})
+
+describe('a parameter', () => {
+  test('that is repeated is rejected', () => {
+    expect(
+      rejection([
+        ['type', 'a'],
+        ['type', 'b'],
+      ]),
+    ).toEqual(invalid('type', { reason: 'repeated' }))
+  })
+
+  test.each(['color', 'constructor', 'type.gt', 'type.eq', 'type.', 'soft_deleted.in', 'uses.like', '.type'])(
+    'named %s is unknown',
+    (name) => {
+      expect(rejection({ [name]: '1' })).toEqual([
+        'VALIDATION.filter.unknown_key',
+        name,
+        { reason: 'unknown' },
+      ])
+    },
+  )
+
+  test('is named like the filter that it asks for', () => {
+    expect(parameterOf({ field: 'type', operator: 'eq', values: [] })).toBe('type')
+    expect(parameterOf({ field: 'uses', operator: 'gte', values: [] })).toBe('uses.gte')
+  })
+})
+
+describe('a filter', () => {
+  test.each<[string, string, string, string, unknown[]]>([
+    ['type', 'a,b', 'type', 'eq', ['a,b']],
+    ['type.in', 'a,b', 'type', 'in', ['a', 'b']],
+    ['uses', '-7', 'uses', 'eq', [-7]],
+    ['uses.gte', '7', 'uses', 'gte', [7]],
+    ['uses.in', '1,2,3', 'uses', 'in', [1, 2, 3]],
+    ['code', ' a1 ', 'code', 'eq', ['A1']],
+    ['state', 'ACTIVE', 'state', 'eq', ['active']],
+    ['type', 'x'.repeat(50), 'type', 'eq', ['x'.repeat(50)]],
+  ])('%s=%s', (name, value, field, operator, values) => {
+    expect(parse({ [name]: value }).filters).toEqual([{ field, operator, values }])
+  })
+
+  test.each(['gte', 'gt', 'lte', 'lt'])('%s compares dates and numbers', (operator) => {
+    const date = '2026-03-01T12:00:00.5Z'
+    expect(parse({ [`created_at.${operator}`]: date }).filters).toEqual([
+      { field: 'created_at', operator, values: [Date.parse(date)] },
+    ])
+  })
+
+  const length = (actual: number) => ({ reason: 'length', min: 1, max: 50, actual })
+  test.each<[string, string, object]>([
+    ['type', '', length(0)],
+    ['type', 'x'.repeat(51), length(51)],
+    ['type.in', 'a,', length(0)],
+    ['type.in', 'a,b,c,d', { reason: 'too_many', max: 3, actual: 4 }],
+    ['uses', '1.5', { reason: 'integer' }],
+    ['uses', '1x', { reason: 'integer' }],
+    ['uses', 'x1', { reason: 'integer' }],
+    ['uses', '9007199254740993', { reason: 'integer' }],
+    ['code', 'a!', { reason: 'format' }],
+    ['state', 'gone', { reason: 'not_allowed', allowed: ['active', 'archived', 'soft_deleted'] }],
+    ['soft_deleted', 'yes', { reason: 'boolean', allowed: ['true', 'false'] }],
+    ['created_at', 'yesterday', { reason: 'date-time' }],
+  ])('%s=%s is rejected', (name, value, problem) => {
+    expect(rejection({ [name]: value })).toEqual(invalid(name, problem))
+  })
+
+  test('on a date without a time zone is rejected', () => {
+    expect(rejection({ created_at: '2026-03-01' })).toEqual([
+      'VALIDATION.datetime.timezone_required',
+      'created_at',
+      { reason: 'timezone_required' },
+    ])
+  })
+})
+
+describe('a range', () => {
+  const date = '2026-03-01T12:00:00Z'
+
+  test.each<[Record<string, string>, boolean]>([
+    [{ 'uses.gte': '2', 'uses.lte': '2' }, true],
+    [{ 'uses.gt': '1', 'uses.lt': '2' }, true],
+    [{ 'uses.gte': '3', 'uses.lt': '2' }, false],
+    [{ 'uses.gt': '3', 'uses.lte': '2' }, false],
+    [{ 'uses.gte': '1', 'uses.gt': '3', 'uses.lte': '2' }, false],
+    [{ 'uses.gte': '1', 'uses.lt': '9', 'uses.lte': '0' }, false],
+    [{ 'uses.gte': '3', uses: '1' }, true],
+    [{ 'uses.gte': '3' }, true],
+    [{ 'uses.lte': '3' }, true],
+  ])('of numbers: %j accepted %j', (query, accepted) => {
+    const expected = accepted
+      ? expect.objectContaining({ pageSize: 25 })
+      : invalid('uses', { reason: 'range' })
+    expect(rejection(query)).toEqual(expected)
+  })
+
+  test('of dates has its own error', () => {
+    const query = { 'created_at.gte': '2026-03-02T00:00:00Z', 'created_at.lte': date }
+    expect(rejection(query)).toEqual(['VALIDATION.date.range', 'created_at', { reason: 'range' }])
+  })
+
+  test('of one field is independent of another', () => {
+    expect(parse({ 'uses.gte': '3', 'created_at.lte': '1970-01-01T00:00:00Z' }).filters).toHaveLength(2)
+  })
+})
+
+describe('a page size', () => {
+  test.each([
+    ['1', 1],
+    ['100', 100],
+    ['101', 100],
+    ['1000', 100],
+    ['+7', 7],
+  ])('of %s is %d', (page_size, expected) => {
+    expect(parse({ page_size }).pageSize).toBe(expected)
+  })
+
+  test.each<[string, string, object]>([
+    ['x', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
+    ['7x', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
+    ['x7', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
+    ['', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
+    ['0', 'VALIDATION.page_size.min', { reason: 'too_small', min: 1, actual: 0 }],
+    ['-1', 'VALIDATION.page_size.min', { reason: 'too_small', min: 1, actual: -1 }],
+    ['1001', 'VALIDATION.page_size.max', { reason: 'too_large', max: 100 }],
+  ])('of %j is rejected', (page_size, code, problem) => {
+    expect(rejection({ page_size })).toEqual([code, 'page_size', problem])
+  })
+
+  test('of zero is one if the settings say so', () => {
+    const one: How = { settings: { 'lists.pageSizeZero': 'one' } }
+    expect(parse({ page_size: '0' }, one).pageSize).toBe(1)
+    expect(rejection({ page_size: '-1' }, one)).toEqual(expect.arrayContaining(['VALIDATION.page_size.min']))
+  })
+})
+
+describe('an offset', () => {
+  test('and a limit are read where the settings allow them', () => {
+    expect(parse({ offset: '500', limit: '7' })).toMatchObject({ offset: 500, pageSize: 7 })
+    expect(parse({ limit: '7' })).toMatchObject({ offset: 0 })
+  })
+
+  test.each(['offset', 'limit'])('is an unknown filter elsewhere (%s)', (name) => {
+    expect(rejection({ [name]: '1' }, { operation: 'orders.list' })).toEqual([
+      'VALIDATION.filter.unknown_key',
+      name,
+      { reason: 'unknown' },
+    ])
+  })
+
+  test.each(['501', '-1', 'x', '1x', '', '1.5'])('of %j is rejected', (offset) => {
+    expect(rejection({ offset })).toEqual(invalid('offset', { reason: 'integer', min: 0, max: 500 }))
+  })
+
+  test('does not go with a cursor, nor a limit with a page size', () => {
+    expect(rejection({ offset: '1', cursor: 'x' })).toEqual(invalid('offset', { reason: 'not_with_cursor' }))
+    expect(rejection({ limit: '1', page_size: '1' })).toEqual(
+      invalid('limit', { reason: 'not_with_page_size' }),
+    )
+  })
+
+  test('names the limit that is invalid', () => {
+    expect(rejection({ limit: 'x' })).toEqual([
+      'VALIDATION.page_size.invalid',
+      'limit',
+      { reason: 'integer' },
+    ])
+  })
+})
+
+describe('a cursor', () => {
+  test('has at most 1024 characters', () => {
+    expect(parse({ cursor: 'x'.repeat(1024) }).cursor).toBe('x'.repeat(1024))
+  })
+
+  test.each(['', 'x'.repeat(1025)])('of another length is rejected', (cursor) => {
+    expect(rejection({ cursor })).toEqual(['VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' }])
+  })
+})
+
+describe('a search', () => {
+  test('is normalized, trimmed and in lower case', () => {
+    expect(parse({ q: ' E\u0301A ' }).search).toBe('\u00e9a')
+  })
+
+  test.each([
+    ['  ', 0],
+    ['abcdef', 6],
+  ])('for %j is rejected', (q, actual) => {
+    expect(rejection({ q })).toEqual(invalid('q', { reason: 'length', min: 1, max: 5, actual }))
+  })
+})
+
+describe('deleted items', () => {
+  test.each<[Record<string, string>, ListQuery['deleted']]>([
+    [{}, 'excluded'],
+    [{ include_deleted: 'false' }, 'excluded'],
+    [{ deleted: 'false' }, 'excluded'],
+    [{ include_deleted: 'true' }, 'included'],
+    [{ deleted: 'true' }, 'only'],
+    [{ include_deleted: 'true', deleted: 'true' }, 'only'],
+    [{ include_deleted: 'false', deleted: 'false' }, 'excluded'],
+    [{ state: 'soft_deleted' }, 'included'],
+    [{ state: 'soft_deleted', include_deleted: 'true' }, 'included'],
+    [{ state: 'soft_deleted', deleted: 'true' }, 'only'],
+    [{ state: 'active' }, 'excluded'],
+  ])('with %j are %s', (query, expected) => {
+    expect(parse(query).deleted).toBe(expected)
+  })
+
+  test.each<[Record<string, string>, string]>([
+    [{ include_deleted: 'true' }, 'include_deleted'],
+    [{ deleted: 'true' }, 'deleted'],
+    [{ state: 'soft_deleted' }, 'state'],
+    [{ 'state.in': 'active,soft_deleted' }, 'state.in'],
+  ])('with %j need a role', (query, field) => {
+    const how = { mayAskForDeleted: false }
+    expect(rejection(query, how)).toEqual(['AUTHZ.filter.denied', field, { reason: 'role' }])
+  })
+
+  test('that are excluded need no role', () => {
+    const how = { mayAskForDeleted: false }
+    expect(parse({ include_deleted: 'false', deleted: 'false' }, how).deleted).toBe('excluded')
+  })
+
+  test.each<[Record<string, string>, string, string]>([
+    [{ include_deleted: 'true', deleted: 'false' }, 'deleted', 'include_deleted'],
+    [{ include_deleted: 'false', deleted: 'true' }, 'deleted', 'include_deleted'],
+    [{ state: 'soft_deleted', include_deleted: 'false' }, 'state', 'include_deleted'],
+    [{ state: 'soft_deleted', deleted: 'false' }, 'state', 'deleted'],
+  ])('with %j contradict each other', (query, field, other) => {
+    expect(rejection(query)).toEqual(invalid(field, { reason: `not_with_${other}` }))
+  })
+
+  test.each(['include_deleted', 'deleted'])('need a boolean %s', (name) => {
+    expect(rejection({ [name]: 'yes' })).toEqual(
+      invalid(name, { reason: 'boolean', allowed: ['true', 'false'] }),
+    )
+  })
+
+  test('are not meant by any filter of a list without them', () => {
+    const { reveals: _, ...listing } = codeListing
+    expect(parse({ state: 'soft_deleted' }, { listing }).deleted).toBe('excluded')
+  })
+})
+
+describe('a sort', () => {
+  test.each([
+    ['created_at.desc', undefined, true],
+    ['id.asc', undefined, false],
+    ['created_at.asc,id.asc', undefined, false],
+    ['code.desc', 'code', true],
+    ['code.asc,id.asc', 'code', false],
+  ])('%s', (sort, sortedBy, descending) => {
+    expect(parseSort(sort, codeListing)).toEqual({ sortedBy, descending })
+    expect(parse({ sort })).toMatchObject({ sortedBy, descending })
+  })
+
+  const allowed = ['created_at', 'id', 'code']
+  test.each([
+    ['color.asc', 'unknown'],
+    ['constructor.asc', 'unknown'],
+    ['', 'unknown'],
+    ['code', 'unknown'],
+    ['xcode.asc', 'unknown'],
+    ['code.ascx', 'unknown'],
+    ['Code.asc', 'unknown'],
+    ['type.asc', 'can_change'],
+    ['type.asc,color.asc', 'unknown'],
+    ['id.asc,created_at.asc', 'not_allowed'],
+    ['created_at.asc,id.asc,code.asc', 'not_allowed'],
+  ])('%j is rejected as %s', (sort, reason) => {
+    expect(rejection({ sort })).toEqual(['VALIDATION.sort.field', 'sort', { reason, allowed }])
+  })
+
+  test('in two directions is rejected', () => {
+    expect(rejection({ sort: 'created_at.asc,id.desc' })).toEqual([
+      'VALIDATION.sort.field',
+      'sort',
+      { reason: 'mixed_directions' },
+    ])
+  })
+
+  test('of a list without indexes is by time or id', () => {
+    const { orders: _, ...listing } = codeListing
+    expect(sortsOf(listing)).toEqual([
+      'created_at.desc',
+      'created_at.asc',
+      'id.desc',
+      'id.asc',
+      'created_at.desc,id.desc',
+      'created_at.asc,id.asc',
+    ])
+    expect(rejection({ sort: 'code.asc' }, { listing })).toEqual([
+      'VALIDATION.sort.field',
+      'sort',
+      { reason: 'can_change', allowed: ['created_at', 'id'] },
+    ])
+    expect(parseSort('id.asc', listing)).toEqual({ sortedBy: undefined, descending: false })
+  })
+
+  test('may be by an index', () => {
+    expect(sortsOf(codeListing).slice(6)).toEqual([
+      'code.desc',
+      'code.asc',
+      'code.desc,id.desc',
+      'code.asc,id.asc',
+    ])
+  })
+
+  test('is shown with the id', () => {
+    expect(sortText({ sortedBy: undefined, descending: true })).toBe('created_at.desc,id.desc')
+    expect(sortText({ sortedBy: 'code', descending: false })).toBe('code.asc,id.asc')
+  })
+})
+
+test('the operators of a field depend on its kind', () => {
+  const ranges = ['eq', 'in', 'gte', 'gt', 'lte', 'lt']
+  expect(operatorsOf('boolean')).toEqual(['eq'])
+  expect(operatorsOf('string')).toEqual(['eq', 'in'])
+  expect(operatorsOf('integer')).toEqual(ranges)
+  expect(operatorsOf('date-time')).toEqual(ranges)
+})
+
+describe('a sealed cursor', () => {
+  const key = new Uint8Array(32).fill(1)
+  const position: Position = { direction: 'next', start: 'a', bound: undefined, snapshotBound: 'z', skip: 3 }
+  const cursors = cursorSeal(key, (length) => crypto.getRandomValues(new Uint8Array(length)))
+  const openedBy = (cursor: string, session: string, by = cursors) => {
+    try {
+      return by.open(cursor, session)
+    } catch (thrown) {
+      return (thrown as Failure).code
+    }
+  }
+
+  test.each(['b', undefined])('returns its position (bound: %s)', (bound) => {
+    const cursor = cursors.seal({ ...position, bound }, 'session')
+    expect(openedBy(cursor, 'session')).toEqual({ ...position, bound })
+  })
+
+  test.each<[string, (cursor: string) => unknown]>([
+    ['of another session', (cursor) => openedBy(cursor, 'other')],
+    ['that was changed', (cursor) => openedBy(`A${cursor.slice(1)}B`, 'session')],
+    [
+      'of another key',
+      (cursor) =>
+        openedBy(
+          cursor,
+          'session',
+          cursorSeal(new Uint8Array(32), () => new Uint8Array(12)),
+        ),
+    ],
+  ])('%s is rejected', (_, open) => {
+    expect(open(cursors.seal(position, 'session'))).toBe('VALIDATION.cursor.invalid')
+  })
+
+  test('names the parameter in its rejection', () => {
+    expect(() => cursors.open('x', 'session')).toThrow(
+      expect.objectContaining({ details: { fields: { cursor: { reason: 'invalid' } } } }),
+    )
+  })
+})
+
+describe('a pagination session', () => {
+  const query = parse({ type: 'a', 'uses.gte': '3' })
+  const hash = sessionHash('codes.list', 'acme', query)
+
+  test('stays the same with another page size and another order of its filters', () => {
+    const same = parse({ 'uses.gte': '3', type: 'a', page_size: '7' })
+    expect(sessionHash('codes.list', 'acme', same)).toBe(hash)
+  })
+
+  test.each<[string, string]>([
+    ['operation', sessionHash('orders.list', 'acme', query)],
+    ['tenant', sessionHash('codes.list', 'other', query)],
+    ['filters', sessionHash('codes.list', 'acme', parse({ type: 'b', 'uses.gte': '3' }))],
+    ['operators', sessionHash('codes.list', 'acme', parse({ type: 'a', 'uses.gt': '3' }))],
+    ['search', sessionHash('codes.list', 'acme', { ...query, search: 'x' })],
+    ['deleted items', sessionHash('codes.list', 'acme', { ...query, deleted: 'only' })],
+    ['sort', sessionHash('codes.list', 'acme', { ...query, sortedBy: 'code' })],
+    ['direction', sessionHash('codes.list', 'acme', { ...query, descending: false })],
+  ])('differs by its %s', (_, other) => {
+    expect(other).not.toBe(hash)
+  })
+})
