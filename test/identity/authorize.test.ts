@@ -181,7 +181,7 @@ describe('an API key', () => {
 
   test('without scopes has no permissions, or those of its role', () => {
     const byRole = { 'auth.apiKeyPermissions': 'role', 'auth.scopes': {} } as const
-    expect(thrownBy(() => check([]))).toMatchObject({ code: 'AUTHZ.scope.token' })
+    expect(thrownBy(() => check([], { 'auth.scopes': {} }))).toMatchObject({ code: 'AUTHZ.scope.token' })
     expect(check([], byRole)).toBeDefined()
   })
 
@@ -293,7 +293,7 @@ describe('an item that is read by id', () => {
   test('of the own tenant that only the index still has is absent', async () => {
     const { id } = await idOf('acme')
     const emptied = { ...runtime.table, get: async () => undefined }
-    const found = locate(emptied, all, 'order', id, 'NOT_FOUND.order', settingsOf())
+    const found = locate(emptied, own, 'order', id, 'NOT_FOUND.order', settingsOf())
     expect(await denial(found)).toEqual(absent)
   })
 })

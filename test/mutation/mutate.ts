@@ -43,6 +43,7 @@ if ([...scores.values()].some(({ found, all }) => percent(found, all) < leastSco
 function addScores(report: string): void {
   const { files }: { files: Record<string, { mutants: Mutant[] }> } = JSON.parse(readFileSync(report, 'utf8'))
   for (const [path, { mutants }] of Object.entries(files)) {
+    if (mutants.length === 0) continue
     const score = scores.get(dirname(path)) ?? { found: 0, all: 0, survivors: [] }
     scores.set(dirname(path), score)
     for (const { status, mutatorName, replacement = '', location } of mutants) {
