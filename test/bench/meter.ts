@@ -1,4 +1,5 @@
 import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import type { Settings } from '#shared/settings/register.ts'
 import { type RecordedCall, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
@@ -30,12 +31,16 @@ export interface Meter {
 }
 
 /** Runs the service on a DynamoDB whose calls are counted. */
-export async function metered(endpoint: string, run: (meter: Meter) => Promise<void>): Promise<Cost[]> {
+export async function metered(
+  endpoint: string,
+  run: (meter: Meter) => Promise<void>,
+  changes: Partial<Settings> = {},
+): Promise<Cost[]> {
   const proxy = await startDynamodbProxy(endpoint)
   try {
     const service = await startService({
       // Read now, once the fake payment provider runs.
-      settings: profile('shared/settings/profiles/local.json'),
+      settings: profile('shared/settings/profiles/local.json', changes),
       client: measuring(testClient(proxy.endpoint)),
     })
     const costs: Cost[] = []
