@@ -3,7 +3,7 @@ import { simulate } from './run-simulate.ts'
 
 const minutes = 60_000
 const { SIMULATION_RUNS, TEST_ALL } = process.env
-const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 500))
+const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 2000))
 const seed = Math.floor(Math.random() * 2 ** 31)
 
 test(
