@@ -130,14 +130,22 @@ describe('a request that is rejected', () => {
     expect(await once(rejecting(denial))).toEqual({ status: 'replayed', response })
   })
 
-  test('because a service is unavailable fails at once, without another call of the table', async () => {
-    let calls = 0
-    runtime.beforeCall = () => {
-      calls += 1
-    }
-    expect(await codeOf(once(rejecting(fail('DEPENDENCY.unavailable'))))).toBe('DEPENDENCY.unavailable')
-    expect(calls).toBe(0)
+  test('by a mistake of the code is replayed if its key succeeded before', async () => {
+    const { response } = await once()
+    expect(await once(rejecting(fail('INTERNAL.unexpected')))).toEqual({ status: 'replayed', response })
   })
+
+  test.each(['DEPENDENCY.unavailable', 'TRANSIENT.error'] as const)(
+    'for a time (%s) fails at once, without another call of the table',
+    async (code) => {
+      let calls = 0
+      runtime.beforeCall = () => {
+        calls += 1
+      }
+      expect(await codeOf(once(rejecting(fail(code))))).toBe(code)
+      expect(calls).toBe(0)
+    },
+  )
 })
 
 describe('a fault of the code', () => {
@@ -243,6 +251,16 @@ describe('a saga under a key', () => {
     expect(await codeOf(once({ ...work, decide: async () => start }))).toBe('CONFLICT.soft_deleted')
     expect(work.paid).toEqual([])
     expect(recordIn(runtime)).toBeUndefined()
+  })
+
+  test('whose start conflicts releases no lease', async () => {
+    const work = paying()
+    const start = await work.decide()
+    await runtime.table.put({ item: itemOf(start), condition: 'none' })
+    const calls: string[] = []
+    runtime.beforeCall = ({ name }) => calls.push(name)
+    await codeOf(once({ ...work, decide: async () => start }))
+    expect(calls).not.toContain('put')
   })
 })
 
@@ -501,7 +519,9 @@ describe('a takeover', () => {
     await leavePending()
     const before = pending()
     await runtime.table.transact([{ remove: { pk: before.pk, sk: before.sk }, condition: 'none' }])
-    expect(await codeOf(resume(paying(), before))).toBe('TRANSIENT.error')
+    const work = paying()
+    expect(await codeOf(resume(work, before))).toBe('TRANSIENT.error')
+    expect(work.paid).toEqual([])
   })
 })
 
