@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { StartFailure } from './process.ts'
 
-const NODE = '22.13'
+const NODE = '22.18'
 /** Node 20 works too, but it is past its end of life, and npm warns about packages that no longer support it. */
 const OLDEST_NODE_MAJOR = 20
 const PYTHON_NAMES = ['python3', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor}`), 'python']

@@ -31,7 +31,7 @@ describe('a machine that lacks every program', () => {
   test('lists all missing programs, without a stack trace', () => {
     const [problems = ''] = run.output.split('\n\n')
     expect(problems.split('\n').slice(0, 4)).toEqual([
-      'Node 22.13 or newer is required, but npm runs on 18.20.0.',
+      'Node 22.18 or newer is required, but npm runs on 18.20.0.',
       'Python 3.10 or newer is required, but no Python was found.',
       'A JDK 17 or newer is required, but there is no javac on the PATH.',
       'Maven is required, but there is no mvn on the PATH.',
