@@ -16,6 +16,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { thrownBy } from '#test/support/thrown-by.ts'
 
 const free: Partial<Settings> = {
   'auth.scopes': {},
@@ -34,14 +35,6 @@ const callerOf = (changes: Partial<Caller> = {}): Caller => ({
   ...changes,
 })
 const route = { operation: 'orders.create', access: 'create' as Access }
-const thrownBy = (run: () => unknown): unknown => {
-  try {
-    run()
-  } catch (thrown) {
-    return thrown
-  }
-  return undefined
-}
 
 describe('the permissions of a role', () => {
   test.each<[Access, string]>([

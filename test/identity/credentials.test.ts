@@ -32,17 +32,10 @@ import type { Settings } from '#shared/settings/register.ts'
 import { codeOf } from '#test/idempotency/scripted-run.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { thrownBy } from '#test/support/thrown-by.ts'
 
 const runtime = memoryRuntime()
 const { clock, table } = runtime
-const thrownBy = (run: () => unknown): unknown => {
-  try {
-    run()
-  } catch (thrown) {
-    return thrown
-  }
-  return undefined
-}
 const requestOf = (headers: Record<string, string>, changes: Partial<HttpRequest> = {}): HttpRequest => ({
   method: 'POST',
   path: '/',
