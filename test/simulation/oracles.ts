@@ -15,7 +15,8 @@ type Stored = Item & Record<string, unknown>
 /** The end of a schedule: what the table, the bus, the provider and the clients know must agree. */
 export function checkEnd(world: World, history: History): void {
   const items = world.store.all()
-  const of = (entity: string) => items.filter(({ pk }) => ownerOf(pk).entity === entity)
+  const byEntity = Map.groupBy(items, ({ pk }) => ownerOf(pk).entity)
+  const of = (entity: string) => byEntity.get(entity) ?? []
   const audit = of('audit') as unknown as AuditRecord[]
   checkOneEffect(history, of)
   checkBooks(world, of)
@@ -382,6 +383,8 @@ function checkSecrets(world: World, history: History, audit: readonly AuditRecor
   }
   for (const secret of history.secrets) {
     for (const [name, text] of Object.entries(outputs)) {
+      // A plain search first: it is faster than the expression.
+      if (!text.includes(secret)) continue
       const at = text.search(
         new RegExp(`(?<![\\w.-])${secret.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\w-])`),
       )

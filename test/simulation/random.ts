@@ -46,7 +46,9 @@ export class Random {
   }
 
   bytes(length: number): Uint8Array {
-    return Uint8Array.from({ length }, () => this.int(256))
+    const bytes = new Uint8Array(length)
+    for (let at = 0; at < length; at += 1) bytes[at] = this.int(256)
+    return bytes
   }
 }
 

@@ -183,10 +183,10 @@ export class World {
 
   /** Sends a request through the gateway. Rejects if the connection breaks; a 502 or 504 is the gateway's own. */
   async request(name: string, call: HttpCall): Promise<HttpResponse> {
-    const url = new URL(call.path, 'http://service')
-    const { endpoints, params, runs } = this.#match(call.method, url.pathname)
+    const [path = '', search] = call.path.split('?')
+    const { endpoints, params, runs } = this.#match(call.method, path)
     const process = this.#spawn(name, runs)
-    const request = { ...call, path: url.pathname, params, query: [...url.searchParams] }
+    const request = { ...call, path, params, query: [...new URLSearchParams(search)] }
     const bare = (status: number): HttpResponse => ({ status, headers: {}, body: undefined })
     const opened = openRequest(endpoints, request, this.#runtime(process))
     const handled = this.#run(process, () => handleRequest(opened))
