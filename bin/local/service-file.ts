@@ -15,7 +15,7 @@ export interface ServiceFile {
   readonly event_bus: string
   /** The local payment provider; absent if the profile names one elsewhere. */
   readonly provider_url?: string
-  /** The key that signs webhooks, for senders on this machine. */
+  /** The key that signed webhooks when the service started, for senders on this machine. */
   readonly webhook_secret: string
   /** All outputs of the stack, for the commands. */
   readonly outputs: Readonly<Record<string, string>>

@@ -110,7 +110,7 @@ function checkEvents({ published, records }: World, of: Of): void {
 }
 
 /** Every acknowledged event is handled or a dead letter, and what was handled decides, in whatever order it came. */
-function checkWebhooks({ deadLetters, store }: World, history: History, of: Of): void {
+function checkWebhooks({ deadLetters, store, published }: World, history: History, of: Of): void {
   const dead = new Set(deadLetters.filter(({ queue }) => queue === 'webhooks').map(({ body }) => body))
   for (const [id, { type }] of history.events) {
     const state = store.get({ pk: `inbox#${id}`, sk: 'event' })?.state ?? 'absent'
@@ -136,7 +136,10 @@ function checkWebhooks({ deadLetters, store }: World, history: History, of: Of):
       () => `order ${id} is ${status}`,
     )
   }
-  for (const cart of of('cart')) checkCart(cart, handled, of('cart_line'))
+  for (const cart of of('cart')) {
+    checkCart(cart, handled, of('cart_line'))
+    checkDiscounts(cart, published)
+  }
 }
 
 /** Amount and owner of a cart follow the latest event that states them, a gift card the first one, the tax the last. */
@@ -161,7 +164,17 @@ function checkCart(cart: Stored, handled: readonly WebhookEvent[], allLines: rea
   const show = () =>
     `${cart_id} of ${tenant_id}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`
   check(JSON.stringify(actual) === JSON.stringify(expected), 'handled events count', show)
+}
+
+/** Every discount that was applied is on its cart, once, and together they are at most its amount. */
+function checkDiscounts(cart: Stored, published: readonly PublishedEvent[]): void {
+  const { cart_id, tenant_id, amount_minor } = cart
   const discounts = (cart.discounts ?? []) as CartDiscount[]
+  const applied = published.filter(({ type, data }) => {
+    return type === 'promo.applied' && data.tenant_id === tenant_id && data.cart_id === cart_id
+  })
+  const lost = applied.find(({ data }) => !discounts.some(({ code }) => code === data.code))
+  check(lost === undefined, 'no discount is lost', () => `${lost?.data.code} is not on ${cart_id}`)
   const sum = discounts.reduce((total, one) => total + one.amount_minor, 0)
   const isEachOnce = new Set(discounts.map(({ code }) => code)).size === discounts.length
   check(isEachOnce && sum <= Number(amount_minor ?? 0), 'discounts within the cart', () =>

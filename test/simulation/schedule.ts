@@ -90,9 +90,10 @@ async function story(world: World, names: string[], silent: ReadonlySet<string>)
   const useful: ActName[] = [...kinds, 'order', 'createCode', 'webhook']
   const window = random.pick([500, 5000, 60_000])
   const count = 5 + random.int(6)
+  const crowd = crowdOf(random.fork('crowd'), world)
   const all = Array.from({ length: count }, async (_, at) => {
-    const act = random.pick(useful)
-    const delay = random.next() * window
+    const act = crowd?.actOf(at) ?? random.pick(useful)
+    const delay = crowd?.delayOf(at) ?? random.next() * window
     const name = `${act}-${at}`
     names.push(name)
     if (silent.has(name)) return
@@ -116,6 +117,21 @@ async function story(world: World, names: string[], silent: ReadonlySet<string>)
   await comeBack(world, history)
   await settle(world, history)
   checkEnd(world, history)
+}
+
+/** In some schedules a few clients prepare, and all others then do one thing, or two, at the same time to the same items. */
+function crowdOf(random: Random, world: World) {
+  world.isCrowded = random.chance(0.15)
+  if (!world.isCrowded) return undefined
+  const prepare: ActName[] = ['createCode', 'webhook', 'createCode', 'webhook']
+  const crowded = [random.pick(Object.keys(acts) as ActName[])]
+  if (random.chance(0.5)) crowded.push('webhook')
+  const start = 2000 + random.int(10_000)
+  const window = random.pick([20, 100, 400])
+  return {
+    actOf: (at: number) => prepare[at] ?? random.pick(crowded),
+    delayOf: (at: number) => (at < prepare.length ? random.next() * 100 : start + random.next() * window),
+  }
 }
 
 function addApiKey({ store, random, scheduler }: World, history: History, tenant: string): void {

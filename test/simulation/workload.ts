@@ -5,6 +5,7 @@ import { type Answer, Client, type History, type Identity, Violation } from './c
 import { password, type World } from './world.ts'
 
 export const tenants = ['tenant-a', 'tenant-b'] as const
+const carts = ['cart-1', 'cart-2']
 const texts = ['SAVE-1', 'SAVE-2', 'SAVE-3']
 const types = ['percent-10', 'percent-25', 'fixed-500']
 const charges = ['charge-1', 'charge-2', 'pending-1', 'declined-1', 'none-1']
@@ -217,7 +218,7 @@ export const acts = {
   async verifyDiscount(client) {
     const { random } = client
     const by = someone(client)
-    const headers = random.chance(0.8) ? { 'X-Cart-Id': random.pick(['cart-1', 'cart-2']) } : {}
+    const headers = random.chance(0.8) ? { 'X-Cart-Id': oneOf(client, carts) } : {}
     const body = { code: random.pick(texts) }
     const request = {
       operation: 'discount.verify',
@@ -354,9 +355,9 @@ export const acts = {
   /** Another service reports what happened, sometimes twice. */
   async webhook(client) {
     const { random, history, world } = client
-    const tenant = random.pick(tenants)
+    const tenant = oneOf(client, tenants)
     const order = random.pick(history.orders)
-    const cart = { id: random.pick(['cart-1', 'cart-2']), tenant_id: tenant }
+    const cart = { id: oneOf(client, carts), tenant_id: tenant }
     const amount = { amount_minor: random.int(9999), currency: 'EUR' }
     const gift = { giftcard_id: 'gift-1', amount: random.int(100) }
     const kinds: Record<string, () => [string, Record<string, unknown>]> = {
@@ -482,9 +483,15 @@ export async function settlePayouts(world: World, history: History): Promise<voi
   }
 }
 
-function someone({ random }: Client): Identity {
+/** Draws one, or always the first in a crowd. */
+function oneOf<T>({ random, world }: Client, list: readonly T[]): T {
+  return random.pick(world.isCrowded ? list.slice(0, 1) : list)
+}
+
+function someone(client: Client): Identity {
+  const { random } = client
   const role = random.weighted({ Editor: 6, Viewer: 1, Admin: 2, Service: 1 })
-  return { tenant: random.pick(tenants), role, sub: `${role}-${random.int(2)}` }
+  return { tenant: oneOf(client, tenants), role, sub: `${role}-${random.int(2)}` }
 }
 
 async function readOrder(client: Client, by: Identity, id: string, created?: object): Promise<void> {

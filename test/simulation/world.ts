@@ -6,6 +6,7 @@ import { completeImport, failImport } from '#shared/imports/end-import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
+import { chunkSize } from '#shared/imports/split-file.ts'
 import type { IdentityProvider } from '#shared/login/identity-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { signIn } from '#shared/login/sign-in.ts'
@@ -73,6 +74,8 @@ const sweepMilliseconds = 60_000
 const onceMilliseconds = 30_000
 const recordsAtOnce = 10
 
+// An import of few rows has several chunks.
+chunkSize.rows = 2
 const states = importStates()
 const secret = new TextEncoder().encode(testSecret)
 const derivedKeys = new Map<string, Uint8Array>()
@@ -96,6 +99,8 @@ export class World {
   readonly store: MemoryStore
   /** Settings of processes that start now. */
   settings: Settings
+  /** All clients use one tenant and one cart. */
+  isCrowded = false
   /** All changes of the table. */
   readonly records: StreamRecord[] = []
   /** All events on the bus, also those that were published twice. */

@@ -11,7 +11,7 @@ export interface CommandLine {
 /** Returns the uses of the command line in a page or a help text. A group without a command counts as its commands. */
 export function commandLinesIn(text: string): CommandLine[] {
   const joined = text.replaceAll('\\\n', ' ').replaceAll('`', '\n')
-  return [...joined.matchAll(/npx commerce ([^\n;|&<>#]+)/g)].map(([, line = '']) => {
+  return [...joined.matchAll(/npx commerce ([^\n;|&<>#)]+)/g)].map(([, line = '']) => {
     const [first = '', second = ''] = line
       .replace(/[.,:](?= |$)/g, '')
       .trim()
