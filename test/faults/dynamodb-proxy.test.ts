@@ -96,9 +96,15 @@ describe('the connection', () => {
     expect(performance.now() - from).toBeGreaterThanOrEqual(145)
     expect(injection.hits).toBe(1)
 
-    const late = inject({ delayMs: 500 })
-    await expect(client.send(put(abandoned), { abortSignal: AbortSignal.timeout(50) })).rejects.toThrow()
-    expect(await stored(abandoned)).toBe(false)
+    const dying = new AbortController()
+    const late = proxy.inject({
+      when: () => {
+        dying.abort()
+        return true
+      },
+      fault: { delayMs: 50 },
+    })
+    await expect(client.send(put(abandoned), { abortSignal: dying.signal })).rejects.toThrow()
     await late.struck
     expect(await stored(abandoned)).toBe(true)
   })

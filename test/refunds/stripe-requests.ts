@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
@@ -8,6 +9,10 @@ export const apiKey = 'sk_test_123'
 /** One for each test file, which stops it. */
 export const fakeProvider = await startPaymentProvider()
 let numbered = 0
+
+// Time passes only where a test says so: the next timer, which limits an attempt, ends when a request gets no response.
+jest.useFakeTimers({ now: 0, doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
+fakeProvider.whileSilent = () => jest.advanceTimersToNextTimer()
 
 export interface TestClock extends Clock {
   slept: number[]

@@ -25,6 +25,8 @@ export interface FakePaymentProvider {
   refunds(): PaidRefund[]
   /** Called for each request; may be replaced at any time. */
   faults: (call: Call) => Fault | undefined
+  /** Called when a request gets no response until its caller gives up; may be replaced at any time. */
+  whileSilent: () => void
   /** Expires all idempotency keys, as Stripe does after a day. */
   forgetKeys(): void
   stop(): Promise<void>
@@ -69,12 +71,32 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
     sendAnswer(response, call, answer)
   }
 
+  async function strike(how: 'lose' | 'reset' | Answer, call: Call, response: ServerResponse): Promise<void> {
+    if (how === 'reset') {
+      response.socket?.resetAndDestroy()
+    } else if (how === 'lose') {
+      await callerIsGone(response)
+      response.destroy()
+    } else {
+      sendAnswer(response, call, how)
+    }
+  }
+
+  async function callerIsGone(response: ServerResponse): Promise<void> {
+    if (response.destroyed) return
+    const signal = AbortSignal.timeout(longestWaitMilliseconds)
+    const gone = once(response, 'close', { signal }).catch(() => {})
+    double.whileSilent()
+    await gone
+  }
+
   const double: FakePaymentProvider = {
     endpoint: `http://127.0.0.1:${address.port}`,
     calls,
     refunds: api.paid,
     forgetKeys: api.forgetKeys,
     faults: () => undefined,
+    whileSilent: () => {},
     async stop() {
       const closed = once(server, 'close')
       server.close()
@@ -83,23 +105,6 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
     },
   }
   return double
-}
-
-async function strike(how: 'lose' | 'reset' | Answer, call: Call, response: ServerResponse): Promise<void> {
-  if (how === 'reset') {
-    response.socket?.resetAndDestroy()
-  } else if (how === 'lose') {
-    await callerIsGone(response)
-    response.destroy()
-  } else {
-    sendAnswer(response, call, how)
-  }
-}
-
-async function callerIsGone(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return
-  const signal = AbortSignal.timeout(longestWaitMilliseconds)
-  await once(response, 'close', { signal }).catch(() => {})
 }
 
 function bodyOf(thrown: unknown): string {
