@@ -1,14 +1,18 @@
 import { describe, expect, test } from '@jest/globals'
 import { retry } from '#shared/platform/aws/retry.ts'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 
 /** A clock whose sleeps return at once. */
-function fastClock(): Clock & { slept: number[] } {
+function fastClock(): Clock & { slept: number[]; pass(milliseconds: number): void } {
   let now = 0
   const slept: number[] = []
   return {
     ...systemClock,
     slept,
+    pass(milliseconds) {
+      now += milliseconds
+    },
     now: () => now,
     jitter: () => 0.5,
     async sleep(milliseconds) {
@@ -18,18 +22,19 @@ function fastClock(): Clock & { slept: number[] } {
   }
 }
 
-/** Calls with the errors in order, then succeeds. */
-async function run(errors: object[], budgetMilliseconds = 60_000) {
+/** Calls with the errors in order, then succeeds. @param callMilliseconds how long each call takes */
+async function run(errors: object[], budgetMilliseconds = 60_000, callMilliseconds = 0) {
   const clock = fastClock()
-  let calls = 0
-  const call = async () => {
-    const error = errors[calls]
-    calls += 1
+  const limits: number[] = []
+  const call = async (milliseconds: number) => {
+    limits.push(milliseconds)
+    clock.pass(callMilliseconds)
+    const error = errors[limits.length - 1]
     if (error) throw error
     return 'done'
   }
   const outcome = await retry(call, clock, startBudget(clock, budgetMilliseconds)).catch((thrown) => thrown)
-  return { outcome, calls, slept: clock.slept }
+  return { outcome, calls: limits.length, limits, slept: clock.slept }
 }
 
 const canceled = (...codes: string[]) => ({
@@ -38,10 +43,12 @@ const canceled = (...codes: string[]) => ({
 })
 
 describe('a DynamoDB call', () => {
+  const busy = Array.from({ length: 20 }, (_, n) => ({ name: 'ThrottlingException', n }))
+
   test.each([
     ['throttling', { name: 'ThrottlingException' }],
     ['a broken connection', { code: 'ECONNRESET' }],
-    ['a server error', { $metadata: { httpStatusCode: 503 } }],
+    ['a server error', { $metadata: { httpStatusCode: 500 } }],
     ['a transaction conflict', canceled('None', 'TransactionConflict')],
   ])('is retried after %s', async (_, error) => {
     expect(await run([error])).toMatchObject({ outcome: 'done', calls: 2 })
@@ -49,13 +56,14 @@ describe('a DynamoDB call', () => {
 
   test.each([
     ['an invalid request', { name: 'ValidationException', $metadata: { httpStatusCode: 400 } }],
+    ['an unknown error', { name: 'Error' }],
     ['a failed condition', canceled('None', 'ConditionalCheckFailed')],
     [
       'a failed condition on the idempotency record',
       canceled('ConditionalCheckFailed', 'TransactionConflict'),
     ],
   ])('is not retried after %s', async (_, error) => {
-    expect(await run([error])).toEqual({ outcome: error, calls: 1, slept: [] })
+    expect(await run([error])).toMatchObject({ outcome: error, calls: 1, slept: [] })
   })
 
   test('backs off exponentially up to 400 ms, with jitter', async () => {
@@ -64,12 +72,34 @@ describe('a DynamoDB call', () => {
   })
 
   test('fails after twelve attempts', async () => {
-    const busy = Array.from({ length: 20 }, () => ({ name: 'ThrottlingException' }))
-    expect(await run(busy)).toMatchObject({ outcome: { code: 'DEPENDENCY.unavailable' }, calls: 12 })
+    const outcome = { code: 'DEPENDENCY.unavailable', cause: busy[11] }
+    expect(await run(busy)).toMatchObject({ outcome, calls: 12 })
   })
 
-  test('fails if the next delay would use up the budget', async () => {
-    const busy = Array.from({ length: 20 }, () => ({ name: 'ThrottlingException' }))
-    expect(await run(busy, 90)).toMatchObject({ outcome: { code: 'DEPENDENCY.timeout' }, calls: 4 })
+  test.each([
+    [90, [12.5, 25, 50]],
+    [87.5, [12.5, 25]],
+  ])('fails if the next delay would use up the budget (%d)', async (budget, slept) => {
+    const outcome = { code: 'DEPENDENCY.timeout', cause: busy[slept.length] }
+    expect(await run(busy, budget)).toMatchObject({ outcome, slept })
+  })
+
+  test('is not made without time', async () => {
+    expect(await run([], 0)).toMatchObject({ outcome: { code: 'DEPENDENCY.timeout' }, calls: 0 })
+  })
+
+  test('takes three seconds or the rest of the budget', async () => {
+    expect((await run(busy.slice(0, 2), 4000, 1000)).limits).toEqual([3000, 4000 - 1012.5 + 1, 1963.5])
+  })
+
+  test('that takes the whole budget is a timeout, whatever its error', async () => {
+    const error = { name: 'ValidationException' }
+    const outcome = { code: 'DEPENDENCY.timeout', cause: error }
+    expect(await run([error], 1000, 1000)).toMatchObject({ outcome, calls: 1 })
+  })
+
+  test('that fails with an error of the service fails with it', async () => {
+    const failure = fail('CONFLICT.soft_deleted')
+    expect((await run([failure], 1000, 1000)).outcome).toBe(failure)
   })
 })

@@ -2,9 +2,9 @@ import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from '@jest/globals'
-import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
+import { deployedTable, dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
+import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
 const hmac = (key: string | Uint8Array, data: string) => createHmac('sha256', key).update(data).digest()
@@ -35,9 +35,8 @@ test('calls of the table are signed as AWS checks it', async () => {
   const { port } = server.address() as { port: number }
   process.env.AWS_ENDPOINT_URL_DYNAMODB = `http://127.0.0.1:${port}`
   process.env.AWS_REGION = 'us-east-1'
-  for (const text of ['one', 'ä']) {
-    await dynamodbClient().send(new DeleteItemCommand({ TableName: 'orders', Key: { pk: { S: text } } }))
-  }
+  const table = deployedTable('orders', systemClock, startBudget(systemClock, 60_000))
+  for (const pk of ['one', 'ä']) await table.put({ item: { pk, sk: '1' }, condition: 'none' })
   expect(sent).toHaveLength(2)
   expect(sent).toEqual(computed)
   dynamodbClient().destroy()

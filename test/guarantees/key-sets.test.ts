@@ -198,7 +198,7 @@ describe('while the issuer does not respond', () => {
     host.silent = true
     const timeouts = jest.spyOn(AbortSignal, 'timeout')
     expect(await outcome(first)).toBe(unavailable)
-    expect(timeouts.mock.calls.flat().sort()).toEqual([10_000, 2000])
+    expect(timeouts.mock.calls).toContainEqual([2000])
     timeouts.mockRestore()
   })
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { runs } from '#test/support/runs.ts'
-import { startService } from '#test/support/service.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, type Shown, sorted, sorts, start } from './code-pages.ts'
 
-const service = await startService()
+const table = openTable(await newTable())
 
 describe('a session with read budgets over several partitions, beyond a filtered range', () => {
   const walk = fc.record({
@@ -30,7 +30,7 @@ describe('a session with read budgets over several partitions, beyond a filtered
   test('shows everything after its offset, each page adjacent to the previous one, and the same pages backward', async () => {
     const property = fc.asyncProperty(walk, async (drawn) => {
       const { makings, sort, type, shards, offset, pageSize, readBudget, byteBudget } = drawn
-      const store = new CodeStore(service.table, newTenant(), shards)
+      const store = new CodeStore(table, newTenant(), shards)
       const codes: StoredCode[] = []
       for (const making of makings) {
         const added = await store.add(start + making.offset, making.code, { type: making.type })
@@ -75,7 +75,7 @@ describe('a session with read budgets over several partitions, beyond a filtered
 
 describe('a page reached backward', () => {
   test.each(sorts)('equals the one before the following page, for any page size, by %s', async (sort) => {
-    const { store, codes } = await fill(service.table, 9, (n) => `C-${n}`)
+    const { store, codes } = await fill(table, 9, (n) => `C-${n}`)
     const ids = sorted(codes, sort).map(({ id }) => id)
     const pages = (size: number) => pagesOf(store, { sort, page_size: String(size) })
     const third = (await rest(pages(3), await read(pages(3)), 'next'))[1]
@@ -89,7 +89,7 @@ describe('a page reached backward', () => {
 
 describe('a session over the codes with one text', () => {
   test.each(sorts)('starts at its first key even if that code was deleted since, by %s', async (sort) => {
-    const store = new CodeStore(service.table, newTenant())
+    const store = new CodeStore(table, newTenant())
     const codes: StoredCode[] = []
     for (let n = 0; n < 3; n += 1) {
       const added = (await store.add(start + n, 'SAME')) as StoredCode
@@ -109,7 +109,7 @@ describe('a session over the codes with one text', () => {
 
 describe('a session with an item created by a clock that is ahead', () => {
   test.each(sorts)('shows that item in its order, to the last page and back, by %s', async (sort) => {
-    const { store, codes } = await fill(service.table, 5, (n) => `C-${(n * 2) % 5}`)
+    const { store, codes } = await fill(table, 5, (n) => `C-${(n * 2) % 5}`)
     const ids = sorted(codes, sort).map(({ id }) => id)
     const pages = pagesOf(store, { sort, page_size: '2' }, { now: start - 5000 })
     const first = await read(pages)
@@ -123,7 +123,7 @@ describe('a session with an item created by a clock that is ahead', () => {
 
 describe('an offset that exceeds the read budget', () => {
   test.each(sorts)('continues where it stopped, by %s', async (sort) => {
-    const { store, codes } = await fill(service.table, 12, (n) => `C-${(n * 7) % 12}`)
+    const { store, codes } = await fill(table, 12, (n) => `C-${(n * 7) % 12}`)
     const ids = sorted(codes, sort).map(({ id }) => id)
     const pages = pagesOf(store, { sort, limit: '2', offset: '7' }, { readBudget: 3 })
     const first = await read(pages)
@@ -141,7 +141,7 @@ describe('an offset that exceeds the read budget', () => {
   })
 
   test('beyond the end of the list shows an empty page without a next one', async () => {
-    const { store } = await fill(service.table, 3, (n) => `C-${n}`)
+    const { store } = await fill(table, 3, (n) => `C-${n}`)
     const page = await read(pagesOf(store, { limit: '2', offset: '5' }))
     expect([page.ids, page.next]).toEqual([[], undefined])
   })

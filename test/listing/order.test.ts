@@ -1,8 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { firstIdAt, largestId, lastIdAt, smallestId, uuidV7 } from '#shared/platform/base/clock.ts'
 import type { Filter } from '#shared/platform/listing/listing.ts'
 import { boundedAbove, idOrder, idRange } from '#shared/platform/listing/order.ts'
-import { type Service, startService } from '#test/support/service.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
 
 const at = Date.parse('2026-03-01T12:00:00Z')
@@ -45,17 +45,13 @@ describe('the range of ids for filters', () => {
 })
 
 describe('the order by creation', () => {
-  let service: Service
-  beforeAll(async () => {
-    service = await startService()
-  })
-
   test('finds the newest id of a descending session in its first key', async () => {
     const query = {
       ...{ filters: [], search: undefined, deleted: 'excluded' as const, sortedBy: undefined },
       ...{ descending: true, pageSize: 25, cursor: undefined, offset: 0 },
     }
-    const order = await idOrder({ table: service.table, tenant: 'acme', listing: codeListing, query })
+    const table = openTable(await newTable())
+    const order = await idOrder({ table, tenant: 'acme', listing: codeListing, query })
     expect(await order.newest('first')).toBe('first')
   })
 })

@@ -5,10 +5,10 @@ import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 
-const service = await startService()
+const table = openTable(await newTable())
 
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 
@@ -23,7 +23,7 @@ async function fill(
   ).sort()
   await Promise.all(
     ids.map((id, n) =>
-      service.table.put({
+      table.put({
         item: {
           ...keyOf(tenant, 'order', id, shards),
           id,
@@ -46,7 +46,7 @@ function request(
   readBudget = 1000,
 ): Omit<PageRequest, 'position'> {
   return {
-    table: service.table,
+    table,
     tenant,
     shards,
     listing: orderListing,

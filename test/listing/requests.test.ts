@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Table } from '#shared/platform/table/table.ts'
-import { startService } from '#test/support/service.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, sorted, sorts, start } from './code-pages.ts'
 
-const service = await startService()
+const stored = openTable(await newTable())
 
 /** The table and its requests. */
 function counted(table: Table): Table & { asked: string[]; keys: number[] } {
@@ -33,9 +33,9 @@ function counted(table: Table): Table & { asked: string[]; keys: number[] } {
 
 describe('the requests of a page to the table', () => {
   test('by code: one Query and one getMany; a session adds the newest code once, and later pages the owner of the text', async () => {
-    const { store } = await fill(service.table, 30, (n) => `C-${n}`)
+    const { store } = await fill(stored, 30, (n) => `C-${n}`)
     for (const direction of ['asc', 'desc']) {
-      const table = counted(service.table)
+      const table = counted(stored)
       const pages = pagesOf(store, { sort: `code.${direction}`, page_size: '10' }, { table })
       const { next } = await read(pages)
       expect(table.asked).toEqual(['code_claim 12', 'getMany', 'code 1'])
@@ -51,12 +51,12 @@ describe('the requests of a page to the table', () => {
 
   test('by code with filters: at most a hundred items each time, up to the budget', async () => {
     const { store, codes } = await fill(
-      service.table,
+      stored,
       230,
       (n) => `C-${n}`,
       (n) => ({ uses: n % 50 }),
     )
-    const table = counted(service.table)
+    const table = counted(stored)
     const query = { sort: 'code.asc', uses: '49', page_size: '2' }
     const pages = pagesOf(store, query, { table, readBudget: 150 })
     const first = await read(pages)
@@ -70,21 +70,21 @@ describe('the requests of a page to the table', () => {
   })
 
   test('by code: no item outside of a time filter or above the upper bound', async () => {
-    const { store, codes } = await fill(service.table, 8, (n) => `C-${n}`)
-    const table = counted(service.table)
+    const { store, codes } = await fill(stored, 8, (n) => `C-${n}`)
+    const table = counted(stored)
     const query = { sort: 'code.asc', 'created_at.gte': new Date(start + 6).toISOString() }
     const { ids } = await read(pagesOf(store, query, { table }))
     expect([ids, table.keys]).toEqual([codes.slice(6).map(({ id }) => id), [2]])
   })
 
   test('one code: only its entries, freed ones included, in every order', async () => {
-    const { store, codes } = await fill(service.table, 250, (n) => `C-${n}`)
+    const { store, codes } = await fill(stored, 250, (n) => `C-${n}`)
     const named = codes[125] as StoredCode
     await store.softDelete(named, true)
     const again = (await store.add(start + 120, named.code)) as StoredCode
     const requests = { 'code.asc': 3, 'code.desc': 3, 'id.asc': 3, 'id.desc': 2 }
     for (const [sort, expected] of Object.entries(requests)) {
-      const table = counted(service.table)
+      const table = counted(stored)
       const query = { sort, code: ` ${named.code.toLowerCase()}`, include_deleted: 'true' }
       const { ids, next, prev } = await read(pagesOf(store, query, { table, now: start + 1000 }))
       const both = sorted([named, again], sort).map(({ id }) => id)
@@ -94,9 +94,9 @@ describe('the requests of a page to the table', () => {
   })
 
   test('an absent code: an empty page at once, in both directions', async () => {
-    const { store } = await fill(service.table, 150, (n) => `C-${n}`)
+    const { store } = await fill(stored, 150, (n) => `C-${n}`)
     for (const sort of ['code.asc', 'id.desc']) {
-      const table = counted(service.table)
+      const table = counted(stored)
       const pages = pagesOf(store, { sort, code: 'C-1X' }, { table, readBudget: 101 })
       expect(await read(pages)).toEqual({ ids: [], next: undefined, prev: undefined })
       expect(table.asked.length).toBeLessThanOrEqual(2)
@@ -104,9 +104,9 @@ describe('the requests of a page to the table', () => {
   })
 
   test('ids: only from the smallest to the largest', async () => {
-    const { store, codes } = await fill(service.table, 300, (n) => `C-${n}`)
+    const { store, codes } = await fill(stored, 300, (n) => `C-${n}`)
     const wanted = [codes[201], codes[205], codes[209]].map((code) => (code as StoredCode).id)
-    const table = counted(service.table)
+    const table = counted(stored)
     const query = { sort: 'id.asc', 'id.in': [...wanted, 'nothing'].join() }
     const { ids, next } = await read(pagesOf(store, query, { table, readBudget: 101 }))
     expect([ids, next]).toEqual([wanted, undefined])
@@ -114,16 +114,16 @@ describe('the requests of a page to the table', () => {
   })
 
   test.each(sorts)('one id, by %s', async (sort) => {
-    const { store, codes } = await fill(service.table, 5, (n) => `C-${n}`)
+    const { store, codes } = await fill(stored, 5, (n) => `C-${n}`)
     const [, , named] = codes
-    const table = counted(service.table)
+    const table = counted(stored)
     const { ids, next } = await read(pagesOf(store, { sort, id: String(named?.id) }, { table }))
     expect([ids, next]).toEqual([[named?.id], undefined])
     expect(table.keys).toEqual(sort.startsWith('code') ? [1] : [])
   })
 
   test('hundreds of freed codes: all of them, in every order', async () => {
-    const store = new CodeStore(service.table, newTenant())
+    const store = new CodeStore(stored, newTenant())
     const codes: StoredCode[] = []
     for (let n = 0; n < 130; n += 1) {
       const added = (await store.add(start + (n % 90), n % 10 ? 'SAME' : 'OTHER')) as StoredCode

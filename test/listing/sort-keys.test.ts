@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { uuidV7 } from '#shared/platform/base/clock.ts'
 import type { SortIndex } from '#shared/platform/listing/listing.ts'
@@ -12,7 +12,7 @@ import {
 } from '#shared/platform/listing/read-index.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { runs } from '#test/support/runs.ts'
-import { type Service, startService } from '../support/service.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 
 const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), minLength: 1, maxLength: 4 })
 const id = fc
@@ -68,13 +68,10 @@ describe('sort keys', () => {
 
 describe('an index', () => {
   const index: SortIndex = { entity: 'code_claim', idOf: (entry) => String(entry.code_id) }
-  let service: Service
   let tenants = 0
-  beforeAll(async () => {
-    service = await startService()
-  })
 
   test('returns the sort keys of any range in order, whoever owns a value', async () => {
+    const table = openTable(await newTable())
     const cases = fc.record({
       held: fc.dictionary(fc.constantFrom('A', 'A-', 'A0', 'B'), id),
       aside: fc.uniqueArray(fc.tuple(fc.constantFrom('A', 'A-', 'A0', 'B'), id), {
@@ -94,7 +91,7 @@ describe('an index', () => {
       ]
       await Promise.all(
         entries.map(([key, , of]) =>
-          service.table.put({
+          table.put({
             item: { ...keyOf(tenant, 'code_claim', key, shards), code_id: of },
             condition: { absent: true },
           }),
@@ -110,7 +107,7 @@ describe('an index', () => {
       let [from, to] = [low, high]
       for (let exhausted = false; !exhausted; ) {
         const stretch = { low: from, high: to, descending, limit }
-        const read = await readIndex({ table: service.table, tenant, shards }, index, stretch)
+        const read = await readIndex({ table, tenant, shards }, index, stretch)
         expect(read.found.length <= limit && (read.exhausted || read.found.length > 0)).toBe(true)
         for (const found of read.found) {
           expect(found.sortKey).toBe(sortKeyOf(found.sortKey, found.id))

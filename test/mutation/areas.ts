@@ -1,8 +1,9 @@
 /**
  * The core of the platform, by area: the sources that are mutated, and the tests that run for each mutant. These tests
- * load in a fraction of a second and call no other process. Areas are ordered by the damage of a defect.
+ * load in a fraction of a second and call no other process. Areas are ordered by the damage of a defect. `texts`: texts
+ * are mutated, too.
  */
-export const areas: Record<string, { sources: string[]; tests: string[] }> = {
+export const areas: Record<string, { sources: string[]; tests: string[]; texts?: true }> = {
   refunds: {
     sources: ['shared/refunds/{refund,refund-saga,refund-store}.ts'],
     tests: ['test/refunds/refund-saga.test.ts', 'test/refunds/refund.test.ts'],
@@ -39,11 +40,26 @@ export const areas: Record<string, { sources: string[]; tests: string[] }> = {
     sources: ['shared/platform/listing/{cursor,list-query,listing}.ts'],
     tests: ['test/listing/list-query.test.ts'],
   },
+  requests: {
+    sources: [
+      'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,route,parse-headers,audit-denial}.ts',
+    ],
+    tests: ['test/request/endpoints.test.ts'],
+  },
+  limits: {
+    sources: ['shared/platform/request/rate-limit.ts'],
+    tests: ['test/request/{counters,throttle}.test.ts'],
+  },
+  lists: {
+    sources: ['shared/platform/listing/{order,read-index,read-page}.ts'],
+    tests: ['test/listing/{order,sort-keys,pages,budgets,requests}.test.ts'],
+  },
   table: {
     sources: ['shared/platform/table/*.ts'],
     tests: ['test/table/table.test.ts'],
   },
   dynamodb: {
+    texts: true,
     sources: ['shared/platform/aws/{dynamodb-table,retry}.ts'],
     tests: ['test/table/dynamodb-table.test.ts', 'test/aws/{retry,signature}.test.ts'],
   },

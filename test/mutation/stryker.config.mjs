@@ -1,6 +1,6 @@
 import { currentArea } from './areas.ts'
 
-const { name, sources } = currentArea()
+const { name, sources, texts } = currentArea()
 const folder = '.build/mutation'
 
 export default {
@@ -11,9 +11,9 @@ export default {
   concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
   mutate: sources,
   // Endless loops are stopped by their count. Time passes on a busy machine, too.
-  timeoutMS: 40_000,
+  timeoutMS: 15_000,
   // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
-  mutator: { excludedMutations: ['StringLiteral'] },
+  mutator: { excludedMutations: texts ? [] : ['StringLiteral'] },
   jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },
   ignorePatterns: ['docs', '.local', '.build', 'cdk.out', 'test/bench/peers'],
   tempDirName: '.build/stryker',

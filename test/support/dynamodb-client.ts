@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import type { Item } from '#shared/platform/table/keys.ts'
+import type { MemoryStore } from '#test/simulation/memory-store.ts'
 
 /**
  * Creates a client of DynamoDB Local without retries, so a test sees every failure. Throws without an endpoint, because
@@ -21,8 +22,13 @@ export function documentClient(endpoint?: string): DynamoDBDocumentClient {
   return DynamoDBDocumentClient.from(testClient(endpoint))
 }
 
+/** The tables of `newTable` in memory, by name. */
+export const tablesInMemory = new Map<string, MemoryStore>()
+
 /** Returns all items of a table. */
 export async function itemsOf(TableName: string): Promise<Item[]> {
+  const store = tablesInMemory.get(TableName)
+  if (store) return store.all()
   const found: Item[] = []
   for await (const { Items = [] } of paginateScan(
     { client: documentClient() },

@@ -1,7 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
-import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
-import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
 import type { SecretName } from '#shared/platform/base/secrets.ts'
@@ -14,11 +13,10 @@ import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { testClient } from './dynamodb-client.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
-import { createTable } from './tables.ts'
+import { newTable, openTable } from './tables.ts'
 
 export interface Call {
   method?: string
@@ -64,6 +62,8 @@ export interface ServiceOptions {
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
   extra?: Endpoint[]
+  /** Endpoints of the test, instead of those of the route table. */
+  only?: Endpoint[]
 }
 
 /** The deployment secret of the tests. */
@@ -71,8 +71,8 @@ export const testSecret = 'a secret of the tests, long enough'
 
 /** Starts the service in this process, on DynamoDB Local, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { settings = localSettings, clock = systemClock, client = testClient(), extra = [] } = options
-  const tableName = options.tableName ?? (await createTable(testClient()))
+  const { settings = localSettings, clock = systemClock, client, extra = [] } = options
+  const tableName = options.tableName ?? (await newTable())
   const lines: RequestLine[] = []
   const secret = new TextEncoder().encode(testSecret)
   const notices: LogReport[] = []
@@ -91,13 +91,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tokens: tokenVerifier(settings),
     openFiles: () => store,
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
-    openTable: (budget) => dynamodbTable(client, tableName, clock, budget),
+    openTable: (budget) => openTable(tableName, { clock, budget, ...(client && { client }) }),
     derivedKey: async (purpose) => deriveKey(secret, purpose),
     environment: (name) => process.env[name],
   }
   const headersRead = new Set<string>()
-  const table = dynamodbTable(testClient(), tableName, systemClock, startBudget(systemClock, 3_600_000))
-  const endpoints = [...(await Promise.all(routes.map(endpointOf))), ...extra]
+  const table = openTable(tableName)
+  const endpoints = options.only ?? [...(await Promise.all(routes.map(endpointOf))), ...extra]
 
   return {
     settings,

@@ -1,5 +1,42 @@
 import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { lazy } from '#shared/platform/base/cached-load.ts'
+import { type Budget, type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { memoryTable } from '#test/simulation/memory-table.ts'
+import { tablesInMemory, testClient } from './dynamodb-client.ts'
+
+/**
+ * Creates a table on DynamoDB Local and returns its name.
+ * @param inMemory by default while sources are mutated: their tests run thousands of times and call no other process
+ */
+export async function newTable(inMemory = process.env.MUTATED_AREA !== undefined): Promise<string> {
+  if (!inMemory) return createTable(testClient())
+  const name = `t-${crypto.randomUUID()}`
+  tablesInMemory.set(name, new MemoryStore())
+  return name
+}
+
+const localClient = lazy(testClient)
+
+interface OpenOptions {
+  clock?: Clock
+  budget?: Budget
+  client?: DynamoDBClient
+}
+
+/** Opens a table of `newTable` by its name. */
+export function openTable(
+  name: string,
+  { clock = systemClock, budget = startBudget(clock, 3_600_000), client }: OpenOptions = {},
+): Table {
+  const store = tablesInMemory.get(name)
+  return store
+    ? memoryTable(store, clock, budget)
+    : dynamodbTable(client ?? localClient(), name, clock, budget)
+}
 
 /** Creates a table as in production, without streams, which slow DynamoDB Local down. */
 export async function createTable(

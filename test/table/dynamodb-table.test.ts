@@ -331,6 +331,12 @@ describe('a transaction', () => {
     expect(await table.transact([{ item, condition: 'none' }])).toEqual({ index: 1, existing })
   })
 
+  test('returns that its first condition failed', async () => {
+    const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }, { Code: 'None' }]
+    responses = [errorOf('TransactionCanceledException', { CancellationReasons })]
+    expect(await table.transact([{ item, condition: 'none' }])).toEqual({ index: 0, existing: undefined })
+  })
+
   test.each([
     [
       'is canceled for another reason',

@@ -35,9 +35,9 @@ interface ServiceError {
 /** Returns whether the same call may succeed later: the table was busy, or its response was lost. */
 function isTransient(thrown: unknown): boolean {
   const error = thrown as ServiceError
-  if (error?.name === 'TransactionCanceledException') return isConflict(error)
-  const isKnown = [error?.name, error?.code].some((one) => transient.has(one ?? ''))
-  return isKnown || (error?.$metadata?.httpStatusCode ?? 0) >= 500
+  if (error.name === 'TransactionCanceledException') return isConflict(error)
+  const isKnown = [error.name, error.code].some((one) => transient.has(one ?? ''))
+  return isKnown || (error.$metadata?.httpStatusCode ?? 0) >= 500
 }
 
 /**
