@@ -44,7 +44,8 @@ describe('the request handler of SDK clients', () => {
   })
 
   test('returns an empty body', async () => {
-    const { response } = await handler.handle(await start((_, answer) => answer.end()))
+    const request = await start((_, answer) => answer.end())
+    const { response } = await handler.handle(request)
     expect(response.body).toHaveLength(0)
   })
 
@@ -89,8 +90,8 @@ describe('the request handler of SDK clients', () => {
   )
 
   test('gives up after its own time limit a request without one', async () => {
-    const call = handler.handle(await start(() => {}, 30))
-    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' })
+    const request = await start(() => {}, 30)
+    await expect(handler.handle(request)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
   test('fails when the connection ends within a response', async () => {
@@ -109,7 +110,8 @@ describe('the request handler of SDK clients', () => {
 
   test('ends a request when its signal is aborted', async () => {
     const abort = new AbortController()
-    const call = handler.handle(await start(() => abort.abort()), { abortSignal: abort.signal })
+    const request = await start(() => abort.abort())
+    const call = handler.handle(request, { abortSignal: abort.signal })
     await expect(call).rejects.toMatchObject({ name: 'AbortError' })
   })
 })

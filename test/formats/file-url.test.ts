@@ -98,7 +98,7 @@ describe('an import by file_url', () => {
 })
 
 describe('a host that is too slow', () => {
-  const limits = { deadlineSeconds: 60, graceSeconds: 1, minBytesPerSecond: 1000 }
+  const limits = { deadlineSeconds: 60, graceSeconds: 0.05, minBytesPerSecond: 1000 }
   let impatient: ImportService
   beforeAll(async () => {
     impatient = await startImports({ settings: { ...localSettings, 'imports.fetch': limits } })
