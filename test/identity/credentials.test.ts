@@ -86,7 +86,7 @@ describe('an API key', () => {
     ['a short secret', text.slice(0, -1)],
     ['a long secret', `${text}x`],
     ['no parts', 'ck_'],
-    ['a length above 160 characters', apiKeyText({ ...parts, tenant: 'a'.repeat(80) })],
+    ['a tenant of 65 characters', apiKeyText({ ...parts, tenant: 'a'.repeat(65) })],
   ])('is malformed with %s', (_, malformed) => {
     expect(readApiKey(malformed)).toBeUndefined()
   })
@@ -213,6 +213,16 @@ describe('a session', () => {
     await expect(verify(headers)).rejects.toMatchObject(invalid('Bearer'))
   })
 
+  test.each([
+    ['a short secret', cookie.slice(0, -1)],
+    ['a long secret', `${cookie}x`],
+    ['a secret after another character', cookie.replace('.', '.!')],
+    ['a malformed id', `${sessionCookie}=x.${credential.secret}`],
+    ['no secret', `${sessionCookie}=${session_id}`],
+  ])('with %s is not looked up', (_, malformed) => {
+    expect(readSessionCookie({ cookie: malformed })).toBeUndefined()
+  })
+
   test('is found among other cookies', () => {
     const headers = { cookie: `a=1;  ${cookie}, ${sessionCookie}=second; b` }
     expect(readSessionCookie(headers)).toEqual(credential)
@@ -238,7 +248,7 @@ describe('a session', () => {
 
     test.each<[string, Record<string, string>]>([
       ['no header', { cookie: proof.cookie }],
-      ['another header', { ...proof, 'x-csrf': `x${token.slice(1)}` }],
+      ['another header', { ...proof, 'x-csrf': token.replace(/^./, (one) => (one === 'x' ? 'y' : 'x')) }],
       ['a short header', { ...proof, 'x-csrf': token.slice(1) }],
       ['no token cookie', { ...proof, cookie }],
       ['another token cookie', { ...proof, cookie: `${cookie}; ${csrfCookie}=x` }],
@@ -395,7 +405,8 @@ describe('the webhook secret', () => {
     ['trailing bits', 'YR==', 'key 1 of 1'],
     ['an empty key', 'whsec_', 'key 1 of 1'],
     ['three signs of padding', 'YQ===', 'key 1 of 1'],
-    ['a prefix in its middle', 'YQ whsec_whsec_YQ', 'key 2 of 2'],
+    ['two prefixes', 'YQ whsec_whsec_YQ', 'key 2 of 2'],
+    ['a prefix in its middle', 'YQ YQwhsec_YQ', 'key 2 of 2'],
   ])('with %s is a mistake of the operator', (_, malformed, which) => {
     expect(() => webhookKeys(malformed)).toThrow(`${which} in the webhook secret is not base64`)
   })
@@ -433,6 +444,7 @@ describe('a caller', () => {
     ['2001:DB8::1', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['::3:4:5:6:7:8', '0:0:3:4::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
     ['not:an:address', 'not:an:address'],

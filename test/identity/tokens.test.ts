@@ -142,6 +142,11 @@ describe('a rejection', () => {
     },
   )
 
+  test.each(['xBearer TOKEN', 'Bearer TOKEN x'])('of the header %j ignores its token', async (header) => {
+    const token = await tokenFor({}, localSettings, start)
+    expect(await hintOf(header.replace('TOKEN', token))).toEqual([refused, expect.stringContaining(invalid)])
+  })
+
   test('of an expired token says so', async () => {
     const token = await tokenFor({ expiresInSeconds: -1 }, localSettings, start)
     expect(await hintOf(`Bearer ${token}`)).toEqual([
@@ -168,6 +173,7 @@ describe('a rejection', () => {
 describe('the published keys of an issuer', () => {
   const seconds = 1000
   let fetched: string[]
+  let fetches: jest.SpiedFunction<typeof fetch>
   let respond: () => Response
   let keys: object[]
   const issuers = localSettings['auth.issuers'].map((issuer) => ({
@@ -182,7 +188,7 @@ describe('the published keys of an issuer', () => {
     keys = [first.jwk]
     fetched = []
     respond = () => Response.json({ keys })
-    jest.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
+    fetches = jest.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
       fetched.push(String(url))
       return respond()
     })
@@ -196,6 +202,22 @@ describe('the published keys of an issuer', () => {
       ({ sub }) => sub,
       ({ code }: Failure) => code,
     )
+
+  const unavailable = { code: 'DEPENDENCY.unavailable', cause: expect.any(Error) }
+  const faultBy = async (key: typeof first) =>
+    verify(verifier, `Bearer ${await tokenBy(key, now)}`).catch(({ code, cause }: Failure) => ({
+      code,
+      cause,
+    }))
+
+  test('are fetched as JSON from the address of the settings only', async () => {
+    await by(first)
+    const options = { redirect: 'error', headers: { Accept: 'application/json' } }
+    expect(fetches).toHaveBeenCalledWith(
+      'https://issuer.example/keys',
+      expect.objectContaining({ ...options, signal: expect.any(AbortSignal) }),
+    )
+  })
 
   test('are fetched once', async () => {
     await by(first)
@@ -247,12 +269,12 @@ describe('the published keys of an issuer', () => {
     ['that are no key set', () => Response.json({})],
   ])('%s are a fault of the issuer', async (_, response) => {
     respond = response
-    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+    expect(await faultBy(first)).toEqual(unavailable)
   })
 
   test('of which one cannot be read are a fault of the issuer', async () => {
     keys = [{ ...first.jwk, x: 'AA' }]
-    expect(await by(first)).toBe('DEPENDENCY.unavailable')
+    expect(await faultBy(first)).toEqual(unavailable)
   })
 
   test('verify a token without a key id only if there is one', async () => {
@@ -260,6 +282,10 @@ describe('the published keys of an issuer', () => {
     now += 600 * seconds
     keys = [first.jwk, second.jwk]
     expect(await by(first, {})).toBe(refused)
+    now += 30 * seconds
+    expect(await by(first, {})).toBe(refused)
+    // Another load would not tell which key is meant.
+    expect(fetched).toHaveLength(2)
   })
 
   test('verify a token until its expiry, without verifying it again', async () => {

@@ -10,7 +10,7 @@ import { codeListing } from './code-list.ts'
 const settings: Settings = {
   ...localSettings,
   'lists.defaultSort': 'created_at.desc,id.desc',
-  'lists.offsetPaging': ['codes.list'],
+  'lists.offsetPaging': ['orders.list', 'codes.list'],
   'lists.pageSizeZero': 'refuse',
   'lists.pageSizeAbsurd': 1000,
   'lists.maxFilterValues': 3,
@@ -96,7 +96,7 @@ describe('a filter', () => {
     ['type', 'a,b', 'type', 'eq', ['a,b']],
     ['type.in', 'a,b', 'type', 'in', ['a', 'b']],
     ['uses', '-7', 'uses', 'eq', [-7]],
-    ['uses.gte', '7', 'uses', 'gte', [7]],
+    ['uses.gte', '17', 'uses', 'gte', [17]],
     ['uses.in', '1,2,3', 'uses', 'in', [1, 2, 3]],
     ['code', ' a1 ', 'code', 'eq', ['A1']],
     ['state', 'ACTIVE', 'state', 'eq', ['active']],
@@ -121,6 +121,8 @@ describe('a filter', () => {
     ['uses', '1.5', { reason: 'integer' }],
     ['uses', '1x', { reason: 'integer' }],
     ['uses', 'x1', { reason: 'integer' }],
+    ['uses', '+1', { reason: 'integer' }],
+    ['uses', '1e3', { reason: 'integer' }],
     ['uses', '9007199254740993', { reason: 'integer' }],
     ['code', 'a!', { reason: 'format' }],
     ['state', 'gone', { reason: 'not_allowed', allowed: ['active', 'archived', 'soft_deleted'] }],
@@ -128,6 +130,11 @@ describe('a filter', () => {
     ['created_at', 'yesterday', { reason: 'date-time' }],
   ])('%s=%s is rejected', (name, value, problem) => {
     expect(rejection({ [name]: value })).toEqual(invalid(name, problem))
+  })
+
+  test('of a list that normalizes nothing is taken as it is', () => {
+    const { normalize: _, ...listing } = codeListing
+    expect(parse({ type: ' a ' }, { listing }).filters).toMatchObject([{ values: [' a '] }])
   })
 
   test('on a date without a time zone is rejected', () => {
@@ -206,7 +213,8 @@ describe('an offset', () => {
   })
 
   test.each(['offset', 'limit'])('is an unknown filter elsewhere (%s)', (name) => {
-    expect(rejection({ [name]: '1' }, { operation: 'orders.list' })).toEqual([
+    const query = { [name]: '1', cursor: 'x', page_size: '1' }
+    expect(rejection(query, { operation: 'carts.list' })).toEqual([
       'VALIDATION.filter.unknown_key',
       name,
       { reason: 'unknown' },
@@ -328,6 +336,7 @@ describe('a sort', () => {
     ['', 'unknown'],
     ['code', 'unknown'],
     ['xcode.asc', 'unknown'],
+    ['1code.asc', 'unknown'],
     ['code.ascx', 'unknown'],
     ['Code.asc', 'unknown'],
     ['type.asc', 'can_change'],

@@ -34,7 +34,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   tokens: {
     sources: ['shared/platform/identity/token.ts'],
-    tests: ['test/identity/tokens.test.ts', 'test/guarantees/tokens.test.ts'],
+    tests: ['test/identity/{tokens,verified-tokens}.test.ts', 'test/guarantees/tokens.test.ts'],
   },
   queries: {
     sources: ['shared/platform/listing/{cursor,list-query,listing}.ts'],

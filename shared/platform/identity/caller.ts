@@ -50,7 +50,8 @@ export function sourceOf({ sourceAddress }: Pick<HttpRequest, 'sourceAddress'>):
   if (!isIPv6(address) || /\./.test(address)) return sourceAddress
   // The URL parser normalizes the address and compresses the longest run of zeros.
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const [first, last] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''))
-  const zeros = Array(8 - (first?.length ?? 0) - (last?.length ?? 0)).fill('0')
-  return `${[...(first ?? []), ...zeros, ...(last ?? [])].slice(0, 4).join(':')}::/64`
+  const groupsOf = (part: string) => part.split(':').filter(Boolean)
+  const [first, last] = [groupsOf(head), groupsOf(tail)]
+  const zeros = Array(8 - first.length - last.length).fill('0')
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`
 }

@@ -41,7 +41,7 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
  * @throws ConfigurationError
  */
 export function webhookKeys(secret: string): Buffer[] {
-  const texts = secret.split(/[\s,]+/).filter(Boolean)
+  const texts = secret.split(/[\s,]/).filter(Boolean)
   if (texts.length === 0) throw new ConfigurationError('the webhook secret holds no key')
   return texts.map((text, index) => {
     const encoded = text.replace(/^whsec_/, '')

@@ -131,7 +131,7 @@ export function tokenVerifier(
       clockTolerance: tolerance,
       currentDate: new Date(now),
     })
-    if (payload.iat !== undefined && payload.iat > now / 1000 + tolerance + 1) throw invalidToken()
+    if ((payload.iat ?? 0) > now / 1000 + tolerance + 1) throw invalidToken()
     // ID tokens of Cognito have the same issuer, audience and keys, but only identify a user.
     if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
     return { caller: callerOf(payload, settings), keySet, keys, at: now }

@@ -8,7 +8,6 @@ import {
   type Operator,
   operatorsOf,
   parseSort,
-  rangeOperators,
   type Sort,
 } from './listing.ts'
 
@@ -234,17 +233,13 @@ function parseDateTime(name: string, text: string): number {
 /** @throws VALIDATION.date.range, VALIDATION.filter.value_invalid if a lower bound is above an upper bound */
 export function checkRanges(filters: readonly Filter[], listing: Listing): void {
   for (const [field, kind] of Object.entries(listing.fields)) {
-    const bounds = filters.filter((filter) => filter.field === field && isRange(filter.operator))
+    const bounds = filters.filter((filter) => filter.field === field)
     const lower = Math.max(...valuesOf(bounds, ['gte', 'gt']), Number.NEGATIVE_INFINITY)
     const upper = Math.min(...valuesOf(bounds, ['lte', 'lt']), Number.POSITIVE_INFINITY)
     if (lower <= upper) continue
     const code = kind === 'date-time' ? 'VALIDATION.date.range' : 'VALIDATION.filter.value_invalid'
     throw failField(code, field, { reason: 'range' })
   }
-}
-
-function isRange(operator: Operator): boolean {
-  return rangeOperators.some((one) => one === operator)
 }
 
 function valuesOf(filters: readonly Filter[], operators: readonly Operator[]): number[] {

@@ -32,7 +32,7 @@ export interface SortIndex {
   idOf: (entry: Item) => string
 }
 
-export const rangeOperators = ['gte', 'gt', 'lte', 'lt'] as const
+const rangeOperators = ['gte', 'gt', 'lte', 'lt'] as const
 export type Operator = 'eq' | 'in' | (typeof rangeOperators)[number]
 
 /** One condition of a list request. Date-times are milliseconds since 1970 and may have a fraction. */
