@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readMerged } from '../platform/listing/read-index.ts'
 import { type Item, type Key, keyOf, partitionsOf } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
-import { create, replace, type Write } from '../platform/table/table.ts'
+import { create, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Cart, CartLine } from './cart.ts'
 
 /** The read limit for the lines of a cart; no cart has as many. */

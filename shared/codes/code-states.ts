@@ -1,6 +1,5 @@
 import type { Role } from '../platform/identity/caller.ts'
-import type { StateCondition } from '../platform/table/table.ts'
-import { inState } from '../platform/table/table.ts'
+import { inState, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The states of a code that is not deleted. */

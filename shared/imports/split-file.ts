@@ -47,7 +47,7 @@ export async function* splitFile(
 
   function* add({ from, textTo, to }: RowRange): Generator<Chunk> {
     if (from === textTo) {
-      if (open) open.to = to
+      if (open && to - open.from >= size.bytes) yield* close(open)
       return
     }
     if (!columns) {

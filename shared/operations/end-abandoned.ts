@@ -1,9 +1,7 @@
-import type { Clock } from '../platform/base/clock.ts'
-import { timeOf } from '../platform/base/clock.ts'
+import { type Clock, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
-import type { Table } from '../platform/table/table.ts'
-import { pendingEntries, roundRobin } from '../platform/table/table.ts'
+import { pendingEntries, roundRobin, type Table } from '../platform/table/table.ts'
 import { endOperation, partialCompletion } from './end-operation.ts'
 import { type OperationRef, unfinishedOperations } from './operation-store.ts'
 

@@ -1,5 +1,4 @@
-import type { Condition } from '../platform/table/table.ts'
-import { inState } from '../platform/table/table.ts'
+import { type Condition, inState } from '../platform/table/table.ts'
 
 export const states = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
 export type State = (typeof states)[number]

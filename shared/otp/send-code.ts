@@ -6,7 +6,8 @@ import { findCode } from './one-time-code.ts'
 
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
- * takes acceptance by the mail service as delivery. Skips a mail whose code was superseded or has expired.
+ * takes acceptance by the mail service as delivery. Skips a mail whose code was superseded or has expired, and one whose
+ * address is not ASCII.
  * @param send sends the mail of a message once
  * @throws the error that prevents sending now; the queue delivers the task again
  */
@@ -14,7 +15,7 @@ export async function sendCode(
   messageId: string,
   context: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'derivedKey'>,
   send: (messageId: string, mail: Mail) => Promise<void>,
-): Promise<'sent' | 'known' | 'stale'> {
+): Promise<'sent' | 'known' | 'stale' | 'undeliverable'> {
   const { table, clock, settings, derivedKey } = context
   const mail = await findMail(table, messageId)
   if (mail && mail.state !== 'queued') return 'known'
@@ -24,6 +25,8 @@ export async function sendCode(
   const current = code?.message_id === messageId && code.state === 'open' && clock.now() <= code.valid_until
   if (!current) return 'stale'
   const content = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
+  // SES accepts no other address, however often it is asked.
+  if (!/^[\x21-\x7e]+$/.test(content.email)) return 'undeliverable'
   await send(messageId, textOf(content, settings['otp.mail']))
   await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
   return 'sent'

@@ -1,6 +1,5 @@
 import { type Item, keyOf } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
-import { create, remove, replace, type Write } from '../platform/table/table.ts'
+import { create, remove, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
 

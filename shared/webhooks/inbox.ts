@@ -1,7 +1,6 @@
 import type { Task } from '../platform/events/outbox.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
-import type { Change } from '../platform/table/table.ts'
-import { create, type Write } from '../platform/table/table.ts'
+import { type Change, create, type Write } from '../platform/table/table.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id. */

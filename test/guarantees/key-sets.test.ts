@@ -85,6 +85,24 @@ describe('a set of two keys', () => {
     for (let n = 0; n < 20; n += 1) await outcome(forged, { kid: `unknown-${n}` })
     expect(host.fetched).toBe(2)
   })
+
+  test('is fetched at most once more for a flood of unknown keys in requests without time for it', async () => {
+    await outcome(first)
+    now += 1 * minutes
+    host.silent = true
+    for (let n = 0; n < 20; n += 1) await outcome(forged, { kid: `unknown-${n}`, milliseconds: 50 })
+    expect(host.fetched).toBeLessThanOrEqual(2)
+  })
+
+  test('is fetched again for a request with time for it, after one without', async () => {
+    await outcome(first)
+    now += 1 * minutes
+    host.silent = true
+    await outcome(forged, { kid: 'unknown', milliseconds: 50 })
+    host.silent = false
+    host.keys = [third.jwk]
+    expect(await outcome(third)).toBe('accepted')
+  })
 })
 
 test('a set of one key verifies a token without kid', async () => {

@@ -224,10 +224,14 @@ describe('a session', () => {
   })
 
   test('is found among other cookies', () => {
-    const headers = { cookie: `a=1;  ${cookie}, ${sessionCookie}=second; b` }
+    const headers = { cookie: `a=1;  ${cookie}; ${sessionCookie}=second; b` }
     expect(readSessionCookie(headers)).toEqual(credential)
     expect(hasSessionCookie(headers)).toBe(true)
     expect(hasSessionCookie({ cookie: `x${cookie}` })).toBe(false)
+  })
+
+  test('is not found in the value of another cookie, which any subdomain may set', () => {
+    expect(hasSessionCookie({ cookie: `a=1,${cookie}` })).toBe(false)
   })
 
   test('may have a value with an equals sign', () => {

@@ -66,6 +66,13 @@ describe('the chunks of a file', () => {
     )
   })
 
+  test('are no longer than their limit and one row, however many blank rows the file has', async () => {
+    const blanks = '\n'.repeat(1000)
+    const { chunks, file } = await split(`email\na\n${blanks}b\n${blanks}`, { bytes: 100 })
+    for (const { from, to } of chunks) expect(to - from).toBeLessThanOrEqual(102)
+    expect(file.rows).toBe(2)
+  })
+
   test('contain an overlong row, which is rejected unparsed', async () => {
     const { chunks } = await split(`email\nshort\n"${'x'.repeat(200)}"\nafter\n`, { rowBytes: 100 })
     expect(chunks.map(({ row, rows, too_long }) => [row, rows, too_long])).toEqual([

@@ -190,6 +190,12 @@ describe('the mail of a code', () => {
     expect(aws.mails).toEqual([])
   })
 
+  test('to an address that SES does not accept is not sent, and not retried', async () => {
+    const { id } = await asked(`jürgen-${newEmail()}`)
+    expect(await deliver(id)).toBe(true)
+    expect(aws.mails).toEqual([])
+  })
+
   test('of an unknown code is done', async () => {
     expect(await deliver(crypto.randomUUID())).toBe(true)
     expect(aws.mails).toEqual([])

@@ -45,7 +45,10 @@ export function basePathOf(
 
 function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {
   const sent = Object.entries(multiValueHeaders ?? headers ?? {})
-  return Object.fromEntries(sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(',')]))
+  const separatorOf = (name: string) => (name.toLowerCase() === 'cookie' ? '; ' : ',')
+  return Object.fromEntries(
+    sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(separatorOf(name))]),
+  )
 }
 
 /**

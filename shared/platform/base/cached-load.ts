@@ -17,7 +17,10 @@ export interface CacheTimes {
 export interface CachedLoad<Value> {
   /** @throws the error of the load if no usable value is known, DEPENDENCY.timeout if the budget ends first */
   get(budget: Budget): Promise<Value>
-  /** Reloads the value unless it is younger than `minAge`. @throws as `get`, even if a value is known */
+  /**
+   * Reloads the value unless it is younger than `minAge`. Requests with less time than a load may take start one load in
+   * this time at most. @throws as `get`, even if a value is known
+   */
   renew(budget: Budget, minAge: number): Promise<Value>
 }
 
@@ -41,6 +44,8 @@ export function cachedLoad<Value>(
   let known: { value: Value; at: number } | undefined
   let failed: { thrown: unknown; at: number } | undefined
   let running: Running<Value> | undefined
+  /** The time of the latest renewal by a request with too little time for it. */
+  let hurriedAt = Number.NEGATIVE_INFINITY
 
   function start(): Running<Value> {
     const abandoned = new AbortController()
@@ -91,7 +96,14 @@ export function cachedLoad<Value>(
       }
     },
     async renew(budget, minAge) {
-      return known && clock.now() - known.at < minAge ? known.value : loaded(budget)
+      const now = clock.now()
+      if (known && now - known.at < minAge) return known.value
+      if (budget.remaining() < times.deadline && !running) {
+        // Its load may be aborted, so it must not be started again and again.
+        if (now - hurriedAt < minAge) throw fail('DEPENDENCY.timeout')
+        hurriedAt = now
+      }
+      return loaded(budget)
     },
   }
 }

@@ -5,7 +5,7 @@ export interface HttpRequest {
   params: Readonly<Record<string, string>>
   /** In the order sent, names and values decoded; a repeated name appears again. */
   query: readonly (readonly [name: string, value: string])[]
-  /** Names in lower case; the values of a repeated header are joined with commas. */
+  /** Names in lower case; the values of a repeated header are joined with commas, those of Cookie with semicolons. */
   headers: Readonly<Record<string, string>>
   body: Uint8Array | undefined
   /** The peer address that the gateway saw; never one that a header claims. */

@@ -118,7 +118,7 @@ export function hasSessionCookie(headers: HttpRequest['headers']): boolean {
 
 /** Returns the value of a cookie; the first one if it is sent twice. */
 export function cookieOf(headers: HttpRequest['headers'], name: string): string | undefined {
-  const pairs = (headers.cookie ?? '').split(/[;,]/).map((pair) => pair.trim())
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 

@@ -12,8 +12,7 @@ import { sortText } from '../listing/listing.ts'
 import { type PageRequest, readPage } from '../listing/read-page.ts'
 import type { Item } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
-import type { Input } from './endpoint.ts'
-import { type Decision, ok } from './endpoint.ts'
+import { type Decision, type Input, ok } from './endpoint.ts'
 import type { Route } from './route.ts'
 
 /** Bytes reserved for the envelope, cursors and links of a response. */
