@@ -44,11 +44,15 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     sources: [
       'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,route,parse-headers,audit-denial}.ts',
     ],
-    tests: ['test/request/endpoints.test.ts'],
+    tests: [
+      'test/request/{endpoints,accept}.test.ts',
+      'test/guarantees/response-headers.test.ts',
+      'test/idempotency/finish-sagas.test.ts',
+    ],
   },
   limits: {
     sources: ['shared/platform/request/rate-limit.ts'],
-    tests: ['test/request/{counters,throttle}.test.ts'],
+    tests: ['test/request/{counters,endpoints}.test.ts'],
   },
   lists: {
     sources: ['shared/platform/listing/{order,read-index,read-page}.ts'],

@@ -2,7 +2,17 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { created, defineEndpoint, type Input, noContent, ok } from '#shared/platform/request/endpoint.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { sessionCookie, sessionOf, sessionSecret, startSession } from '#shared/platform/identity/session.ts'
+import { targetOf } from '#shared/platform/request/audit-denial.ts'
+import {
+  created,
+  defineEndpoint,
+  type Input,
+  noContent,
+  ok,
+  rejection,
+} from '#shared/platform/request/endpoint.ts'
 import { answerCutShort, handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
 import { hastySunsets, preflightHeaders, securityHeaders } from '#shared/platform/request/respond.ts'
@@ -10,9 +20,12 @@ import { defineRoute, type Route } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { inMemoryProvider, payEndpoint } from '#test/faults/payment-saga.ts'
+import { codeList } from '#test/listing/code-list.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { signed } from '#test/support/signed-events.ts'
 import { newTable } from '#test/support/tables.ts'
 
 /** The path of a request through small endpoints: each step of it is seen in a response, a log line or a stored item. */
@@ -32,6 +45,9 @@ const shown = v.looseObject({})
 
 /** What the endpoint received last. */
 let input: Input
+/** The scope that it received. */
+let scope: object
+const provider = inMemoryProvider()
 /** What the endpoint throws. */
 let thrown: unknown
 let failing = false
@@ -55,7 +71,11 @@ const createThing = defineRoute({
   idempotency: 'accepted',
   auditedFields: ['name'],
   payloadKilobytes: 1,
-  body: () => v.strictObject({ name: v.pipe(v.string(), v.maxLength(5)), size: v.optional(v.number()) }),
+  body: () =>
+    v.strictObject({
+      name: v.pipe(v.string(), v.maxLength(7), v.regex(/^[a-z]*$/)),
+      size: v.optional(v.number()),
+    }),
   headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart' } }),
   reply: { ...things.reply, status: () => 201, replayStatus: () => 200, etag: true, location: true },
 })
@@ -66,7 +86,7 @@ const readThing = defineRoute({
   path: '/things/{id}',
   access: 'read',
   idempotency: 'none',
-  query: () => v.strictObject({ part: v.optional(v.picklist(['one', 'two'])) }),
+  query: () => v.strictObject({ part: v.optional(v.picklist(['one', 'two'])), side: v.optional(v.string()) }),
 })
 const partOfThing = { ...readThing, operation: 'things.part', when: { parameter: 'part', value: 'two' } }
 const changeThing = defineRoute({
@@ -106,6 +126,7 @@ const importThings = defineRoute({
   idempotency: 'accepted',
   confidential: true,
   setsCookies: true,
+  throttle: () => [{ limit: 3, windowSeconds: 60, by: ['source'], failuresOnly: true }],
   bodyBytes: () => 64,
   bodyTypes: () => ['application/json', 'text/csv'],
   body: (_, type) =>
@@ -120,6 +141,12 @@ const receiveThing = defineRoute({
   idempotency: 'none',
   body: () => v.looseObject({}),
 })
+const nameThing = {
+  ...exportThings,
+  operation: 'things.name',
+  path: '/name',
+  reply: { ...exportThings.reply, mediaType: () => 'application/json' },
+}
 const unlisted: Route = { ...readThing, operation: 'things.unlisted', path: '/unlisted' }
 delete unlisted.access
 
@@ -130,9 +157,13 @@ const endpoints = [
   defineEndpoint(createThing, {
     decide(received, { scope }) {
       const { name } = taken(received).body
+      const audit = { action: 'things.make', target: 'things' }
+      if (name === 'refused') return rejection(fail('CONFLICT.soft_deleted'), { audit })
       const key = keyOf(scope.tenant, 'order', id)
       const effects = {
         writes: [create({ ...key, id, name }, 'CONFLICT.soft_deleted')],
+        audit,
+        events: [{ type: 'thing.made', version: 1, data: { id, tenant_id: scope.tenant } }],
         ...(name === 'taken' && { onConflict: async () => ok({ ...view, name: 'conflict' }) }),
       }
       return created(name === 'wrong' ? ('no object' as never) : view, {
@@ -150,11 +181,19 @@ const endpoints = [
   defineEndpoint(archiveThing, answer),
   defineEndpoint(exportThings, { decide: () => ok('a,b') }),
   defineEndpoint(importThings, {
-    decide: (received) => (taken(received).body === '' ? noContent() : ok({ made: true })),
+    decide(received, context) {
+      const { body } = taken(received)
+      scope = context.scope
+      if (body === 'refused') return rejection(fail('VALIDATION.body.invalid'))
+      return body === '' ? noContent() : ok({ made: true })
+    },
     cookies: async ({ made }) => [`made=${made}`],
   }),
   defineEndpoint(receiveThing, answer),
   defineEndpoint(unlisted, answer),
+  defineEndpoint(nameThing, { decide: () => ok('a') }),
+  payEndpoint(provider),
+  codeList,
 ]
 
 let tableName: string
@@ -218,6 +257,11 @@ describe('a response', () => {
   test('of a read may be stored by the caller', async () => {
     const got = await read(headers)
     expect(got.headers).toEqual({ ...common, 'Cache-Control': 'private, no-cache', ETag: etag })
+    expect((await change({})).headers['Cache-Control']).toBe('no-store')
+  })
+
+  test('has a new correlation id if the request has none', async () => {
+    expect((await make()).headers['X-Correlation-Id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
   })
 
   test('of a read is 304 for the known entity, also to HEAD', async () => {
@@ -236,6 +280,7 @@ describe('a response', () => {
     [' * ', 304],
     [`"v0" , ${etag}`, 304],
     ['v1', 200],
+    ['"W/v1"', 200],
   ])('with If-None-Match %s is %d', async (tag, status) => {
     expect((await read({ 'If-None-Match': tag })).status).toBe(status)
   })
@@ -255,6 +300,31 @@ describe('a response', () => {
       'text/csv',
       'no-store',
     ])
+    for (const name of ['ETag', 'Location']) expect(got.headers).not.toHaveProperty(name)
+    expect((await service.call({ path: '/exports', headers: { 'If-None-Match': '*' } })).status).toBe(200)
+  })
+
+  test('that is a text is quoted as JSON', async () => {
+    expect((await service.call({ path: '/name' })).body).toBe('"a"')
+  })
+
+  test('of a stored refusal is replayed with its status, without cookies', async () => {
+    const keyed = { headers: { 'Idempotency-Key': 'k' }, body: { name: 'refused' } }
+    for (const status of ['stored', 'replayed']) {
+      const got = await make(keyed)
+      expect([outcome(got), got.headers['Idempotency-Status']]).toEqual(['409 CONFLICT.soft_deleted', status])
+    }
+    expect(service.lines[0]).toMatchObject({ failure: { code: 'CONFLICT.soft_deleted' } })
+    expect(await service.items('acme', 'audit')).toHaveLength(1)
+    const refused = await send('refused', { 'Content-Type': 'text/csv' })
+    expect([refused.status, refused.cookies]).toEqual([400, []])
+  })
+
+  test('is committed with its audit record and its events', async () => {
+    await make()
+    expect(await service.items('acme', 'audit')).toMatchObject([{ action: 'things.make', result: 'allow' }])
+    const [item] = await service.items('acme', 'order')
+    expect(publishedEvents(item as never)).toMatchObject([{ type: 'thing.made', data: { id } }])
   })
 
   test('without a body has no media type and no cookies', async () => {
@@ -299,6 +369,7 @@ describe('a response', () => {
     )
     const early = answerCutShort(opened)
     expect([early.status, JSON.parse(early.body ?? '').error.code]).toEqual([504, 'DEPENDENCY.timeout'])
+    expect(early.cookies).toEqual([])
     await handleRequest(opened, AbortSignal.abort())
     expect(service.lines.map(({ status }) => status)).toEqual([504])
   })
@@ -362,7 +433,7 @@ describe('the audit record of a denial', () => {
   })
 
   test('has nothing of an invalid body', async () => {
-    await make({ as: viewer, body: { name: 'too long' } })
+    await make({ as: viewer, body: { name: 'too long.' } })
     const [record] = await denials()
     expect(record?.after).toBeUndefined()
   })
@@ -373,6 +444,12 @@ describe('the audit record of a denial', () => {
     now += 1
     await change({}, { as: viewer, path: '/things/jane@example.com' })
     expect((await denials())[1]).toMatchObject({ target: 'things' })
+  })
+
+  test('of another tenant has its area only', async () => {
+    await change({}, { path: `/things/${id}?tenant=other` })
+    expect(await denials()).toMatchObject([{ reason: 'AUTHZ.scope.tenant', target: 'things' }])
+    expect(targetOf('discounts', [id])).toBe(`discount/${id}`)
   })
 
   test('replaces the response if it cannot be written', async () => {
@@ -394,11 +471,13 @@ describe('a request', () => {
   test('for an unknown verb or an unknown part is not found', async () => {
     const verbs = endpoints.filter(({ route }) => [restoreThing, archiveThing].includes(route as Route))
     const received = {
-      ...{ method: 'POST', path: '/', query: [], headers: {}, body: undefined, sourceAddress: '192.0.2.1' },
+      ...{ method: 'POST', path: '/', query: [], body: undefined, sourceAddress: '192.0.2.1' },
+      headers: { 'x-request-timeout': 'x' },
       params: { id: `${id}:destroy` },
     }
     const response = await handleRequest(openRequest(verbs, received, service.runtime))
     expect([response.status, JSON.parse(response.body ?? '').error.code]).toEqual([404, 'NOT_FOUND.route'])
+    expect(service.lines).toMatchObject([{ operation: 'platform.unknown-route' }])
   })
 
   test.each(['restore', 'archive'])('for the verb %s reaches its endpoint without it', async (verb) => {
@@ -410,6 +489,8 @@ describe('a request', () => {
     ['', 'things.read'],
     ['?part=one', 'things.read'],
     ['?part=two', 'things.part'],
+    ['?side=two', 'things.read'],
+    ['?part=one&side=two', 'things.read'],
   ])('with the query %j is for %s', async (query, operation) => {
     await read({}, { path: `/things/${id}${query}` })
     expect(service.lines[0]?.operation).toBe(operation)
@@ -447,7 +528,11 @@ describe('a request', () => {
     expect(await service.items('other', 'order')).toHaveLength(1)
     expect(await tenants('?tenant=acme', editor)).toBe('201')
     expect(await tenants('?tenant=other', editor)).toBe('404 AUTHZ.scope.tenant')
-    expect(await tenants('?tenant=other&tenant=acme')).toBe('400 VALIDATION.filter.value_invalid')
+    const twice = await make({ path: '/things?tenant=other&tenant=acme', as: admin })
+    expect([outcome(twice), problemsOf(twice)]).toEqual([
+      '400 VALIDATION.filter.value_invalid',
+      { tenant: { reason: 'repeated' } },
+    ])
     const malformed = await make({ path: '/things?tenant=a%23b', as: admin })
     expect(problemsOf(malformed)).toEqual({ tenant: { reason: 'format', regex: expect.any(String) } })
   })
@@ -458,14 +543,52 @@ describe('a request', () => {
 
   test('of a route without credentials is in the public tenant', async () => {
     expect((await send({ secret: 1 }, { 'Idempotency-Key': 'k' })).status).toBe(200)
+    expect(scope).toEqual({ tenant: 'public', allTenants: false })
     expect((await service.call({ path: '/exports', headers: { Authorization: 'Bearer x' } })).status).toBe(
       200,
     )
   })
 
   test('with a wrong signature is refused', async () => {
-    const received = service.call({ method: 'POST', path: '/events', body: {} })
-    expect((await received).status).toBe(401)
+    const body = '{"event_id":"e1"}'
+    const receive = (headers = {}) => service.call({ method: 'POST', path: '/events', body, headers })
+    expect((await receive()).headers['WWW-Authenticate']).toContain('Signature')
+    expect((await receive(signed(body, { at: new Date(now) }))).status).toBe(200)
+  })
+
+  test('with a nonce in its token must send it', async () => {
+    const as = { ...editor, claims: { nonce: 'n' } }
+    expect((await read({ 'X-Token-Nonce': 'n' }, { as })).status).toBe(200)
+    expect((await read({}, { as })).status).toBe(401)
+  })
+
+  test('for deleted items needs a role', async () => {
+    const listed = (role: string, query = '?deleted=true') =>
+      service.call({ path: `/tests/codes${query}`, as: { tenant: 'acme', role } }).then(outcome)
+    expect(await Promise.all([listed('Admin'), listed('Service'), listed('Editor', '')])).toEqual([
+      '200',
+      '200',
+      '200',
+    ])
+    expect(await listed('Editor')).toBe('403 AUTHZ.filter.denied')
+  })
+
+  test('beyond the rate limit of its caller is refused, but a replay is not', async () => {
+    const limits = { 'things.create': { limit: 1, windowSeconds: 60, per: 'principal' as const } }
+    const limited = await serve({ 'limits.other': limits })
+    const keyed = { headers: { 'Idempotency-Key': 'k' } }
+    expect((await make(keyed, limited)).headers['Idempotency-Status']).toBe('stored')
+    expect((await make(keyed, limited)).headers['Idempotency-Status']).toBe('replayed')
+    expect(outcome(await make({}, limited))).toBe('429 RATE_LIMIT.exceeded')
+    expect(outcome(await make({ as: { ...editor, sub: 'u2' } }, limited))).toBe('409 CONFLICT.soft_deleted')
+    expect((await make({ as: { ...editor, tenant: 'other' } }, limited)).status).toBe(201)
+  })
+
+  test('beyond the limit of failures is refused, and successes do not count', async () => {
+    for (let n = 0; n < 4; n += 1) expect((await send({ secret: 1 })).status).toBe(200)
+    for (let n = 0; n < 3; n += 1)
+      expect((await send('refused', { 'Content-Type': 'text/csv' })).status).toBe(400)
+    expect((await send({ secret: 1 })).status).toBe(429)
   })
 
   test.each([
@@ -508,7 +631,8 @@ describe('a body', () => {
     ['1', undefined, '400 VALIDATION.field.type', { body: { reason: 'type', actual: 'number' } }],
     [{ name: 'a' }, 'application/json; charset=UTF-8', '201', {}],
     [{ name: 'a' }, 'application/json; charset=latin1', '415 VALIDATION.content_type.unsupported', {}],
-    [{ name: 'a' }, 'application/json; charset=xutf-8x', '415 VALIDATION.content_type.unsupported', {}],
+    [{ name: 'a' }, 'application/json; charset=xutf-8', '415 VALIDATION.content_type.unsupported', {}],
+    [{ name: 'a' }, 'application/json; charset=utf-8x', '415 VALIDATION.content_type.unsupported', {}],
     [{ name: 'a' }, 'text/csv', '415 VALIDATION.content_type.unsupported', {}],
     [{ name: 'a' }, '', '415 VALIDATION.content_type.unsupported', {}],
     [undefined, 'text/plain', '415 VALIDATION.content_type.unsupported', {}],
@@ -517,11 +641,17 @@ describe('a body', () => {
     [{ name: [] }, undefined, '400 VALIDATION.field.type', { name: { reason: 'type', actual: 'array' } }],
     [{ name: null }, undefined, '400 VALIDATION.field.type', { name: { reason: 'type', actual: 'null' } }],
     [
-      { name: 'abcdef', size: 'x' },
+      { name: 'ABCDEFGH' },
+      undefined,
+      '400 VALIDATION.field.length',
+      { name: { reason: 'too_long', max: 7, actual: 8 } },
+    ],
+    [
+      { name: 'abcdefgh', size: 'x' },
       undefined,
       '400 VALIDATION.body.invalid',
       {
-        name: { reason: 'too_long', max: 5, actual: 6 },
+        name: { reason: 'too_long', max: 7, actual: 8 },
         size: { reason: 'type', actual: 'string' },
       },
     ],
@@ -599,7 +729,9 @@ describe('an Idempotency-Key', () => {
   })
 
   test('is ignored where the route has none', async () => {
-    expect((await read({ 'Idempotency-Key': 'a b' })).headers).not.toHaveProperty('Idempotency-Status')
+    const got = await read({ 'Idempotency-Key': 'a b' })
+    expect(got.status).toBe(200)
+    expect(got.headers).not.toHaveProperty('Idempotency-Status')
   })
 
   const statusOf = ({ headers, json }: Answer) => headers['Idempotency-Status'] ?? json.error.code
@@ -625,6 +757,10 @@ describe('an Idempotency-Key', () => {
     ]) {
       expect(statusOf(await change({ 'Idempotency-Key': 'k' }, { as }))).toBe('stored')
     }
+    const admin = { tenant: 'acme', role: 'Admin', sub: 'u3' }
+    const elsewhere = { as: admin, path: `/things/${id}?tenant=other` }
+    expect(statusOf(await change({ 'Idempotency-Key': 'k' }, elsewhere))).toBe('stored')
+    expect(statusOf(await change({ 'Idempotency-Key': 'k' }, { as: admin }))).toBe(mismatch)
     const restored = { method: 'POST', path: `/things/${id}:restore` }
     expect(statusOf(await change({ 'Idempotency-Key': 'k' }, restored))).toBe('stored')
   })
@@ -660,6 +796,43 @@ describe('an Idempotency-Key', () => {
   })
 })
 
+describe('a saga', () => {
+  const pay = () =>
+    service.call({
+      ...{ method: 'POST', path: '/tests/pay', as: editor, body: { amount: 5 } },
+      headers: { 'Idempotency-Key': 'k' },
+    })
+  beforeEach(() => {
+    Object.assign(provider, { conducts: [], calls: [], payouts: new Map(), afterPay: () => {} })
+  })
+
+  test('has one effect for its key', async () => {
+    expect((await pay()).headers['Idempotency-Status']).toBe('stored')
+    expect((await pay()).headers['Idempotency-Status']).toBe('replayed')
+    expect(provider.calls).toHaveLength(1)
+  })
+
+  test('goes on from its recorded state', async () => {
+    provider.conducts = ['down']
+    expect((await pay()).status).toBe(503)
+    expect((await pay()).status).toBe(201)
+    expect(new Set(provider.calls).size).toBe(1)
+  })
+
+  test('that can never succeed is stored as a fault', async () => {
+    provider.conducts = ['break']
+    expect(outcome(await pay())).toBe('500 INTERNAL.unexpected')
+    expect((await pay()).headers['Idempotency-Status']).toBe('replayed')
+  })
+
+  test('records its outcome even if the time is up', async () => {
+    provider.afterPay = () => {
+      now += 20_000
+    }
+    expect((await pay()).status).toBe(201)
+  })
+})
+
 describe('a header', () => {
   test.each(['0', '-1', '1.5', 'x1', '1x', '1234567890', ''])(
     'X-Request-Timeout: %j is invalid',
@@ -688,6 +861,9 @@ describe('a header', () => {
   })
 
   test('If-Match is required where the route says so', async () => {
+    const { method, path, as } = { method: 'PATCH', path: `/things/${id}`, as: editor }
+    const without = await service.call({ method, path, as, headers: { 'Idempotency-Key': 'k' } })
+    expect(without.json.error.code).toBe('VALIDATION.if_match.required')
     for (const given of ['', ' ']) {
       const got = await change({ 'If-Match': given })
       expect(got.json.error.code).toBe('VALIDATION.if_match.required')
@@ -720,7 +896,10 @@ describe('a header', () => {
     expect([got.json.error.code, problemsOf(got)]).toEqual([code, { 'X-Reason': problem }])
   })
 
-  test('a reason may have nine characters', async () => {
+  test('a reason is required, and may have nine characters', async () => {
+    const headers = { 'Idempotency-Key': 'k', 'If-Match': etag }
+    const without = await service.call({ method: 'PATCH', path: `/things/${id}`, as: editor, headers })
+    expect(without.json.error.code).toBe('VALIDATION.reason.required')
     expect((await change({ 'X-Reason': 'nine char' })).status).toBe(200)
   })
 
@@ -747,9 +926,11 @@ describe('a browser', () => {
       undefined,
       undefined,
     ])
-    const sessions = await serve({ 'auth.sessionOperations': ['things.read'] as never })
+    const sessions = await serve({ 'auth.sessionOperations': ['things.read', 'things.export'] as never })
     const got = await sessions.call({ path: `/things/${id}`, as: editor, headers: { Origin: origin } })
     expect(allowed(got.headers)).toEqual([origin, 'true'])
+    const open = await sessions.call({ path: '/exports', headers: { Origin: origin } })
+    expect(allowed(open.headers)).toEqual([origin, undefined])
   })
 
   test('is told before a request which methods and headers it may send', () => {
@@ -766,9 +947,16 @@ describe('a browser', () => {
   })
 
   test('with a session cookie is a caller where the settings say so', async () => {
-    const sessions = await serve({ 'auth.sessionOperations': ['things.read'] as never })
-    const got = await sessions.call({ path: `/things/${id}`, headers: { Cookie: '__Host-session=wrong' } })
-    expect(got.status).toBe(401)
+    const sessions = await serve({ 'auth.sessionOperations': ['things.read', 'things.create'] as never })
+    const key = new Uint8Array(32)
+    const session = { session_id: id, tenant_id: 'public', user_id: 'u9', until: now + 1000 }
+    await sessions.table.put(startSession(sessionOf(key, session)) as never)
+    const headers = { Cookie: `${sessionCookie}=${id}.${sessionSecret(key, id)}` }
+    const reading = { path: `/things/${id}`, headers }
+    expect((await sessions.call(reading)).status).toBe(200)
+    expect((await service.call(reading)).status).toBe(401)
+    const forged = { method: 'POST', path: '/things', headers, body: { name: 'a' } }
+    expect(outcome(await sessions.call(forged))).toBe('403 AUTHZ.csrf.token')
   })
 })
 
@@ -776,7 +964,7 @@ describe('a deprecated operation', () => {
   const dates = { deprecatedAt: '2026-02-01', sunsetAt: '2026-03-02' }
   const sunset = {
     ...localSettings['versioning.sunset'],
-    ...{ windowDays: 30, status: 410, code: 'GONE.version', deprecated: { 'things.read': dates } },
+    ...{ windowDays: 30, status: 404, code: 'GONE.version', deprecated: { 'things.read': dates } },
   } as Settings['versioning.sunset']
   const ask = async () =>
     (await serve({ 'versioning.sunset': sunset })).call({ path: `/things/${id}`, as: editor })
@@ -786,7 +974,7 @@ describe('a deprecated operation', () => {
     now = Date.parse('2026-03-01T23:59:59.999Z')
     expect(await ask()).toMatchObject({ status: 200, headers })
     now += 1
-    expect(outcome(await ask())).toBe('410 GONE.version')
+    expect(outcome(await ask())).toBe('404 GONE.version')
     expect((await read()).headers).not.toHaveProperty('Deprecation')
   })
 

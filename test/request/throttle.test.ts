@@ -34,7 +34,7 @@ let now = Date.parse('2026-03-01T12:00:00Z')
 let service: Service
 beforeAll(async () => {
   const throttled = defineEndpoint(route, { decide: () => ok({}) })
-  service = await startService({ clock: { ...systemClock, now: () => now }, extra: [throttled] })
+  service = await startService({ clock: { ...systemClock, now: () => now }, only: [throttled] })
 })
 
 let callers = 0
