@@ -100,7 +100,8 @@ function recorded(refusals = 0) {
     async put(put) {
       calls.push('put')
       puts.push(put)
-      return puts.length > refusals ? table.put(put) : { index: 0, existing: await table.get(put.item) }
+      const { pk, sk } = put.item
+      return puts.length > refusals ? table.put(put) : { index: 0, existing: await table.get({ pk, sk }) }
     },
   }
   return { calls, puts, recording }
