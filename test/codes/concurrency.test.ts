@@ -7,7 +7,7 @@ import { resending } from './retrying-service.ts'
 
 jest.setTimeout(120_000)
 
-const service = await startService({ settings: patientSettings })
+const service = await startService({ settings: patientSettings, onDynamodb: true })
 const calls = codeCalls(resending(service))
 
 type Action = (tenant: string, id: string) => Promise<Answer>

@@ -21,7 +21,7 @@ const settings = {
   ...patientSettings,
   'codes.duplicate': { softDeletedKeepsCode: false },
 }
-const service = await startService({ settings })
+const service = await startService({ settings, onDynamodb: true })
 const calls = codeCalls(service)
 
 /** Starts the service on the same table. `meanwhile` runs before each of its first `times` transactions. */

@@ -15,7 +15,7 @@ import { localSettings } from '#test/support/settings.ts'
 import { expectRetryable, type FaultyService, startFaultyService } from './faulty-service.ts'
 
 let tenants = 0
-const service = await startService()
+const service = await startService({ onDynamodb: true })
 
 const newTenant = () => `exporter-${tenants++}`
 /** Starts the service on the same table with another profile, clock or client. */

@@ -16,7 +16,7 @@ const file = [
 let tenants = 0
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-const service = await startService()
+const service = await startService({ onDynamodb: true })
 const functions = await bundleFunctions({ import: 'codes/import-codes' }, localSettings, {
   AWS_ENDPOINT_URL: proxy.endpoint,
   TABLE_NAME: service.tableName,

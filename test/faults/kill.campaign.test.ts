@@ -9,7 +9,7 @@ import { bundleFunctions } from './function-process.ts'
 let tenants = 0
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-const service = await startService()
+const service = await startService({ onDynamodb: true })
 const functions = await bundleFunctions({ create: 'orders/create-order' }, localSettings, {
   AWS_ENDPOINT_URL: proxy.endpoint,
   TABLE_NAME: service.tableName,

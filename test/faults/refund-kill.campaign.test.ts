@@ -23,7 +23,7 @@ beforeAll(async () => {
   const settings = profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 2000 },
   })
-  service = await startService({ settings })
+  service = await startService({ settings, onDynamodb: true })
   functions = await bundleFunctions(
     { refund: 'refunds/create-refund', finish: 'platform/finish-sagas' },
     settings,

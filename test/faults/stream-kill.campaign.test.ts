@@ -81,7 +81,7 @@ const aws = await startFakeAws({
 })
 beforeAll(async () => {
   const settings = settingsAt(provider.endpoint, 5000)
-  service = await startService({ settings })
+  service = await startService({ settings, onDynamodb: true })
   stream = await streamOf(service.tableName)
   functions = await bundleFunctions(
     {

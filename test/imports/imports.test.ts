@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startImports } from './import-service.ts'
 
-const service = await startImports()
+const service = await startImports({ onDynamodb: true })
 
 const begin = async (tenant: string, file: string | Uint8Array) =>
   (await service.upload(tenant, file)).json.operation_id as string

@@ -31,7 +31,11 @@ async function counted(tableName: string): Promise<number[]> {
 /** A service whose clock moves only on request. */
 async function standing() {
   const time = { now: start }
-  const service = await startService({ settings, clock: { ...systemClock, now: () => time.now } })
+  const service = await startService({
+    settings,
+    clock: { ...systemClock, now: () => time.now },
+    onDynamodb: true,
+  })
   const call = (path: string, email: string, from = '192.0.2.1', given = 'wrong') => {
     const body = path === '/login' ? { email, password: given } : { email }
     return service.call({ method: 'POST', path, from, body })

@@ -79,7 +79,7 @@ export async function startRedriving(): Promise<Redriving> {
     outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,
     tasks: (await import('#functions/platform/enqueue-tasks/handler.ts')).handler,
   }
-  const service = await startService()
+  const service = await startService({ onDynamodb: true })
   const stream = await streamOf(service.tableName)
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   const post = (path: string, body: string, headers: Record<string, string>) =>

@@ -3,7 +3,7 @@ import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { patientSettings } from '../support/settings.ts'
 
-const service = await startService({ settings: patientSettings })
+const service = await startService({ settings: patientSettings, onDynamodb: true })
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }

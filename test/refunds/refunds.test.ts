@@ -11,7 +11,7 @@ import { profile } from '#test/support/settings.ts'
 import { booksOf, captured, expectBalanced, inShort } from './refund-ledger-check.ts'
 
 const provider = await startPaymentProvider()
-const service = await startService({ settings: settingsAt(provider.endpoint) })
+const service = await startService({ settings: settingsAt(provider.endpoint), onDynamodb: true })
 afterAll(() => provider.stop())
 afterEach(() => {
   provider.faults = () => undefined

@@ -58,6 +58,8 @@ export interface ServiceOptions {
   client?: DynamoDBClient
   /** A table to share; absent for a new one. */
   tableName?: string
+  /** Puts a new table on DynamoDB Local, also with `npm test`; a table with a client is always there. */
+  onDynamodb?: true
   /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
@@ -69,10 +71,10 @@ export interface ServiceOptions {
 /** The deployment secret of the tests. */
 export const testSecret = 'a secret of the tests, long enough'
 
-/** Starts the service in this process, on DynamoDB Local, with the same handleRequest that runs on AWS. */
+/** Starts the service in this process, on a table of `newTable`, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { settings = localSettings, clock = systemClock, client, extra = [] } = options
-  const tableName = options.tableName ?? (await newTable())
+  const tableName = options.tableName ?? (await newTable(client || options.onDynamodb ? false : undefined))
   const lines: RequestLine[] = []
   const secret = new TextEncoder().encode(testSecret)
   const notices: LogReport[] = []

@@ -18,7 +18,7 @@ const queue = await startFakeAws({
     return {}
   },
 })
-const service = await startService()
+const service = await startService({ onDynamodb: true })
 const functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, localSettings, {
   AWS_ENDPOINT_URL: queue.endpoint,
   AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
