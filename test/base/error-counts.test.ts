@@ -1,9 +1,28 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import * as v from 'valibot'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import { jsonLog, type Log, type RequestLine } from '#shared/platform/base/log.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
 import { startService } from '../support/service.ts'
 
 const namespace = 'commerce-test'
 const service = await startService()
+const start = Date.now()
+const slowRoute = defineRoute({
+  operation: 'sample.slow',
+  method: 'GET',
+  path: '/slow',
+  summary: '',
+  description: '',
+  auth: 'none',
+  idempotency: 'none',
+  reply: { status: () => 200, schema: () => v.strictObject({}) },
+  errors: [],
+  uses: [],
+  impact: '',
+})
 afterEach(() => {
   for (const name of ['METRICS_NAMESPACE', 'AWS_LAMBDA_FUNCTION_NAME', 'AWS_LAMBDA_FUNCTION_VERSION'])
     delete process.env[name]
@@ -105,6 +124,24 @@ describe('in a Lambda function', () => {
       { Dimensions: [dimensions] },
     ])
     expect(problemsOf(line)).toEqual([])
+  })
+
+  test.each<[string, Record<string, string>, number]>([
+    ['shorter than a second, by the limit of its caller, is no failure', { 'X-Request-Timeout': '40' }, 0],
+    ['longer than a second is a failure', { 'X-Request-Timeout': '1100' }, 1],
+    ['shorter than a second, without a limit of its caller, is a failure', {}, 1],
+  ])('a timeout %s of the version', async (_what, headers, count) => {
+    let at = start
+    const clock = { ...systemClock, now: () => at }
+    const only = [defineEndpoint(slowRoute, { decide: () => decideSlowly(headers) })]
+    const slow = await startService({ clock, only })
+    function decideSlowly(sent: Record<string, string>): never {
+      at += Number(sent['X-Request-Timeout'] ?? 40)
+      throw fail('DEPENDENCY.timeout')
+    }
+    await slow.call({ path: '/slow', headers })
+    const [line = {}] = written(slow.lines)
+    expect([line.error_code, line.failures ?? 0]).toEqual(['DEPENDENCY.timeout', count])
   })
 
   test('a 4xx is not a failure of the version', () => {

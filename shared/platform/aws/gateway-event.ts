@@ -45,10 +45,8 @@ export function basePathOf(
 
 function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {
   const sent = Object.entries(multiValueHeaders ?? headers ?? {})
-  const separatorOf = (name: string) => (name.toLowerCase() === 'cookie' ? '; ' : ',')
-  return Object.fromEntries(
-    sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat().join(separatorOf(name))]),
-  )
+  const named = sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat()] as const)
+  return Object.fromEntries(named.map(([name, all]) => [name, all.join(name === 'cookie' ? '; ' : ',')]))
 }
 
 /**

@@ -34,6 +34,8 @@ export interface RequestLine {
   failure: Failure | undefined
   correlation: Correlation
   durationMilliseconds: number
+  /** The caller allowed too little time, so the timeout is no failure of the version. */
+  hurried?: boolean
 }
 
 /** An event that the response of a request does not show. */
@@ -106,7 +108,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
   }
 
   return {
-    request({ operation, status, failure, correlation, durationMilliseconds }) {
+    request({ operation, status, failure, correlation, durationMilliseconds, hurried }) {
       const failed = status >= 500
       write('request', failed, {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
@@ -118,7 +120,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         traceparent: correlation.trace.traceparent,
         error_code: failure?.code,
         message_id: failure && messageId(failure.code),
-        ...metrics(...errors(failure?.code), ...failures(failed ? 1 : 0)),
+        ...metrics(...errors(failure?.code), ...failures(failed && !hurried ? 1 : 0)),
         fault: failed ? describeFault(failure?.cause) : undefined,
       })
     },

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { openPoint, perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
-
 import type { Saga } from '../idempotency/effects.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'

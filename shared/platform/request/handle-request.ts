@@ -14,6 +14,9 @@ import { timeBudget } from './parse-headers.ts'
 import { countRequest, isThrottled } from './rate-limit.ts'
 import { failureOutcome, respond } from './respond.ts'
 
+/** A healthy service needs less time for nearly every request. */
+const hurriedMilliseconds = 1000
+
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
  * @param cutShort aborted once an early response was sent; this call then logs nothing
@@ -83,8 +86,12 @@ async function cookiesOf(context: RequestContext, { response }: Outcome): Promis
 }
 
 function logOutcome(context: RequestContext, { response, failure }: Outcome): void {
-  const { endpoint, correlation, startedAt, log, now } = context
+  const { endpoint, request, correlation, startedAt, log, now } = context
   const { operation } = endpoint.route
   const { status } = response
-  log.request({ operation, status, failure, correlation, durationMilliseconds: now() - startedAt })
+  const durationMilliseconds = now() - startedAt
+  // Anyone can cause such timeouts, and must not be able to roll back a deployment by them.
+  const early = failure?.code === 'DEPENDENCY.timeout' && durationMilliseconds < hurriedMilliseconds
+  const hurried = early && request.headers['x-request-timeout'] !== undefined
+  log.request({ operation, status, failure, correlation, durationMilliseconds, hurried })
 }
