@@ -1,4 +1,3 @@
-import Big from 'big.js'
 import { type Cart, type CartLine, discountsOf, isPriced, sumOf } from '../carts/cart.ts'
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
@@ -12,6 +11,7 @@ import { type Decision, ok, rejection as rejected } from '../platform/request/en
 import { keyOf } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
+import { amountOff, type Pricing } from './amount-off.ts'
 import { promoApplied, promoRejected } from './promo-events.ts'
 
 /** A request to verify a code. */
@@ -126,38 +126,4 @@ function announcement({ text }: Verification, { now, newId, scope, correlation }
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + retentionSeconds]
   const note: Write = create({ ...keyOf(tenant, 'verification', id), at, expires_at })
   return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlation.id } }
-}
-
-export type Pricing = Settings['codes.types'][string]
-interface Priced {
-  /** In minor units. */
-  amount_minor: number
-  currency: string
-}
-
-const roundings = {
-  'half-even': Big.roundHalfEven,
-  'half-up': Big.roundHalfUp,
-  down: Big.roundDown,
-} as const
-
-/**
- * Returns the discount of a code in minor units of the cart's currency.
- * @param otherDiscounts the total discount of the other codes on the cart
- * @returns undefined if the currencies of code and cart differ
- */
-export function amountOff(
-  pricing: Pricing,
-  cart: Priced,
-  otherDiscounts: number,
-  settings: Settings,
-): number | undefined {
-  const { rounding, cappedAtCart } = settings['discount.amount']
-  if (pricing.kind === 'fixed' && pricing.currency !== cart.currency) return undefined
-  const exact =
-    pricing.kind === 'fixed'
-      ? new Big(pricing.value)
-      : new Big(cart.amount_minor).times(pricing.value).div(100)
-  const whole = exact.round(0, roundings[rounding]).toNumber()
-  return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - otherDiscounts)) : whole
 }

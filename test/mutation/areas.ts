@@ -12,6 +12,10 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     sources: ['shared/refunds/stripe-provider.ts'],
     tests: ['test/refunds/stripe-provider.test.ts', 'test/refunds/stripe-retries.test.ts'],
   },
+  money: {
+    sources: ['shared/discounts/amount-off.ts', 'shared/carts/cart.ts'],
+    tests: ['test/discounts/amounts.test.ts'],
+  },
   commit: {
     sources: ['shared/platform/idempotency/commit.ts'],
     tests: ['test/idempotency/commit.test.ts'],
