@@ -31,7 +31,10 @@ beforeAll(async () => {
   const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
   file = pathToFileURL(join(bundles.send?.directory ?? '', 'index.mjs')).href
   aws = await startFakeMailServices(testSecret)
-  service = await startService({ clock: { ...systemClock, now: () => Date.now() - behindMilliseconds } })
+  service = await startService({
+    clock: { ...systemClock, now: () => Date.now() - behindMilliseconds },
+    onDynamodb: true,
+  })
   sender = await startSender()
 }, 60_000)
 beforeEach(() => {
