@@ -56,7 +56,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   limits: {
     sources: ['shared/platform/request/rate-limit.ts'],
-    tests: ['test/request/{counters,endpoints}.test.ts'],
+    tests: ['test/request/{counters,endpoints,throttle}.test.ts'],
   },
   lists: {
     sources: ['shared/platform/listing/{order,read-index,read-page}.ts'],
