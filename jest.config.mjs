@@ -3,6 +3,8 @@
  * with `npm run test:all`, or if the command names one.
  */
 const withCampaigns = process.env.TEST_ALL === '1' || process.argv.some((word) => word.includes('campaign'))
+// Read by newTable. Programs without Jest, such as the bench, use DynamoDB Local.
+if (!withCampaigns) process.env.TABLES_IN_MEMORY = '1'
 
 /** Jest on native ES modules: `npm test`, or `npx jest test/orders`. The flag that Node needs for it is set in .npmrc. */
 export default {

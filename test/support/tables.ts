@@ -9,10 +9,10 @@ import { memoryTable } from '#test/simulation/memory-table.ts'
 import { tablesInMemory, testClient } from './dynamodb-client.ts'
 
 /**
- * Creates a table and returns its name. By default it is in memory, which is much faster, and with `npm run test:all` on
- * DynamoDB Local. memory-table.test.ts compares the two.
+ * Creates a table and returns its name. With `npm test` it is in memory, which is much faster, and otherwise on DynamoDB
+ * Local. memory-table.test.ts compares the two.
  */
-export async function newTable(inMemory = process.env.TEST_ALL !== '1'): Promise<string> {
+export async function newTable(inMemory = process.env.TABLES_IN_MEMORY === '1'): Promise<string> {
   if (!inMemory) return createTable(testClient())
   const name = `t-${crypto.randomUUID()}`
   tablesInMemory.set(name, new MemoryStore())
