@@ -12,8 +12,8 @@ const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-loca
 const readyWithinMs = 120_000
 const stopWithinMs = 5000
 const starts = 3
-/** A run lasts minutes: the optimizing compiler and parallel collection cost more processor time than they save. */
-const jvmOfShortRuns = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+/** Tests last minutes: the optimizing compiler and parallel collection cost more processor time than they save. */
+const jvmOfTests = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
@@ -52,7 +52,7 @@ let ofThisRun: DynamodbLocal | undefined
 /** Runs in jest's globalSetup: the workers started after it inherit DYNAMODB_ENDPOINT. */
 export async function startForRun(): Promise<void> {
   if (process.env.DYNAMODB_ENDPOINT) return
-  ofThisRun = await startDynamodbLocal()
+  ofThisRun = await startDynamodbLocal(jvmOfTests)
   process.env.DYNAMODB_ENDPOINT = ofThisRun.endpoint
 }
 
@@ -64,13 +64,16 @@ export async function stopAfterRun(): Promise<void> {
   delete process.env.DYNAMODB_ENDPOINT
 }
 
-/** Starts DynamoDB Local in memory on a free port and returns once it answers. */
-export async function startDynamodbLocal(): Promise<DynamodbLocal> {
+/**
+ * Starts DynamoDB Local in memory on a free port and returns once it answers.
+ * @param jvm options of Java; by default those that answer fastest in the long run
+ */
+export async function startDynamodbLocal(jvm: readonly string[] = []): Promise<DynamodbLocal> {
   const jars = await ensureJars()
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const endpoint = `http://127.0.0.1:${port}`
-    const server = await startServer(jars, port)
+    const server = await startServer(jars, port, jvm)
     if (await answers(endpoint, server)) return { endpoint, stop: () => stop(server) }
     // Another process can take the port before java does. Then java ends, and another port is tried.
     const retry = hasEnded(server) && attempt < starts
@@ -105,9 +108,9 @@ async function fetchJars(pomFile: string, directory: string): Promise<void> {
   if (code !== 0) throw new Error(`Maven could not fetch DynamoDB Local ${version}: ${maven.output()}`)
 }
 
-async function startServer(jars: string, port: number): Promise<Running> {
+async function startServer(jars: string, port: number, options: readonly string[]): Promise<Running> {
   const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
-  const jvm = [...jvmOfShortRuns, '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
+  const jvm = [...options, '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
   const server = await run('java', [
     ...jvm,
     main,
