@@ -53,8 +53,13 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
     const lines = createInterface({ input: watching.stdout })
     const ended = once(watching, 'exit')
     const line = once(lines, 'line')
-    // The subscription exists when its command says so.
-    await once(createInterface({ input: watching.stderr }), 'line')
+    // The subscription exists when its command says so. Warnings of the AWS SDK may precede that line.
+    const messages: string[] = []
+    for await (const message of createInterface({ input: watching.stderr })) {
+      messages.push(message)
+      if (message.startsWith('Waiting for events')) break
+    }
+    expect(messages.at(-1)).toBe('Waiting for events. Ctrl-C stops.')
     await order('other')
     const { json } = await order('watched')
     expect(JSON.parse(String(await line))).toMatchObject({
