@@ -25,7 +25,7 @@ beforeAll(async () => {
   ])
   bundled = bundles.sample as Bundle
   s3 = started
-}, 120_000)
+})
 afterAll(async () => {
   await s3?.stop()
   await rm(scratch, { recursive: true, force: true })

@@ -16,7 +16,7 @@ let proxy: S3BehindProxy['proxy']
 const started = await startS3BehindProxy()
 beforeAll(() => {
   ;({ s3, proxy } = started)
-}, 120_000)
+})
 beforeEach(() => proxy.reset())
 afterAll(() => started?.stop())
 
@@ -111,7 +111,7 @@ describe('writing a file', () => {
         .update(await answer.bytes())
         .digest('hex'),
     ).toBe(state.hash.digest('hex'))
-  }, 60_000)
+  })
 
   test('signs the SHA-256 of the body of each request', async () => {
     await open().write(newKey(), source(12 * megabyte).chunks, 'text/csv')

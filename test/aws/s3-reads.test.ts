@@ -15,7 +15,7 @@ const started = await startS3BehindProxy()
 beforeAll(async () => {
   ;({ s3, proxy } = started)
   await s3.client.send(new PutObjectCommand({ Bucket: s3.bucket, Key: key, Body: file }))
-}, 120_000)
+})
 beforeEach(() => proxy.reset())
 afterAll(() => started?.stop())
 

@@ -6,7 +6,7 @@ let costs: Map<string, Cost>
 beforeAll(async () => {
   const measured = await measureCosts(process.env.DYNAMODB_ENDPOINT ?? '', 25, 100)
   costs = new Map(measured.map((cost) => [cost.request, cost]))
-}, 60_000)
+})
 
 function costOf(request: string): Cost {
   const cost = costs.get(request)

@@ -37,7 +37,7 @@ describe('the package', () => {
     file = join(project, stdout.trim())
     await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
     await run('npm', ['install', '--no-audit', '--no-fund', file], { cwd: project })
-  }, 120_000)
+  })
   afterAll(() => rm(project, { recursive: true, force: true }))
 
   test('contains the compiled files, the README and the license', async () => {
@@ -106,5 +106,5 @@ describe('the package', () => {
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
     const { stdout } = await run('node', [compiler, '-p', project]).catch((failed) => failed)
     expect(stdout).toBe('')
-  }, 60_000)
+  })
 })

@@ -94,7 +94,7 @@ describe('attempts', () => {
       ),
       { numRuns: runs(60) },
     )
-  }, 60_000)
+  })
 
   test.each([
     [0, [100, 200, 400, 800]],

@@ -1,11 +1,9 @@
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, startService } from '../support/service.ts'
 import { patientSettings } from '../support/settings.ts'
 import { admin, audit, claims, codeCalls, editor, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
-
-jest.setTimeout(120_000)
 
 const service = await startService({ settings: patientSettings, onDynamodb: true })
 const calls = codeCalls(resending(service))
@@ -58,7 +56,7 @@ describe('concurrent requests for one outcome', () => {
     const [winner] = answers.filter(({ status }) => status === 201)
     expect(await service.items('rush', 'code')).toMatchObject([winner?.json])
     expect(await claims(service, 'rush')).toEqual({ RUSH: winner?.json.id })
-  }, 60_000)
+  })
 
   test('one of fifty concurrent updates with the same tag succeeds', async () => {
     const { id, etag } = await made(calls, 'crowd')
@@ -69,7 +67,7 @@ describe('concurrent requests for one outcome', () => {
     const [winner] = answers.filter(({ status }) => status === 200)
     expect(await stored(service, 'crowd', id)).toMatchObject({ name: winner?.json.name, version: 2 })
     expect(await audit(service, 'crowd')).toHaveLength(1)
-  }, 60_000)
+  })
 })
 
 describe('concurrent changes of one code', () => {
@@ -100,7 +98,7 @@ describe('concurrent changes of one code', () => {
     const answers = await storm('restores', id, { restore: 20 })
     expect(tally(answers)).toEqual({ '200': 1, '409 CONFLICT.not_deleted': 19 })
     await expectSound('restores', id, 2)
-  }, 60_000)
+  })
 })
 
 describe('a hard delete concurrent with other changes', () => {

@@ -89,5 +89,5 @@ describe('if a soft delete frees the text of a code', () => {
       expect(item.claim === undefined).toBe(item.soft_deleted === false)
     }
     expect(items.filter((item) => item.soft_deleted === false).length).toBeLessThanOrEqual(1)
-  }, 120_000)
+  })
 })

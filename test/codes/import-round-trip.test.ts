@@ -71,7 +71,7 @@ test('codes with any text and name are equal after an export and an import into 
     expect(await exportOf(from)).toBe(exported)
   }
   await fc.assert(fc.asyncProperty(codes, check), { numRuns: 15, seed: 20_260_301 })
-}, 120_000)
+})
 
 test('an import of an export with soft-deleted codes does not create them', async () => {
   const [from, to] = [newTenant(), newTenant()]

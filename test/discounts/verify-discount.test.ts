@@ -216,4 +216,4 @@ test('of fifty concurrent guesses ten are admitted, and the others are throttled
     expect(json.error.code).toBe('RATE_LIMIT.exceeded')
     expect(Number(headers['Retry-After'])).toBeGreaterThan(50)
   }
-}, 60_000)
+})

@@ -10,9 +10,9 @@ export async function listen({ aws_endpoint: endpoint, region, event_bus: bus }:
 
   return {
     heard,
-    /** Receives until the condition holds, for at most a minute. */
+    /** Receives until the condition holds, for at most two minutes. */
     async until(condition: () => boolean): Promise<void> {
-      const over = AbortSignal.timeout(60_000)
+      const over = AbortSignal.timeout(120_000)
       while (!condition() && !over.aborted) {
         const events: PublishedEvent[] = await subscription.receive(over).catch((thrown) => {
           if (!over.aborted) throw thrown

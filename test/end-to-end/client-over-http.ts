@@ -40,7 +40,7 @@ export function clientOverHttp(deployment: () => Deployment): void {
       expect(refused).toBeInstanceOf(CommerceError)
       expect(refused).toMatchObject({ code: 'CONFLICT.idempotency.payload_mismatch', http: 409 })
     }
-  }, 60_000)
+  })
 
   test('the client reports responses of the gateway itself', async () => {
     const call = clientOf('client').GET as unknown as (path: string) => Promise<unknown>

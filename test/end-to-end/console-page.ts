@@ -26,7 +26,7 @@ export function consolePage(deployment: () => Deployment): void {
     page.on('pageerror', (error) => errors.push(error.message))
     await page.goto(`${site.url}console.html`)
     await page.waitForSelector('#connection.good')
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await site?.stop()
@@ -101,7 +101,7 @@ export function consolePage(deployment: () => Deployment): void {
     await openTab('money')
     expect(await (await row('payout', 'ch_watched')).innerText()).toContain('700 EUR')
     expect(await (await row('ledger', 'ch_watched')).innerText()).toContain('700 EUR')
-  }, 60_000)
+  })
 
   test('the bar of an import reaches its end', async () => {
     const body = 'email,name,country\nwatched@example.com,Watched,DE\nnobody,Nobody,DE\n'
@@ -110,7 +110,7 @@ export function consolePage(deployment: () => Deployment): void {
     const operation = await row('operation', json.operation_id)
     await operation.locator('progress.succeeded[value="1"]').waitFor({ timeout: 60_000 })
     expect(await operation.innerText()).toMatch(/succeeded: PARTIAL\s+1 imported, 1 rejected/)
-  }, 90_000)
+  })
 
   test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
     const poisoned = ['cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
@@ -122,7 +122,7 @@ export function consolePage(deployment: () => Deployment): void {
     await button.waitFor({ timeout: 60_000 })
     await button.click()
     await queue.getByText('no dead letters').waitFor()
-  }, 90_000)
+  })
 
   test('the page reported no error', () => {
     expect(errors).toEqual([])

@@ -60,7 +60,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     expect(told(await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token }))).toBe(
       '401 AUTH.invalid_credentials',
     )
-  }, 60_000)
+  })
 
   test('only the latest of two codes is valid, and the sixth request sends no mail', async () => {
     const email = 'often@example.com'
@@ -77,7 +77,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
     await sleep(3000)
     // Codes that were superseded before they were sent are never sent.
     expect((await mailsTo(email)).length).toBeLessThanOrEqual(5)
-  }, 60_000)
+  })
 
   test('browsers of the allowed origin can send the cookie where it is used', async () => {
     const ask = (path: string) =>
@@ -105,5 +105,5 @@ export function identityOverHttp(deployment: () => Deployment): void {
     const listed = await run('list')
     expect(listed.map(({ state }) => state)).toEqual(['active', 'revoked'])
     expect(JSON.stringify(listed)).not.toContain(String(made?.key).split('.')[2])
-  }, 60_000)
+  })
 }

@@ -75,7 +75,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
     expect(accepted.status).toBe(202)
     const { last } = await follow(accepted.json.operation_id)
     expect([last.json.state, last.json.error.code]).toEqual(['failed', 'DEPENDENCY.bad_gateway'])
-  }, 120_000)
+  })
 
   test('a Viewer can read an operation, but not start or cancel one; a canceled one ends as canceled', async () => {
     const viewer = { ...editor, role: 'Viewer', sub: 'viewer' }

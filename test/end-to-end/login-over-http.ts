@@ -128,5 +128,5 @@ export function loginOverHttp(deployment: () => Deployment): void {
       await new Promise((wake) => setTimeout(wake, 100))
     expect(await mails()).toContain(email)
     expect(await mails()).not.toContain('nobody@')
-  }, 30_000)
+  })
 }

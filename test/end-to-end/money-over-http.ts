@@ -65,7 +65,7 @@ export function moneyOverHttp(running: () => Running): void {
         { refund_id: first.json.id, charge_id: charge, amount: 700, currency: 'EUR', at: expect.any(String) },
       ])
     }
-  }, 60_000)
+  })
 
   test('a rejected refund is rejected again with the same response, and nothing is paid', async () => {
     const first = await refund('declined', 'ch_declined_1', 700)
@@ -87,7 +87,7 @@ export function moneyOverHttp(running: () => Running): void {
     expect(await paidOut('ch_crowd')).toHaveLength(11)
     const entries = (await ledger()).filter(({ charge_id }) => charge_id === 'ch_crowd')
     expect(entries).toHaveLength(11)
-  }, 60_000)
+  })
 
   test('an order is paid once by repeated signed events', async () => {
     const { service } = running()
@@ -101,7 +101,7 @@ export function moneyOverHttp(running: () => Running): void {
     const ours = () => listener.heard.filter(({ type, data }) => type === 'order.paid' && data.id === id)
     await listener.until(() => ours().length > 0)
     expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
-  }, 30_000)
+  })
 
   test('an event with a wrong signature is rejected', async () => {
     const body = {
@@ -130,14 +130,14 @@ export function moneyOverHttp(running: () => Running): void {
     expect(await sendFromPython(url, service.webhook_secret, event)).toBe(202)
     const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
     await eventually(async () => (await status()) === 'paid', 10)
-  }, 120_000)
+  })
 
   test('an event signed by the Python library with another secret is rejected', async () => {
     const { service } = running()
     const url = `${service.base_url}/v1/webhooks/events`
     const event = eventOf('order.paid', { id: 'x' })
     expect(await sendFromPython(url, 'whsec_YW5vdGhlciBrZXk=', event)).toBe(401)
-  }, 60_000)
+  })
 
   test('an event that cannot be handled becomes a dead letter, and is handled after a redrive', async () => {
     const { service } = running()
@@ -145,7 +145,7 @@ export function moneyOverHttp(running: () => Running): void {
     const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
     await eventually(redriven, 40)
     await eventually(redriven, 40)
-  }, 100_000)
+  })
 
   test('a discount is verified for the received cart, and promo.applied is published', async () => {
     const { listener } = running()
@@ -172,5 +172,5 @@ export function moneyOverHttp(running: () => Running): void {
     )
     expect((await verify('guess', 'NO-SUCH')).json).toEqual({ applied: false, amount: 0 })
     expect(told(await verify('long', 'ABCDEFGHIJKLMNOPQ'))).toBe('400 VALIDATION.code.length.exceeds')
-  }, 60_000)
+  })
 }

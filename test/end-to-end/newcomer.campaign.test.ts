@@ -72,7 +72,7 @@ describe('npm start', () => {
     const diff = 'npx cdk diff --fail -c stage=local --output diff.out --no-notices --ci'
     const { output: said } = await here.shell(diff, localAwsEnvironment(`http://127.0.0.1:${port}`))
     expect(said).toContain('Number of stacks with differences: 0')
-  }, 120_000)
+  })
 
   test('reports a port that is in use', async () => {
     const second = await here.shell(`npm start -- --port ${port}`)
@@ -104,7 +104,7 @@ describe('a user who follows the README', () => {
     } finally {
       await browser.close()
     }
-  }, 60_000)
+  })
 
   test('creates an order from the client', async () => {
     const [request = '', program = '', run = ''] = blocksOf(readme, 'A first request')
@@ -127,7 +127,7 @@ describe('a user who follows the README', () => {
       rejects: [{ row: 2, code: 'VALIDATION.email', field: 'email' }],
     })
     expect(code).toBe(1)
-  }, 60_000)
+  })
 
   test('reads the meaning of each alarm and its place on the dashboard', async () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
@@ -195,4 +195,4 @@ test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
   await ended
   expect(await isHealthy(`http://127.0.0.1:${port}`)).toBe(false)
   expect(existsSync(serviceFile())).toBe(false)
-}, 60_000)
+})

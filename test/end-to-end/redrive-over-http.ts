@@ -100,5 +100,5 @@ export function redriveOverHttp(running: () => Running): void {
     await listener.until(() => ours().length >= 6)
     expect(told()).toEqual([...once, ...once, ...once].toSorted())
     expect(await redrive()).toMatchObject([{ messages: 0, left: 0 }])
-  }, 60_000)
+  })
 }

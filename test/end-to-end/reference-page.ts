@@ -43,7 +43,7 @@ export function referencePage(deployment: () => Deployment): void {
     const pages = await referenceSite(await loadSettings(settings, 'local'), tryAt)
     site = await serveSite(pages, origin, base_url)
     browser = await startBrowser()
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await site?.stop()
@@ -73,13 +73,13 @@ export function referencePage(deployment: () => Deployment): void {
       expect(await send('discounts/POST/discount/verify')).toContain('200 OK')
       expect(await send('health/GET/health')).toContain('200 OK')
     })
-  }, 180_000)
+  })
 
   test('the first page shows the first request of the guide', async () => {
     await visit('', async (page) => {
       expect(await firstRequest(page)).toContain('curl -i "$BASE_URL/v1/orders"')
     })
-  }, 60_000)
+  })
 
   test('the first request of the guide creates an order when pasted', async () => {
     await visit('guide.html', async (page) => {
@@ -88,7 +88,7 @@ export function referencePage(deployment: () => Deployment): void {
       const { stdout } = await run('bash', ['-c', await firstRequest(page)], { env })
       expect(stdout).toMatch(/^HTTP\/1.1 201[\s\S]*"cart_id":"cart-1"/)
     })
-  }, 60_000)
+  })
 
   test.each([
     ['guide.html', 'Idempotency-Key'],

@@ -61,7 +61,7 @@ describe('published events', () => {
   let events: PublishedEvent[]
   beforeAll(async () => {
     events = await publishEverything()
-  }, 60_000)
+  })
 
   test.each(eventDefinitions)('contain $type, and each matches asyncapi.json', (definition) => {
     const { type, version } = definition

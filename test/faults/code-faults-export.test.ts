@@ -186,7 +186,7 @@ test('five thousand codes are exported with one query for each page and one more
   const answer = await download(await likewise({ client }), tenant, { 'X-Request-Timeout': '10000' })
   expect(idsOf(answer.body)).toEqual(stored.map(({ id }) => id))
   expect(queries).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
-}, 180_000)
+})
 
 test('a file is read one page ahead of its reader, beyond the size of a response', async () => {
   const pages = 40

@@ -53,4 +53,4 @@ test('a thousand rows are one transaction each, sixteen concurrently, and a repe
   expect(replay.body === first.body).toBe(true)
   expect(counted.all - before).toBeLessThan(4)
   expect(await service.items('many', 'code')).toHaveLength(maxRows)
-}, 120_000)
+})

@@ -46,7 +46,7 @@ describe('an import whose steps fail at random', () => {
       'INTERNAL.unexpected',
       { total: 500, succeeded: 495, failed: 5 },
     ])
-  }, 60_000)
+  })
 })
 
 describe('a cancellation', () => {
@@ -94,7 +94,7 @@ describe('an operation without a workflow', () => {
       expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])
       expect((await service.upload(tenant, fileOf(tenant))).json.operation_id).not.toBe(id)
     }
-  }, 60_000)
+  })
 
   test('ends as canceled if that was requested, and always at its deadline', async () => {
     const canceled = await begin('asked')
@@ -115,7 +115,7 @@ describe('an operation without a workflow', () => {
     expect((await service.read('late', late)).json.state).toBe('pending')
     await endAbandoned(running, later(4 * 3600_000))
     expect((await service.read('late', late)).json.error.code).toBe('DEPENDENCY.timeout')
-  }, 60_000)
+  })
 })
 
 test('of two imports the rows of the later one win, in whatever order they are written', async () => {

@@ -224,4 +224,4 @@ test('whichever processes die, the bus gets the committed events, and their repl
   published.length = 0
   await deliver('relay', await stream.read(), [])
   expect(published).toEqual([])
-}, 180_000)
+})

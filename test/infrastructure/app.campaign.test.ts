@@ -3,14 +3,12 @@ import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
 import { publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
 
 /** Each run of the app is a process, which loads CDK. */
-jest.setTimeout(120_000)
-
 const root = join(import.meta.dirname, '../..')
 
 const scratch = await mkdtemp(join(tmpdir(), 'commerce-app-'))
@@ -162,7 +160,7 @@ test('two syntheses of the same sources and settings are equal, regardless of th
       Object.keys(inputs).some((input) => input.includes('client-cognito')) ? [file.split('/').at(-2)] : [],
   )
   expect(withCognito.toSorted()).toEqual(['login.send-reset', 'login.sign-in'])
-}, 180_000)
+})
 
 /** The files that the CDK command line deploys, from which it detects changes. */
 async function deployedFiles(assembly: string): Promise<Record<string, string>> {

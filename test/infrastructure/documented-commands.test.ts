@@ -2,12 +2,10 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { publishedProfile } from './published-profile.ts'
 
 /** Each command is a process, and one of them synthesizes. */
-jest.setTimeout(240_000)
-
 const root = join(import.meta.dirname, '../..')
 const ofDocs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md'))
 const pages = ['README.md', 'CHANGELOG.md', ...ofDocs.map((name) => `docs/${name}`)]

@@ -1,11 +1,9 @@
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 /** Each synthesis is a process. */
-jest.setTimeout(120_000)
-
 const prod = await synthesise('prod')
 const { template } = prod
 const { template: bypassing } = await synthesise('prod', { bypassesRollout: true })

@@ -1,9 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { resourcesOf, type Synthesis, synthesise, type Template } from './synthesis.ts'
 
 /** Each synthesis is a process. */
-jest.setTimeout(120_000)
-
 /** CloudFormation accepts 500 resources and 200 parameters and outputs each in one stack. */
 const limits = { resources: 450, parameters: 190, outputs: 190 }
 const moreRoutes = 30

@@ -18,4 +18,4 @@ test('an invalid template has an error', async () => {
   expect(await inCdkProcess('templateErrors', { wrong: { Resources } })).toEqual([
     expect.stringMatching(/^\S+ wrong: VisibilityTimeout/),
   ])
-}, 120_000)
+})

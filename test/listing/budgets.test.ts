@@ -70,7 +70,7 @@ describe('a session with read budgets over several partitions, beyond a filtered
       }
     })
     await fc.assert(property, { numRuns: runs(100) })
-  }, 180_000)
+  })
 })
 
 describe('a page reached backward', () => {

@@ -139,5 +139,5 @@ describe('the requests of a page to the table', () => {
       const expected = sorted(codes, sort).filter(({ code }) => code === 'SAME')
       expect(walked.flatMap((page) => page.ids)).toEqual(expected.map(({ id }) => id))
     }
-  }, 60_000)
+  })
 })

@@ -64,7 +64,7 @@ beforeAll(async () => {
     pauseSeconds: 0.05,
   }
   restored = await restoreTable(restoring)
-}, 120_000)
+})
 
 describe('npm run restore', () => {
   test('restores the table of the stack to the given time', () => {

@@ -26,6 +26,8 @@ export interface FakeMailServices {
   endpoint: string
   /** The accepted mails, in order. */
   mails: Taken[]
+  /** How often it was asked to send a mail. */
+  attempts: number
   /** The new visibility timeout of each failed message, in seconds. */
   pauses: number[]
   fate: MailFate
@@ -39,6 +41,7 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
   let waiting: (() => void)[] = []
   const fake: Omit<FakeMailServices, 'endpoint' | 'stop'> = {
     mails: [],
+    attempts: 0,
     pauses: [],
     fate: 'taken',
     nextMail: () => new Promise((resolve) => waiting.push(resolve)),
@@ -46,6 +49,7 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
 
   function takeMail(body: string, answer: ServerResponse): void {
     const { fate } = fake
+    fake.attempts += 1
     if (fate === 'ignored') return
     if (fate === 'refused') {
       answer.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"down"}')

@@ -36,9 +36,9 @@ beforeAll(async () => {
     onDynamodb: true,
   })
   sender = await startSender()
-}, 60_000)
+})
 beforeEach(() => {
-  Object.assign(aws, { fate: 'taken', mails: [], pauses: [] })
+  Object.assign(aws, { fate: 'taken', mails: [], attempts: 0, pauses: [] })
   behindMilliseconds = 0
 })
 afterAll(async () => {
@@ -144,6 +144,8 @@ describe('the mail of a code', () => {
     const { id } = await asked()
     aws.fate = 'ignored'
     expect(await deliver(id)).toBe(false)
+    // The time limit of one attempt is thus that of the delivery.
+    expect(aws.attempts).toBe(1)
     aws.fate = 'taken'
     expect(await deliver(id)).toBe(true)
     expect(aws.mails).toHaveLength(1)

@@ -179,7 +179,7 @@ test('the table in memory returns and streams what DynamoDB does, for any sequen
     numRuns: runs(400),
   })
   expect(byItem(records)).toEqual(byItem(await streamed()))
-}, 120_000)
+})
 
 async function streamed(): Promise<Pick<StreamRecord, 'before' | 'after'>[]> {
   const itemOf = (image: unknown) =>

@@ -41,4 +41,4 @@ test('no function uses the table in a way that its role does not permit, whateve
   })
   expect(accesses.size).toBeGreaterThan(25)
   expect(denied).toEqual([])
-}, 120_000)
+})

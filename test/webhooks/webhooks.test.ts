@@ -206,4 +206,4 @@ test('an event is received whatever JSON its data holds, and kept to the last di
   }
   const examples = edges.map((edge): [Record<string, unknown>] => [edge])
   await fc.assert(fc.asyncProperty(data, check), { numRuns: 100, seed: 20_260_403, examples })
-}, 60_000)
+})
