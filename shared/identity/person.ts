@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { uuidV8 } from '../platform/base/clock.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Settings } from '../settings/register.ts'
@@ -17,7 +18,7 @@ export interface Person {
 export async function personOf(
   email: string,
   settings: Settings,
-  derivedKey: (purpose: string) => Promise<Uint8Array>,
+  derivedKey: (purpose: string) => Promise<KeyObject>,
 ): Promise<Person> {
   const email_hash = keyedHash(await derivedKey('e-mail hashes v1'), email)
   const user_id = settings['otp.user'] === 'uuid' ? uuidV8(`user|${email_hash}`) : email_hash

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Person } from '../identity/person.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
 import type { Task } from '../platform/events/outbox.ts'
@@ -61,7 +62,7 @@ export function queuedMail(
 }
 
 export function sealMail(
-  key: Uint8Array,
+  key: KeyObject,
   messageId: string,
   content: MailContent,
   randomBytes: (length: number) => Uint8Array,
@@ -70,7 +71,7 @@ export function sealMail(
 }
 
 /** @throws Error if the mail was sealed for another message or by another deployment */
-export function openMail(key: Uint8Array, messageId: string, sealed: string): MailContent {
+export function openMail(key: KeyObject, messageId: string, sealed: string): MailContent {
   return JSON.parse(unseal(key, sealed, messageId))
 }
 

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto'
+import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { ErrorCode } from '../error-catalog.ts'
 import type { Person } from '../identity/person.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
@@ -61,7 +61,7 @@ export function newDigits(count: number, randomBytes: (length: number) => Uint8A
 
 /** Returns the stored hash of a code. It includes address and message, so it matches no other ones. */
 export function codeHash(
-  key: Uint8Array,
+  key: KeyObject,
   { email_hash }: Person,
   message: { message_id: string; code: string },
 ): string {

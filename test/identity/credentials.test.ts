@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import type { HttpRequest } from '#shared/platform/base/http.ts'
@@ -138,7 +138,7 @@ describe('a session', () => {
     'auth.csrf': { header: 'X-Csrf', status: 419 },
     'cors.allowedOrigins': ['https://shop.example'],
   }
-  const key = new Uint8Array(32).fill(1)
+  const key = createSecretKey(new Uint8Array(32).fill(1))
   const session_id = newId(clock)
   const until = clock.now() + 1500
   const session = sessionOf(key, { session_id, tenant_id: 'shop', user_id: 'u9', until })

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import type { Failure } from '#shared/platform/base/failure.ts'
 import { cursorSeal, type Position, sessionHash } from '#shared/platform/listing/cursor.ts'
@@ -397,7 +398,7 @@ test('the operators of a field depend on its kind', () => {
 })
 
 describe('a sealed cursor', () => {
-  const key = new Uint8Array(32).fill(1)
+  const key = createSecretKey(new Uint8Array(32).fill(1))
   const position: Position = { direction: 'next', start: 'a', bound: undefined, snapshotBound: 'z', skip: 3 }
   const cursors = cursorSeal(key, (length) => crypto.getRandomValues(new Uint8Array(length)))
   const openedBy = (cursor: string, session: string, by = cursors) => {
@@ -422,7 +423,7 @@ describe('a sealed cursor', () => {
         openedBy(
           cursor,
           'session',
-          cursorSeal(new Uint8Array(32), () => new Uint8Array(12)),
+          cursorSeal(createSecretKey(new Uint8Array(32)), () => new Uint8Array(12)),
         ),
     ],
   ])('%s is rejected', (_, open) => {

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
@@ -948,7 +949,7 @@ describe('a browser', () => {
 
   test('with a session cookie is a caller where the settings say so', async () => {
     const sessions = await serve({ 'auth.sessionOperations': ['things.read', 'things.create'] as never })
-    const key = new Uint8Array(32)
+    const key = createSecretKey(new Uint8Array(32))
     const session = { session_id: id, tenant_id: 'public', user_id: 'u9', until: now + 1000 }
     await sessions.table.put(startSession(sessionOf(key, session)) as never)
     const headers = { Cookie: `${sessionCookie}=${id}.${sessionSecret(key, id)}` }

@@ -20,7 +20,7 @@ import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import { describeFault, type Log } from '#shared/platform/base/log.ts'
-import { deriveKey } from '#shared/platform/base/secrets.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
@@ -77,8 +77,7 @@ const recordsAtOnce = 10
 // An import of few rows has several chunks.
 chunkSize.rows = 2
 const states = importStates()
-const secret = new TextEncoder().encode(testSecret)
-const derivedKeys = new Map<string, Uint8Array>()
+const deriveKey = keyDerivation()
 const verifiers = new Map<Settings, TokenVerifier>()
 const gateways = new Map<Settings, GatewayRoute[]>()
 
@@ -296,11 +295,7 @@ export class World {
       openTable: (budget) => this.#table(process, budget),
       openFiles: (budget) => this.#fileStore(process, budget),
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test' })[name],
-      async derivedKey(purpose) {
-        const key = derivedKeys.get(purpose) ?? deriveKey(secret, purpose)
-        derivedKeys.set(purpose, key)
-        return key
-      },
+      derivedKey: async (purpose) => deriveKey(testSecret, purpose),
       environment: () => undefined,
     }
   }

@@ -1,6 +1,6 @@
 import { startBudget } from '#shared/platform/base/clock.ts'
 import type { LogReport } from '#shared/platform/base/log.ts'
-import { deriveKey } from '#shared/platform/base/secrets.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -25,6 +25,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const clock = movableClock(Date.parse('2026-03-01T12:00:00Z'))
   const store = new MemoryStore({ now: () => clock.now() })
   const reports: LogReport[] = []
+  const deriveKey = keyDerivation()
   const none = () => {
     throw new Error('not part of this test')
   }
@@ -52,7 +53,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     openTable,
     openFiles: none,
     secret: none,
-    derivedKey: async (purpose) => deriveKey(new TextEncoder().encode('a secret of the tests'), purpose),
+    derivedKey: async (purpose) => deriveKey('a secret of the tests', purpose),
     environment: () => undefined,
     beforeCall: () => {},
     afterCall: () => {},

@@ -1,10 +1,10 @@
+import type { KeyObject } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
-import type { SecretName } from '#shared/platform/base/secrets.ts'
-import { deriveKey } from '#shared/platform/base/secrets.ts'
+import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
@@ -49,7 +49,7 @@ export interface Service {
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
   /** Secrets are already loaded, so reading them needs no time budget. */
-  runtime: Runtime & { derivedKey(purpose: string): Promise<Uint8Array> }
+  runtime: Runtime & { derivedKey(purpose: string): Promise<KeyObject> }
 }
 
 export interface ServiceOptions {
@@ -76,7 +76,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const { settings = localSettings, clock = systemClock, client, extra = [] } = options
   const tableName = options.tableName ?? (await newTable(client || options.onDynamodb ? false : undefined))
   const lines: RequestLine[] = []
-  const secret = new TextEncoder().encode(testSecret)
+  const deriveKey = keyDerivation()
   const notices: LogReport[] = []
   const log: Log = {
     request: (line) => lines.push(line),
@@ -94,7 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     openFiles: () => store,
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
     openTable: (budget) => openTable(tableName, { clock, budget, ...(client && { client }) }),
-    derivedKey: async (purpose) => deriveKey(secret, purpose),
+    derivedKey: async (purpose) => deriveKey(testSecret, purpose),
     environment: (name) => process.env[name],
   }
   const headersRead = new Set<string>()

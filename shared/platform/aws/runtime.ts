@@ -4,7 +4,7 @@ import { lazy } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
-import { deriveKey, type SecretRead } from '../base/secrets.ts'
+import { keyDerivation, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { TokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
@@ -15,7 +15,7 @@ import { deployedSettings } from './deployed-settings.ts'
 export interface Adapters {
   log?: (service: string, environment: NodeJS.ProcessEnv) => Log
   table?: (name: string, clock: Clock, budget: Budget) => Table
-  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<Uint8Array>
+  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<string>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
   tokens?: (settings: Settings, environment: NodeJS.ProcessEnv) => TokenVerifier
@@ -28,6 +28,7 @@ export interface Adapters {
 export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock
   const log = lazy(() => passed(adapters.log)('commerce-api', process.env))
+  const deriveKey = keyDerivation()
   const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
   const environment = (name: string) => process.env[name]
   const ownSecret = async (budget: Budget) =>

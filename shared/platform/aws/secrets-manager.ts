@@ -36,8 +36,8 @@ async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
 }
 
 /** Returns the secret of this deployment. A key for each purpose is derived from it. */
-export async function deploymentSecret(arn: string, reading: SecretRead): Promise<Uint8Array> {
+export async function deploymentSecret(arn: string, reading: SecretRead): Promise<string> {
   const text = await readSecret(arn, reading)
   if (text.length < 32) throw new Error('the deployment secret is too short')
-  return new TextEncoder().encode(text)
+  return text
 }

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
 import { isUuidV7, timeOf, timestamp } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
@@ -30,7 +30,7 @@ export const sessionKeyPurpose = 'sessions v1'
  * Derives the secret of a session's cookie from the session id: 256 bits, unpredictable without the key. It is never
  * stored: no record contains it, and a lost response can still be repeated.
  */
-export function sessionSecret(key: Uint8Array, sessionId: string): string {
+export function sessionSecret(key: KeyObject, sessionId: string): string {
   return keyedHash(key, sessionId)
 }
 
@@ -43,7 +43,7 @@ export function hashOfSecret(secret: string): string {
  * Returns a session that starts at the time of its id. @param until its end, in milliseconds since 1970
  */
 export function sessionOf(
-  key: Uint8Array,
+  key: KeyObject,
   {
     session_id,
     tenant_id,
@@ -103,7 +103,7 @@ export function sessionCookies(credential: SessionCredential, seconds: number): 
  * and it is invalid for any other session.
  */
 export function csrfTokenOf({ session_id, secret }: SessionCredential): string {
-  return keyedHash(Buffer.from(secret), 'csrf token v1', session_id)
+  return keyedHash(createSecretKey(secret, 'utf8'), 'csrf token v1', session_id)
 }
 
 /** Returns the credential in the session cookie; undefined if the cookie is absent or malformed. */

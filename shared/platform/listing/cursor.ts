@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import { failField } from '../base/failure.ts'
 import { seal, unseal } from '../base/secrets.ts'
 import type { ListQuery } from './list-query.ts'
@@ -37,7 +37,7 @@ export const cursorKeyPurpose = 'list cursors v1'
  * @param key derived for `cursorKeyPurpose`
  * @param randomBytes for nonces
  */
-export function cursorSeal(key: Uint8Array, randomBytes: (length: number) => Uint8Array): CursorSeal {
+export function cursorSeal(key: KeyObject, randomBytes: (length: number) => Uint8Array): CursorSeal {
   return {
     seal({ direction, start, bound, snapshotBound, skip }, session) {
       const text = JSON.stringify([direction, start, bound ?? null, snapshotBound, skip])

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { type Budget, type Clock, newId, startBudget } from '../base/clock.ts'
@@ -37,7 +38,7 @@ export interface Runtime {
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget): Promise<string>
   /** Returns the deployment's key for one purpose. */
-  derivedKey(purpose: string, budget: Budget): Promise<Uint8Array>
+  derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
   /** Returns the name or address of a resource that the stack passes to the function. */
   environment(name: string): string | undefined
 }
@@ -60,7 +61,7 @@ export interface WorkContext {
   newId(): string
   sleep(milliseconds: number): Promise<void>
   /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
-  derivedKey(purpose: string): Promise<Uint8Array>
+  derivedKey(purpose: string): Promise<KeyObject>
   /** Available only to functions that are created with files. */
   files(): FileStore
   /** Available only to functions with the secret. */

@@ -18,7 +18,7 @@ import type { LoadAsked } from './commerce-api.ts'
 import { callsBy } from './commerce-api-calls.ts'
 import { loadOf } from './load.ts'
 
-const secret = new TextEncoder().encode('a secret of this benchmark, long enough')
+const secret = 'a secret of this benchmark, long enough'
 const runtime = httpRuntime({ deploymentSecret: async () => secret })
 const ofAllCodes: Record<string, Endpoint | undefined> = { POST: create, GET: list }
 const ofOneCode: Record<string, Endpoint | undefined> = { GET: read, PATCH: update }
