@@ -49,6 +49,7 @@ export async function listDecision(
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = context.now()
+  const views = new Map<Item, Record<string, unknown>>()
   const request = {
     table,
     tenant: scope.tenant,
@@ -58,14 +59,18 @@ export async function listDecision(
     now,
     readBudget: settings['lists.readBudget'],
     byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
-    sizeOf: (item: Item) => Buffer.byteLength(JSON.stringify(viewOf(item))) + 1,
+    sizeOf(item: Item) {
+      const view = viewOf(item)
+      views.set(item, view)
+      return Buffer.byteLength(JSON.stringify(view)) + 1
+    },
   }
   const page = await readPage({ ...request, position })
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
   while (!position && context.now() === now) await context.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
   const body = {
-    data: page.items.map(viewOf),
+    data: page.items.map((item) => views.get(item)),
     page_size: query.pageSize,
     next_cursor: sealed(page.next, seal, session),
     prev_cursor: sealed(page.prev, seal, session),
@@ -97,6 +102,7 @@ async function countOf(request: Omit<PageRequest, 'position'>): Promise<number |
     query: everything,
     position: undefined,
     byteBudget: Number.POSITIVE_INFINITY,
+    sizeOf: () => 0,
   })
   return page.next ? null : page.items.length
 }
