@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { deployedTable, dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 
@@ -22,6 +22,12 @@ function signatureOf({ method, url, headers }: IncomingMessage, body: Uint8Array
   return hmac(key, text).toString('hex')
 }
 
+Object.assign(process.env, {
+  AWS_ACCESS_KEY_ID: 'id',
+  AWS_SECRET_ACCESS_KEY: secret,
+  AWS_REGION: 'us-east-1',
+})
+
 test('calls of the table are signed as AWS checks it', async () => {
   const computed: string[] = []
   const sent: string[] = []
@@ -31,14 +37,20 @@ test('calls of the table are signed as AWS checks it', async () => {
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end('{}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: secret })
   const { port } = server.address() as { port: number }
   process.env.AWS_ENDPOINT_URL_DYNAMODB = `http://127.0.0.1:${port}`
-  process.env.AWS_REGION = 'us-east-1'
   const table = deployedTable('orders', systemClock, startBudget(systemClock, 60_000))
   for (const pk of ['one', 'ä']) await table.put({ item: { pk, sk: '1' }, condition: 'none' })
   expect(sent).toHaveLength(2)
   expect(sent).toEqual(computed)
   dynamodbClient().destroy()
   server.close()
+})
+
+test('a call of the table is limited to the time that is left, and one millisecond', async () => {
+  const handle = jest.spyOn(dynamodbClient().config.requestHandler, 'handle')
+  handle.mockResolvedValue({ response: { statusCode: 200, headers: {}, body: Buffer.from('{}') } } as never)
+  const clock = { ...systemClock, now: () => 0 }
+  await deployedTable('orders', clock, startBudget(clock, 1233)).get({ pk: 'one', sk: '1' })
+  expect(handle.mock.calls).toEqual([[expect.objectContaining({ milliseconds: 1233 + 1 }), expect.anything()]])
 })

@@ -39,8 +39,17 @@ export function pagesOf(
   }
 }
 
+/** Reads a page with a bounded number of requests, so that a loop that does not end fails. */
 export async function read(pages: Pages, position?: Position): Promise<Shown> {
-  const { items, next, prev } = await readPage({ ...pages, position })
+  let left = 100
+  const table = new Proxy(pages.table, {
+    get(target, name: keyof Table) {
+      left -= 1
+      if (left < 0) throw new Error('one page takes more than a hundred requests')
+      return target[name]
+    },
+  })
+  const { items, next, prev } = await readPage({ ...pages, table, position })
   return { ids: items.map(({ sk }) => sk), next, prev }
 }
 
@@ -49,6 +58,7 @@ export async function rest(pages: Pages, from: Shown, direction: 'next' | 'prev'
   const seen: Shown[] = []
   for (let position = from[direction]; position; position = seen.at(-1)?.[direction]) {
     seen.push(await read(pages, position))
+    if (seen.length > 100) throw new Error('the session does not end')
   }
   return seen
 }

@@ -24,6 +24,11 @@ describe('the range of ids for filters', () => {
       { low: firstIdAt(at + 1), high: largestId },
     ],
     ['a time before 1970', [createdAt('gte', -1)], { low: firstIdAt(0), high: largestId }],
+    [
+      'a time that no id holds',
+      [createdAt('lte', 2 ** 50)],
+      { low: smallestId, high: lastIdAt(2 ** 48 - 1) },
+    ],
   ])('%s', (_, filters, range) => {
     expect(idRange(filters)).toEqual(range)
   })
@@ -31,6 +36,11 @@ describe('the range of ids for filters', () => {
   test('of one id contains only that id', () => {
     const id = uuidV7(at, new Uint8Array(10))
     expect(idRange([{ field: 'id', operator: 'eq', values: [id] }])).toEqual({ low: id, high: id })
+  })
+
+  test('of several ids goes from the smallest to the largest, whatever is no id', () => {
+    const [low = '', high = ''] = [at, at + 1].map((time) => uuidV7(time, new Uint8Array(10)))
+    expect(idRange([{ field: 'id', operator: 'in', values: [high, 'x', low] }])).toEqual({ low, high })
   })
 
   test('of malformed ids is empty', () => {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
 import { firstIdAt, systemClock, timeOf, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
-import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
-import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
+import { type Pages, read, rest, type Shown } from './code-pages.ts'
 
 const table = openTable(await newTable())
 
@@ -39,12 +38,7 @@ async function fill(
   return ids
 }
 
-function request(
-  tenant: string,
-  shards: number,
-  query: [string, string][],
-  readBudget = 1000,
-): Omit<PageRequest, 'position'> {
+function request(tenant: string, shards: number, query: [string, string][], readBudget = 1000): Pages {
   return {
     table,
     tenant,
@@ -59,17 +53,10 @@ function request(
   }
 }
 
-async function walk(pages: Omit<PageRequest, 'position'>) {
-  const seen: string[][] = []
-  let position: Position | undefined
-  let back: Position | undefined
-  do {
-    const page = await readPage({ ...pages, position })
-    seen.push(page.items.map(({ sk }) => sk))
-    position = page.next
-    back = page.prev
-  } while (position)
-  return { seen, back }
+async function walk(pages: Pages) {
+  const first = await read(pages)
+  const walked = [first, ...(await rest(pages, first, 'next'))]
+  return { seen: walked.map(({ ids }) => ids), last: walked.at(-1) as Shown }
 }
 
 describe('a tenant with several partitions', () => {
@@ -99,22 +86,12 @@ describe('a filter with few matches', () => {
       ],
       101,
     )
-    const { seen, back } = await walk(pages)
+    const { seen, last } = await walk(pages)
     expect(seen.flat()).toEqual(paid)
     expect(seen.some((page) => page.length < 2)).toBe(true)
-    let position = back
-    for (const expected of seen.toReversed().slice(1, 2)) {
-      const page = await readPage({ ...pages, position })
-      expect(page.items.map(({ sk }) => sk)).toEqual(expected)
-      position = page.prev
-    }
-    const returned: string[] = []
-    while (position) {
-      const page = await readPage({ ...pages, position })
-      returned.unshift(...page.items.map(({ sk }) => sk))
-      position = page.prev
-    }
-    expect(returned).toEqual(seen.slice(0, -2).flat())
+    const back = await rest(pages, last, 'prev')
+    expect(back[0]?.ids).toEqual(seen.at(-2))
+    expect(back.toReversed().flatMap(({ ids }) => ids)).toEqual(seen.slice(0, -1).flat())
   })
 })
 
@@ -136,8 +113,7 @@ describe('a page', () => {
     const [id = ''] = await fill('ahead', 1, 1, () => 'active')
     for (const direction of ['desc', 'asc']) {
       const early = { ...request('ahead', 1, [['sort', `id.${direction}`]]), now: start - 5000 }
-      const page = await readPage({ ...early, position: undefined })
-      expect(page.items.map(({ sk }) => sk)).toEqual([id])
+      expect((await read(early)).ids).toEqual([id])
     }
   })
 

@@ -81,7 +81,7 @@ describe('the requests of a page to the table', () => {
     const { store, codes } = await fill(stored, 250, (n) => `C-${n}`)
     const named = codes[125] as StoredCode
     await store.softDelete(named, true)
-    const again = (await store.add(start + 120, named.code)) as StoredCode
+    const again = (await store.add(start + 130, named.code)) as StoredCode
     const requests = { 'code.asc': 3, 'code.desc': 3, 'id.asc': 3, 'id.desc': 2 }
     for (const [sort, expected] of Object.entries(requests)) {
       const table = counted(stored)
@@ -91,6 +91,31 @@ describe('the requests of a page to the table', () => {
       expect([ids, next, prev]).toEqual([both, undefined, undefined])
       expect(table.asked).toHaveLength(expected)
     }
+  })
+
+  test('several codes: all of them, in every order', async () => {
+    const { store, codes } = await fill(stored, 4, (n) => `C-${n}`)
+    for (const sort of sorts) {
+      const { ids } = await read(pagesOf(store, { sort, 'code.in': 'C-1,C-3' }))
+      expect(ids).toEqual(sorted([codes[1], codes[3]] as StoredCode[], sort).map(({ id }) => id))
+    }
+  })
+
+  test.each([
+    ['by id', { sort: 'id.asc' }, 'code 11'],
+    ['by id, from a time', { sort: 'id.asc', 'created_at.gte': new Date(start).toISOString() }, 'code 11'],
+    ['by id, at some times', { sort: 'id.asc', 'created_at.in': new Date(start).toISOString() }, 'code 100'],
+    ['by id, with uses', { sort: 'id.asc', uses: '0' }, 'code 100'],
+    ['by id, with a text', { sort: 'id.asc', q: 'x' }, 'code 100'],
+    ['by id, deleted', { sort: 'id.asc', deleted: 'true' }, 'code 100'],
+    ['by code', { sort: 'code.asc' }, 'code_claim 12'],
+    ['by code, of one code', { sort: 'code.asc', code: 'C-1' }, 'code_claim 12'],
+    ['by code, with uses', { sort: 'code.asc', uses: '0' }, 'code_claim 101'],
+  ])('%s: a hundred items at a time only if few of them may match', async (_, query, first) => {
+    const { store } = await fill(stored, 3, (n) => `C-${n}`)
+    const table = counted(stored)
+    await read(pagesOf(store, { page_size: '10', ...query }, { table }))
+    expect(table.asked[0]).toBe(first)
   })
 
   test('an absent code: an empty page at once, in both directions', async () => {

@@ -5,12 +5,15 @@ import type { SortIndex } from '#shared/platform/listing/listing.ts'
 import {
   adjacentKey,
   allKeys,
+  type KeyRange,
   keysOfValue,
   readIndex,
+  readMerged,
   sortKeyOf,
   valueIn,
 } from '#shared/platform/listing/read-index.ts'
-import { keyOf } from '#shared/platform/table/keys.ts'
+import { type Key, keyOf } from '#shared/platform/table/keys.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { runs } from '#test/support/runs.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
@@ -66,9 +69,68 @@ describe('sort keys', () => {
   })
 })
 
+describe('several partitions', () => {
+  /** Reads partitions that return these sort keys, in their order. */
+  const merge = async (range: { descending: boolean; limit: number }, ...reads: [string[], boolean][]) => {
+    const readRange: Table['readRange'] = async ({ partition }) => {
+      const [keys = [], exhausted = true] = reads[Number(partition)] ?? []
+      return { items: keys.map((sk) => ({ pk: partition, sk })), exhausted }
+    }
+    const partitions = reads.map((_, number) => String(number))
+    const read = await readMerged({ readRange } as Table, partitions, { low: '0', high: '9', ...range })
+    return [read.items.map(({ sk }) => sk), read.exhausted]
+  }
+  const ascending = { descending: false, limit: 3 }
+  const descending = { descending: true, limit: 3 }
+
+  test('are read in their common order', async () => {
+    expect(await merge(ascending, [['2'], true], [['1', '3'], true])).toEqual([['1', '2', '3'], true])
+    expect(await merge(descending, [['2'], true], [['3', '1'], true])).toEqual([['3', '2', '1'], true])
+  })
+
+  test('return nothing beyond the end of a partition of which more is left', async () => {
+    expect(await merge(ascending, [['1', '3'], false], [['2', '4'], true])).toEqual([['1', '2', '3'], false])
+    expect(await merge(ascending, [['1'], false], [['2'], true])).toEqual([['1'], false])
+    expect(await merge(descending, [['4'], false], [['3'], true])).toEqual([['4'], false])
+  })
+
+  test('return no more than the limit, and that more is left', async () => {
+    expect(await merge(ascending, [['1', '3'], true], [['2', '4'], true])).toEqual([['1', '2', '3'], false])
+  })
+})
+
 describe('an index', () => {
   const index: SortIndex = { entity: 'code_claim', idOf: (entry) => String(entry.code_id) }
   let tenants = 0
+
+  /** Reads an index whose table returns these entries, and one entry with its value alone as the key. */
+  const readOf = (range: KeyRange, keys: string[], exhausted: boolean, bare?: string) => {
+    const entry = (sk: string) => ({ pk: '', sk, code_id: sk.split('#')[1] ?? bare })
+    const table = {
+      readRange: async () => ({ items: keys.map(entry), exhausted }),
+      get: async ({ sk }: Key) => (bare === undefined ? undefined : entry(sk)),
+    } as Partial<Table> as Table
+    return readIndex({ table, tenant: 'acme' }, index, range)
+  }
+  const places = (...keys: string[]) => keys.map((sortKey) => ({ sortKey, id: sortKey.split('#')[1] }))
+
+  test('returns an entry in the order of its sort key, whatever its key is', async () => {
+    const range = { low: 'A#2', high: 'A#9', descending: false, limit: 2 }
+    expect(await readOf(range, ['A#7'], true, '5')).toEqual({ found: places('A#5', 'A#7'), exhausted: true })
+  })
+
+  test('returns no sort key before which others are unread', async () => {
+    const range = { ...allKeys, limit: 9 }
+    const ascending = await readOf({ ...range, descending: false }, ['A#1', 'B'], false, '9')
+    expect(ascending).toEqual({ found: places('A#1'), exhausted: false })
+    const descending = await readOf({ ...range, descending: true }, ['B#1', 'A#5'], false, '3')
+    expect(descending).toEqual({ found: places('B#1', 'A#5'), exhausted: false })
+  })
+
+  test('is not read for an empty range', async () => {
+    const range = { low: 'B', high: 'A', descending: false, limit: 1 }
+    expect(await readOf(range, ['B#1'], false)).toEqual({ found: [], exhausted: true })
+  })
 
   test('returns the sort keys of any range in order, whoever owns a value', async () => {
     const table = openTable(await newTable())
@@ -115,6 +177,7 @@ describe('an index', () => {
           if (descending) to = adjacentKey(found.sortKey, -1)
           else from = adjacentKey(found.sortKey, 1)
         }
+        expect(seen.length).toBeLessThanOrEqual(expected.length)
         exhausted = read.exhausted
       }
       expect(seen).toEqual(expected)

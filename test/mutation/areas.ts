@@ -46,7 +46,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   requests: {
     sources: [
-      'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,route,parse-headers,audit-denial}.ts',
+      'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,context,route,parse-headers,audit-denial}.ts',
     ],
     tests: [
       'test/request/{endpoints,accept}.test.ts',
@@ -54,13 +54,21 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
       'test/idempotency/finish-sagas.test.ts',
     ],
   },
+  bodies: {
+    sources: ['shared/platform/request/{invalid-fields,strict-json}.ts'],
+    tests: ['test/request/{invalid-fields,strict-json}.test.ts'],
+  },
   limits: {
     sources: ['shared/platform/request/rate-limit.ts'],
     tests: ['test/request/{counters,endpoints,throttle}.test.ts'],
   },
   lists: {
-    sources: ['shared/platform/listing/{order,read-index,read-page}.ts'],
+    sources: ['shared/platform/listing/{order,read-index}.ts'],
     tests: ['test/listing/{order,sort-keys,pages,budgets,requests}.test.ts'],
+  },
+  pages: {
+    sources: ['shared/platform/listing/read-page.ts', 'shared/platform/request/list-decision.ts'],
+    tests: ['test/listing/{pages,budgets,requests}.test.ts', 'test/request/list-decision.test.ts'],
   },
   table: {
     sources: ['shared/platform/table/*.ts'],

@@ -7,5 +7,7 @@ const { globalSetup, globalTeardown, reporters, ...shared } = base
 export default {
   ...shared,
   rootDir: '../..',
+  // A test that waits for something that a mutant never does.
+  testTimeout: 5000,
   testMatch: currentArea().tests.map((path) => `<rootDir>/${path}`),
 }

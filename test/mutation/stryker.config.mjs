@@ -10,8 +10,9 @@ export default {
   coverageAnalysis: 'perTest',
   concurrency: Number(process.env.MUTATION_WORKERS ?? 1),
   mutate: sources,
-  // Endless loops are stopped by their count. Time passes on a busy machine, too.
-  timeoutMS: 15_000,
+  // On top of one and a half times the duration of the tests. Most endless loops end earlier: by their count, or because
+  // a test bounds its requests.
+  timeoutMS: 5_000,
   // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
   mutator: { excludedMutations: texts ? [] : ['StringLiteral'] },
   jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },

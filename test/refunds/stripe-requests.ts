@@ -12,7 +12,10 @@ let numbered = 0
 
 // Time passes only where a test says so: the next timer, which limits an attempt, ends when a request gets no response.
 jest.useFakeTimers({ now: 0, doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] })
-fakeProvider.whileSilent = () => jest.advanceTimersToNextTimer()
+fakeProvider.whileSilent = () => {
+  if (jest.getTimerCount() === 0) throw new Error('nothing limits this attempt')
+  jest.advanceTimersToNextTimer()
+}
 
 export interface TestClock extends Clock {
   slept: number[]

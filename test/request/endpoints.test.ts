@@ -574,8 +574,9 @@ describe('a request', () => {
     expect(await listed('Editor')).toBe('403 AUTHZ.filter.denied')
   })
 
+  const limits = { 'things.create': { limit: 1, windowSeconds: 60, per: 'principal' as const } }
+
   test('beyond the rate limit of its caller is refused, but a replay is not', async () => {
-    const limits = { 'things.create': { limit: 1, windowSeconds: 60, per: 'principal' as const } }
     const limited = await serve({ 'limits.other': limits })
     const keyed = { headers: { 'Idempotency-Key': 'k' } }
     expect((await make(keyed, limited)).headers['Idempotency-Status']).toBe('stored')
@@ -583,6 +584,15 @@ describe('a request', () => {
     expect(outcome(await make({}, limited))).toBe('429 RATE_LIMIT.exceeded')
     expect(outcome(await make({ as: { ...editor, sub: 'u2' } }, limited))).toBe('409 CONFLICT.soft_deleted')
     expect((await make({ as: { ...editor, tenant: 'other' } }, limited)).status).toBe(201)
+  })
+
+  test('beyond the rate limit of an Admin is refused in every tenant', async () => {
+    const limited = await serve({ 'limits.other': limits })
+    const as = { tenant: 'acme', role: 'Admin' }
+    expect((await make({ as, path: '/things?tenant=other' }, limited)).status).toBe(201)
+    expect(outcome(await make({ as, path: '/things?tenant=third' }, limited))).toBe('429 RATE_LIMIT.exceeded')
+    expect(outcome(await make({ as }, limited))).toBe('429 RATE_LIMIT.exceeded')
+    expect((await make({ as: { ...editor, tenant: 'other' } }, limited)).status).toBe(409)
   })
 
   test('beyond the limit of failures is refused, and successes do not count', async () => {
@@ -932,6 +942,15 @@ describe('a browser', () => {
     expect(allowed(got.headers)).toEqual([origin, 'true'])
     const open = await sessions.call({ path: '/exports', headers: { Origin: origin } })
     expect(allowed(open.headers)).toEqual([origin, undefined])
+  })
+
+  test('may read the headers of a response that the service sends', async () => {
+    const { headers } = await read({ Origin: origin })
+    expect(headers['Access-Control-Expose-Headers']?.split(', ')).toEqual([
+      ...['X-Correlation-Id', 'ETag', 'Idempotency-Status', 'Location', 'Retry-After', 'WWW-Authenticate'],
+      ...['x-amzn-Remapped-WWW-Authenticate', 'Content-Disposition', 'Deprecation', 'Sunset'],
+      ...['traceparent', 'tracestate', 'baggage'],
+    ])
   })
 
   test('is told before a request which methods and headers it may send', () => {

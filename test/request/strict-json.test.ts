@@ -102,11 +102,22 @@ describe('any JSON', () => {
   })
 })
 
-test.each([
-  [32, []],
-  [33, ['VALIDATION.body.too_deep', undefined]],
-])('%i nested objects and arrays', (depth, expected) => {
-  expect(refusal('['.repeat(depth) + ']'.repeat(depth))).toEqual(expected)
+describe('invalid JSON', () => {
+  test.each(['"1e400', ']', ',', '{"a":1}}', '1 2'])('is rejected without a field: %s', (text) => {
+    expect(refusal(text)).toEqual(['VALIDATION.body.json', undefined])
+  })
+
+  test('keeps the cause of its rejection', () => {
+    const cause = expect.objectContaining({ name: 'SyntaxError' })
+    expect(() => parseStrictJson('{')).toThrow(expect.objectContaining({ cause }))
+  })
+})
+
+test('objects and arrays may be nested 32 times', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  expect(refusal(nested(32))).toEqual([])
+  const tooDeep = { code: 'VALIDATION.body.too_deep', details: { max: 32 } }
+  expect(() => parseStrictJson(nested(33))).toThrow(expect.objectContaining(tooDeep))
 })
 
 const textsOf: [string, (length: number) => string][] = [

@@ -51,7 +51,7 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
   min_entries: () => ({ code: 'VALIDATION.body.invalid', problem: { reason: 'empty', min: 1 } }),
   characters: (issue) => {
     const bounds = issue.requirement as { min: number; max: number }
-    const actual = lengthOf(issue) ?? 0
+    const actual = lengthOf(issue)
     return limit('VALIDATION.field.length', actual < bounds.min ? 'too_short' : 'too_long', bounds, actual)
   },
   check: () => ({ code: 'VALIDATION.field.format', problem: { reason: 'charset' } }),
@@ -62,8 +62,10 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
   min_length: (issue) =>
     limit('VALIDATION.field.length', 'too_short', { min: bound(issue) }, lengthOf(issue)),
   max_length: (issue) => limit('VALIDATION.field.length', 'too_long', { max: bound(issue) }, lengthOf(issue)),
-  min_value: (issue) => limit('VALIDATION.field.range', 'too_small', { min: bound(issue) }, numberOf(issue)),
-  max_value: (issue) => limit('VALIDATION.field.range', 'too_large', { max: bound(issue) }, numberOf(issue)),
+  min_value: (issue) =>
+    limit('VALIDATION.field.range', 'too_small', { min: bound(issue) }, Number(issue.input)),
+  max_value: (issue) =>
+    limit('VALIDATION.field.range', 'too_large', { max: bound(issue) }, Number(issue.input)),
   picklist: (issue) =>
     typeof issue.input === 'string'
       ? { code: 'VALIDATION.field.enum', problem: { reason: 'not_allowed' } }
@@ -88,21 +90,17 @@ function wrongType(issue: v.BaseIssue<unknown>): Problem {
 function limit(
   code: ErrorCode,
   reason: string,
-  bounds: FieldProblem | object,
-  actual: number | undefined,
+  bounds: { min?: number; max?: number },
+  actual: number,
 ): Problem {
-  return { code, problem: { reason, ...bounds, ...(actual !== undefined && { actual }) } }
+  return { code, problem: { reason, ...bounds, actual } }
 }
 
 function bound(issue: v.BaseIssue<unknown>): number {
   return Number(issue.requirement)
 }
 
-function lengthOf(issue: v.BaseIssue<unknown>): number | undefined {
-  if (typeof issue.input === 'string') return charactersOf(issue.input)
-  return Array.isArray(issue.input) ? issue.input.length : undefined
-}
-
-function numberOf(issue: v.BaseIssue<unknown>): number | undefined {
-  return typeof issue.input === 'number' ? issue.input : undefined
+/** Returns the length of a string in characters, or of an array. */
+function lengthOf({ input }: v.BaseIssue<unknown>): number {
+  return typeof input === 'string' ? charactersOf(input) : (input as unknown[]).length
 }

@@ -30,28 +30,29 @@ function checkTokens(text: string): void {
   // The open objects and arrays, each with the name of the member whose value it is. Arrays have no names.
   const open: { names: Set<string> | undefined; name: string }[] = []
   let name = 'body'
-  let beforeName = false
+  // The names so far where the name of a member may follow; elsewhere undefined.
+  let names: Set<string> | undefined
   for (const [token] of text.matchAll(tokens)) {
     if (token === '{' || token === '[') {
       if (open.length === deepest) throw fail('VALIDATION.body.too_deep', { details: { max: deepest } })
-      beforeName = token === '{'
-      open.push({ names: beforeName ? new Set() : undefined, name })
+      names = token === '{' ? new Set() : undefined
+      open.push({ names, name })
     } else if (token === '}' || token === ']') {
       name = open.pop()?.name ?? name
-      beforeName = false
-    } else if (token === ',') beforeName = open.at(-1)?.names !== undefined
-    else if (token === ':') beforeName = false
+      names = undefined
+    } else if (token === ',') names = open.at(-1)?.names
+    else if (token === ':') names = undefined
     else if (!token.startsWith('"')) {
       if (!isExact(token)) throw problem(name, 'inexact')
-    } else if (beforeName) name = newName(token, open.at(-1)?.names)
+    } else if (names) name = newName(token, names)
   }
 }
 
 /** @throws VALIDATION.body.json if the object already has the name, however it is escaped */
-function newName(quoted: string, names: Set<string> | undefined): string {
+function newName(quoted: string, names: Set<string>): string {
   const name = quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1)
-  if (names?.has(name)) throw problem(name, 'repeated')
-  names?.add(name)
+  if (names.has(name)) throw problem(name, 'repeated')
+  names.add(name)
   return name
 }
 
