@@ -52,5 +52,7 @@ test('a call of the table is limited to the time that is left, and one milliseco
   handle.mockResolvedValue({ response: { statusCode: 200, headers: {}, body: Buffer.from('{}') } } as never)
   const clock = { ...systemClock, now: () => 0 }
   await deployedTable('orders', clock, startBudget(clock, 1233)).get({ pk: 'one', sk: '1' })
-  expect(handle.mock.calls).toEqual([[expect.objectContaining({ milliseconds: 1233 + 1 }), expect.anything()]])
+  expect(handle.mock.calls).toEqual([
+    [expect.objectContaining({ milliseconds: 1233 + 1 }), expect.anything()],
+  ])
 })

@@ -1,10 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
 import { firstIdAt, systemClock, timeOf, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
-import { parseListQuery } from '#shared/platform/listing/list-query.ts'
+import { type ListQuery, parseListQuery } from '#shared/platform/listing/list-query.ts'
+import type { Operator } from '#shared/platform/listing/listing.ts'
+import { matches } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
+import { codeListing } from './code-list.ts'
 import { type Pages, read, rest, type Shown } from './code-pages.ts'
 
 const table = openTable(await newTable())
@@ -63,13 +66,14 @@ describe('a tenant with several partitions', () => {
   test.each(['desc', 'asc'])('is listed as one, %s', async (direction) => {
     const tenant = `sharded-${direction}`
     const ids = await fill(tenant, 200, 3, () => 'active')
-    const { seen } = await walk(
-      request(tenant, 3, [
-        ['sort', `id.${direction}`],
-        ['page_size', '17'],
-      ]),
-    )
+    const pages = request(tenant, 3, [
+      ['sort', `id.${direction}`],
+      ['page_size', '17'],
+    ])
+    const { seen, last } = await walk(pages)
     expect(seen.flat()).toEqual(direction === 'asc' ? ids : ids.toReversed())
+    const back = await rest(pages, last, 'prev')
+    expect(back.map((page) => page.ids)).toEqual(seen.slice(0, -1).toReversed())
   })
 })
 
@@ -127,5 +131,67 @@ describe('a page', () => {
     const { seen } = await walk(pages)
     expect(seen.flat()).toHaveLength(6)
     expect(seen.flat().every((id) => id >= firstIdAt(start + 10) && id < firstIdAt(start + 12))).toBe(true)
+  })
+})
+
+describe('an item', () => {
+  const item = {
+    pk: '',
+    sk: '',
+    uses: 3,
+    created_at: '2026-03-01T00:00:00.000Z',
+    code: 'SPRING',
+    type: 'percent',
+  }
+  const all: ListQuery = parseListQuery([], codeListing, 'codes.list', true, localSettings)
+  const isListed = (changes: object, query: Partial<ListQuery> = {}) =>
+    matches({ ...item, ...changes }, { ...all, ...query }, codeListing, ['code', 'type'])
+
+  test.each<[Operator, number[], boolean]>([
+    ['eq', [3], true],
+    ['eq', [4], false],
+    ['in', [1, 3], true],
+    ['in', [1, 4], false],
+    ['gte', [3], true],
+    ['gte', [4], false],
+    ['gt', [2], true],
+    ['gt', [3], false],
+    ['lte', [3], true],
+    ['lte', [2], false],
+    ['lt', [4], true],
+    ['lt', [3], false],
+  ])('with the value 3 passes a filter %s %j: %j', (operator, values, passes) => {
+    expect(isListed({}, { filters: [{ field: 'uses', operator, values }] })).toBe(passes)
+    const times = values.map((value) => start + value)
+    const created_at = timestamp(start + 3)
+    expect(isListed({ created_at }, { filters: [{ field: 'created_at', operator, values: times }] })).toBe(
+      passes,
+    )
+  })
+
+  test('passes all filters or is left out', () => {
+    const filters = [3, 4].map((value) => ({ field: 'uses', operator: 'eq' as const, values: [value] }))
+    expect(isListed({}, { filters })).toBe(false)
+  })
+
+  test.each([
+    ['spr', true],
+    ['cent', true],
+    ['winter', false],
+  ])('is found by %s in any field: %j', (search, found) => {
+    expect(isListed({}, { search })).toBe(found)
+  })
+
+  test.each<[ListQuery['deleted'], boolean, boolean]>([
+    ['excluded', true, false],
+    ['included', true, true],
+    ['only', false, true],
+  ])('with deleted items %s is listed (%j), and a deleted one (%j)', (deleted, live, gone) => {
+    expect(isListed({}, { deleted })).toBe(live)
+    expect(isListed({ soft_deleted: true }, { deleted })).toBe(gone)
+  })
+
+  test('that was erased is never listed', () => {
+    expect(isListed({ erased_at: item.created_at }, { deleted: 'included' })).toBe(false)
   })
 })

@@ -118,6 +118,15 @@ describe('the requests of a page to the table', () => {
     expect(table.asked[0]).toBe(first)
   })
 
+  test('by id: as many items again as deleted ones are missing, from the next one on', async () => {
+    const { store, codes } = await fill(stored, 7, (n) => `C-${n}`)
+    for (const code of codes.slice(5)) await store.softDelete(code, true)
+    const table = counted(stored)
+    const { ids } = await read(pagesOf(store, { sort: 'id.desc', page_size: '3' }, { table }))
+    expect(ids).toEqual([codes[4], codes[3], codes[2]].map((code) => code?.id))
+    expect(table.asked).toEqual(['code 4', 'code 2'])
+  })
+
   test('an absent code: an empty page at once, in both directions', async () => {
     const { store } = await fill(stored, 150, (n) => `C-${n}`)
     for (const sort of ['code.asc', 'id.desc']) {

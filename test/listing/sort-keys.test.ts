@@ -92,6 +92,7 @@ describe('several partitions', () => {
     expect(await merge(ascending, [['1', '3'], false], [['2', '4'], true])).toEqual([['1', '2', '3'], false])
     expect(await merge(ascending, [['1'], false], [['2'], true])).toEqual([['1'], false])
     expect(await merge(descending, [['4'], false], [['3'], true])).toEqual([['4'], false])
+    expect(await merge(ascending, [['1'], false], [[], true])).toEqual([['1'], false])
   })
 
   test('return no more than the limit, and that more is left', async () => {
@@ -123,6 +124,8 @@ describe('an index', () => {
     const range = { ...allKeys, limit: 9 }
     const ascending = await readOf({ ...range, descending: false }, ['A#1', 'B'], false, '9')
     expect(ascending).toEqual({ found: places('A#1'), exhausted: false })
+    const complete = await readOf({ ...range, descending: false }, ['A#1', 'A#5'], false)
+    expect(complete).toEqual({ found: places('A#1', 'A#5'), exhausted: false })
     const descending = await readOf({ ...range, descending: true }, ['B#1', 'A#5'], false, '3')
     expect(descending).toEqual({ found: places('B#1', 'A#5'), exhausted: false })
   })
