@@ -87,12 +87,7 @@ function wrongType(issue: v.BaseIssue<unknown>): Problem {
   return { code: 'VALIDATION.field.type', problem: { reason: 'type', actual } }
 }
 
-function limit(
-  code: ErrorCode,
-  reason: string,
-  bounds: { min?: number; max?: number },
-  actual: number,
-): Problem {
+function limit(code: ErrorCode, reason: string, bounds: Partial<FieldProblem>, actual: number): Problem {
   return { code, problem: { reason, ...bounds, actual } }
 }
 

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
-import {
-  type CursorSeal,
-  cursorKeyPurpose,
-  cursorSeal,
-  type Position,
-  sessionHash,
-} from '../listing/cursor.ts'
+import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
 import { type PageRequest, readPage } from '../listing/read-page.ts'
 import type { Item } from '../table/keys.ts'
@@ -72,25 +66,15 @@ export async function listDecision(
   const body = {
     data: page.items.map((item) => views.get(item)),
     page_size: query.pageSize,
-    next_cursor: sealed(page.next, seal, session),
-    prev_cursor: sealed(page.prev, seal, session),
+    next_cursor: page.next ? seal.seal(page.next, session) : null,
+    prev_cursor: page.prev ? seal.seal(page.prev, session) : null,
     count: counted,
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  return ok(body, {
-    etag: etagOf(
-      session,
-      query.pageSize,
-      page.items,
-      [page.prev?.start, page.next?.start, page.newest],
-      counted,
-    ),
-  })
-}
-
-function sealed(position: Position | undefined, seal: CursorSeal, session: string): string | null {
-  return position ? seal.seal(position, session) : null
+  const versions = page.items.map(({ sk, version }) => [sk, version])
+  const keys = [page.prev?.start, page.next?.start, page.newest]
+  return ok(body, { etag: etagOf([session, query.pageSize, versions, keys, counted]) })
 }
 
 /** Returns the number of matches, or null if the read budget is too small to count them. */
@@ -108,13 +92,6 @@ async function countOf(request: Omit<PageRequest, 'position'>): Promise<number |
 }
 
 /** Hashes the parameters, ids, versions and count, the keys of the adjacent pages and the newest id. */
-function etagOf(
-  session: string,
-  pageSize: number,
-  items: readonly Item[],
-  neighbours: readonly (string | undefined)[],
-  counted: number | null,
-): string {
-  const parts = [session, pageSize, items.map(({ sk, version }) => [sk, version]), neighbours, counted]
+function etagOf(parts: readonly unknown[]): string {
   return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}"`
 }
