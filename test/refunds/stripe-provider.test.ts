@@ -1,8 +1,9 @@
 import { inspect } from 'node:util'
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Clock } from '#shared/platform/base/clock.ts'
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { type Clock, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault } from '#shared/platform/base/log.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import type { Answer } from '#test/support/payment-provider/stripe-wire.ts'
 import {
   answered,
@@ -59,6 +60,12 @@ describe('a final response of the provider', () => {
     if (outcome.status === 'rejected') expect(outcome.reason).toBe('declined')
   })
 
+  test('of a refund without a currency is accepted', async () => {
+    const asked = request()
+    strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', status: 'succeeded' } }))
+    expect(await refund(asked)).toMatchObject({ status: 'succeeded', currency: undefined })
+  })
+
   test('is specific to the account of the charge', async () => {
     const whole = request({ amount: 100_000 })
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
@@ -89,6 +96,7 @@ describe('a final response of the provider', () => {
       error(400, { param: 'amount', message: partly }),
       'exceeds_charge',
     ],
+    ['another parameter that is too great', error(400, { param: 'fee', message: partly }), 'declined'],
     [
       'an amount too small',
       error(400, { param: 'amount', message: 'Amount must be at least 1 cent' }),
@@ -147,26 +155,49 @@ describe('an internal error of the service', () => {
 
 describe('a refund that is requested again after the provider may have forgotten its key', () => {
   const days = (count: number) => count * 24 * 3600 * 1000
-  const later = (): Clock => {
+  const later = (by = days(2)): Clock => {
     const clock = quickClock()
-    return { ...clock, now: () => days(2) + clock.now() }
+    return { ...clock, now: () => by + clock.now() }
   }
 
-  test('is found by its id, and not paid twice', async () => {
+  test('is found by its id from the twentieth hour on, and not paid twice', async () => {
     const asked = request()
     const first = await refund(asked)
     fakeProvider.forgetKeys()
-    const again = await refund(asked, { clock: later() })
-    expect(again).toEqual({ ...first, replayed: true })
+    for (const by of [days(20 / 24), days(2)]) {
+      expect(await refund(asked, { clock: later(by) })).toEqual({ ...first, replayed: true })
+      const { account, chargeId: charge } = asked
+      expect(fakeProvider.calls.at(-1)).toMatchObject({ method: 'GET', account, parameters: { charge } })
+    }
     expect(paidFor(asked)).toHaveLength(1)
+  })
+
+  test('is not looked up before', async () => {
+    const asked = request({ requestedSince: days(2) })
+    const count = fakeProvider.calls.length
+    await refund(asked, { clock: later() })
+    expect(fakeProvider.calls.slice(count)).toMatchObject([{ method: 'POST' }])
+  })
+
+  test('is not confused with a refund that another program made', async () => {
+    const body = { object: 'list', has_more: false, data: [{ id: 're_1', object: 'refund', metadata: null }] }
+    fakeProvider.faults = ({ method }) => (method === 'GET' ? answered({ status: 200, body }) : undefined)
+    expect(await refund(request(), { clock: later() })).toMatchObject({
+      status: 'succeeded',
+      replayed: false,
+    })
   })
 
   test('is paid if it was not, although others of its charge were', async () => {
     const other = request()
     await refund(other)
     const asked = request({ chargeId: other.chargeId })
+    const fetches = jest.spyOn(globalThis, 'fetch')
     expect(await refund(asked, { clock: later() })).toMatchObject({ status: 'succeeded', replayed: false })
     expect(paidFor(asked)).toHaveLength(2)
+    const sent = JSON.stringify(fetches.mock.calls)
+    expect(sent).toContain('Idempotency-Key')
+    expect(sent).not.toContain('Telemetry')
   })
 
   test('would be paid twice by its key alone', async () => {
@@ -176,4 +207,18 @@ describe('a refund that is requested again after the provider may have forgotten
     await refund(asked)
     expect(paidFor(asked)).toHaveLength(2)
   })
+})
+
+test('the provider of a deployment has its endpoint, its key and the trace of the request', async () => {
+  const clock = quickClock()
+  const trace = { traceparent: '00-1-1-01', tracestate: 'a=1' }
+  const provider = await deployedProvider({
+    settings: { 'refunds.provider': { endpoint: fakeProvider.endpoint, attemptMilliseconds: 2000 } },
+    clock,
+    correlation: { id: 'c1', trace },
+    secret: async (name: string) => `sk_${name}`,
+  } as never)
+  const asked = request()
+  expect(await provider.refund(asked, startBudget(clock, 60_000))).toMatchObject({ status: 'succeeded' })
+  expect(callsOf(asked)).toMatchObject([{ trace, authorised: true }])
 })

@@ -118,15 +118,16 @@ describe('the schedule', () => {
   })
 
   test.each([
-    ['as requested', '1', 1000],
-    ['up to two seconds', '2', 2000],
-    ['not longer than two seconds', '3', 100],
-    ['not shorter than drawn', '0', 100],
-    ['not by a date', 'Fri, 31 Dec 2027 23:59:59 GMT', 100],
-  ])('honors a Retry-After within its limits: %s', async (_, seconds, delay) => {
+    ['as requested', 503, '1', 1000],
+    ['of too many requests', 429, '1', 1000],
+    ['up to two seconds', 503, '2', 2000],
+    ['not longer than two seconds', 503, '3', 100],
+    ['not shorter than drawn', 503, '0', 100],
+    ['not by a date', 503, 'Fri, 31 Dec 2027 23:59:59 GMT', 100],
+  ])('honors a Retry-After within its limits: %s', async (_, status, seconds, delay) => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, answered({ ...serverError(503), headers: { 'Retry-After': seconds } }), 1)
+    strike(asked, answered({ ...error(status, {}), headers: { 'Retry-After': seconds } }), 1)
     await refund(asked, { clock })
     expect(clock.slept).toEqual([delay])
   })
@@ -135,7 +136,7 @@ describe('the schedule', () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered({ ...error(429, {}), headers: { 'Retry-After': '2' } }), 1)
-    await refund(asked, { clock, budgetMilliseconds: 1900 })
+    await refund(asked, { clock, budgetMilliseconds: 2000 })
     expect(clock.slept).toEqual([100])
   })
 
@@ -177,6 +178,13 @@ describe('the schedule', () => {
     server.close()
   })
 
+  test('ends if the provider has no certificate', async () => {
+    const asked = request()
+    const attempt = refund(asked, { endpoint: fakeProvider.endpoint.replace('http:', 'https:') })
+    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    expect(callsOf(asked)).toEqual([])
+  })
+
   test('ends if the provider is unreachable', async () => {
     const clock = quickClock()
     const attempt = refund(request(), { clock, endpoint: `http://127.0.0.1:${await freePort()}` })
@@ -204,12 +212,17 @@ describe('the budget', () => {
     expect(callsOf(asked)).toEqual([])
   })
 
-  test('starts no delay that exceeds the rest', async () => {
+  test('makes an attempt in the last millisecond', async () => {
+    expect(await refund(request(), { budgetMilliseconds: 1 })).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('starts no delay that takes the rest', async () => {
     const asked = request()
     const clock = quickClock()
     strike(asked, answered(serverError(503)))
-    const attempt = refund(asked, { clock, budgetMilliseconds: 690 })
-    await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    const failure = await refund(asked, { clock, budgetMilliseconds: 700 }).catch((thrown) => thrown)
+    expect(failure.code).toBe('DEPENDENCY.timeout')
+    expect(failure.cause.message).toMatch(/^503 req_\w+$/)
     expect(clock.slept).toEqual([100, 200])
   })
 
