@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose'
 import { helpOf } from '#bin/cli/commands-page.ts'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
+import { compileCache } from '#test/support/compile-cache.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -21,7 +22,7 @@ function run(...args: string[]): Promise<Result> {
     const child = execFile(
       process.execPath,
       ['bin/commerce.ts', ...args],
-      { cwd: root },
+      { cwd: root, env: { ...process.env, ...compileCache } },
       (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
     child.stdin?.end()

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { compileCache } from '#test/support/compile-cache.ts'
 import { inTerminal } from '#test/support/terminal.ts'
 
 const program = join(import.meta.dirname, 'print-sample.ts')
 const piped = (sample: string, env: NodeJS.ProcessEnv = {}) =>
   execFileSync(process.execPath, [program, sample], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...compileCache, PATH: process.env.PATH, ...env },
     encoding: 'utf8',
   })
-const onTerminal = (sample: string, options: Parameters<typeof inTerminal>[1] = {}) =>
-  inTerminal(`${process.execPath} ${program} ${sample}`, options)
+const onTerminal = (sample: string, { env, ...options }: Parameters<typeof inTerminal>[1] = {}) =>
+  inTerminal(`${process.execPath} ${program} ${sample}`, { ...options, env: { ...compileCache, ...env } })
 const bold = (text: string) => `\u001b[1m${text}\u001b[22m`
 const dim = (text: string) => `\u001b[2m${text}\u001b[22m`
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
+import { compileCache } from '#test/support/compile-cache.ts'
 import { clientTypes } from '#test/tooling/client-types.ts'
 
 const run = promisify(execFile)
@@ -104,7 +105,8 @@ describe('the package', () => {
     }
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
-    const { stdout } = await run('node', [compiler, '-p', project]).catch((failed) => failed)
+    const env = { ...process.env, ...compileCache }
+    const { stdout } = await run('node', [compiler, '-p', project], { env }).catch((failed) => failed)
     expect(stdout).toBe('')
   })
 })

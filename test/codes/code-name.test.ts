@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeName } from '#shared/codes/code-name.ts'
+import { anyCharacter } from '#test/formats/any-text.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { startService } from '#test/support/service.ts'
@@ -15,7 +16,7 @@ const parse = (text: unknown) => parseField(Body, 'name', text)
 const units = (from: number, to: number) =>
   fc.integer({ min: from, max: to }).map((unit) => String.fromCharCode(unit))
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 90 }),
+  fc.string({ unit: anyCharacter, maxLength: 90 }),
   fc.string({ unit: 'grapheme', maxLength: 90 }),
   fc.string({ unit: units(0, 0xffff), maxLength: 70 }),
 )

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeText, codeTextOf } from '#shared/codes/code-text.ts'
+import { anyCharacter } from '#test/formats/any-text.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -16,7 +17,7 @@ const lower = 'abcdefghijklmnopqrstuvwxyz'
 const others = '0123456789-'
 const regex = '^[A-Z0-9-]+$'
 const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   // Lone surrogates too.
   fc.string({ unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)), maxLength: 40 }),
@@ -29,7 +30,7 @@ const validText = fc.string({
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u2003', '\ufeff') })
 /** Nearly valid texts: one arbitrary character in a valid text, with white space around it. */
 const nearText = fc
-  .tuple(space, validText, fc.string({ unit: 'binary', maxLength: 2 }), fc.nat(16), space)
+  .tuple(space, validText, fc.string({ unit: anyCharacter, maxLength: 2 }), fc.nat(16), space)
   .map(([before, text, odd, at, after]) => `${before}${text.slice(0, at)}${odd}${text.slice(at)}${after}`)
 
 /** An independent implementation of the rule. */

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { startLocalService } from '#bin/local/local-service.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { issueToken, type TokenRequest } from '#bin/token.ts'
+import { compileCache } from '#test/support/compile-cache.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -73,6 +74,7 @@ export async function deploy(): Promise<Deployment> {
   const start = (...args: string[]) =>
     spawn('node', [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName], {
       env: {
+        ...compileCache,
         PATH: process.env.PATH ?? '',
         AWS_ENDPOINT_URL: service.aws_endpoint,
         AWS_REGION: service.region,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
@@ -99,7 +99,7 @@ async function expectState(tenant: string, { code, audit }: Operation) {
   expect(records.map(({ action, result }) => [action, result])).toEqual(audit.map((one) => [one, 'allow']))
 }
 
-/** The number of requests to the table without faults. */
+/** The requests to the table without faults. */
 async function callsOf(operation: Operation): Promise<string[]> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
@@ -115,11 +115,15 @@ const possible = (fault: Fault, operation: string) =>
 const seen = ({ status, body, headers }: Answer) => [status, body, headers.ETag]
 
 describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
+  let calls: string[]
+  beforeAll(async () => {
+    calls = await callsOf(operation)
+  })
+
   test.each(faults.map((scenario, row) => ({ scenario, row, name: scenario[0] })))(
     'under $name on any of its calls succeeds or fails as retryable, and its key has one effect',
     async ({ scenario, row }) => {
       const [, fault, times, milliseconds] = scenario
-      const calls = await callsOf(operation)
       const struckCalls = [...calls.entries()].filter(([, of]) => possible(fault, of))
       for (const [at] of someOf(struckCalls, row)) {
         const tenant = `struck-${tenants++}`

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import type { Fault as ProviderFault } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
@@ -71,15 +71,21 @@ const possible = (fault: Fault, operation: string) =>
   operation === 'TransactWriteItems' || fault !== 'conflict'
 
 describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
+  /** The calls of the table without faults. */
+  let calls: string[]
+  beforeAll(async () => {
+    newTenant()
+    await prepare()
+    service.proxy.reset()
+    await run()
+    calls = service.proxy.calls.map(({ operation }) => operation)
+    expect(calls.length).toBeGreaterThan(0)
+  })
+
   describe.each(Object.entries(ends))(
     'ends with %s in one payout, one ledger entry and one response',
     (__, end) => {
       test.each(struckRows)('after %s on any call of the table, %s', async (fault, often, row) => {
-        await prepare()
-        service.proxy.reset()
-        await run()
-        const calls = service.proxy.calls.map(({ operation }) => operation)
-        expect(calls.length).toBeGreaterThan(0)
         const struckCalls = [...calls.entries()].filter(([, operation]) => possible(fault, operation))
         for (const [at] of someOf(struckCalls, row)) {
           newTenant()

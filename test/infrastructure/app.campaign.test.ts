@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
+import { compileCache } from '#test/support/compile-cache.ts'
 import { publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
 
@@ -198,7 +199,8 @@ function runApp(
   assembly = join(scratch, 'refused'),
   cwd = root,
 ): Promise<Run> {
-  const env = { PATH: process.env.PATH, CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: assembly }
+  const ofApp = { CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: assembly }
+  const env = { ...compileCache, PATH: process.env.PATH, ...ofApp }
   return new Promise((resolve) => {
     execFile(process.execPath, ['bin/app.ts'], { cwd, env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr })

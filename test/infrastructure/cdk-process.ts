@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { compileCache } from '#test/support/compile-cache.ts'
 import type * as functions from './cdk-functions.ts'
 
 type Functions = typeof functions
@@ -27,7 +28,7 @@ export interface CdkProcess {
 
 /** Starts the CDK process, which loads CDK at its first request. It ends with this process at the latest. */
 export async function startCdkProcess(): Promise<CdkProcess> {
-  const child = fork(join(import.meta.dirname, 'cdk-server.ts'))
+  const child = fork(join(import.meta.dirname, 'cdk-server.ts'), { env: { ...process.env, ...compileCache } })
   const [port] = await once(child, 'message')
   return {
     endpoint: `http://127.0.0.1:${port}`,

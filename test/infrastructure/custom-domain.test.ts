@@ -2,13 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
-import { settingsOf } from './stage-settings.ts'
+import { behindDomain, settingsOf, withDomain } from './stage-settings.ts'
 import { type Resource, referenceOf, resourcesOf, synthesise, type Template } from './synthesis.ts'
 
-const certificateArn =
-  'arn:aws:acm:eu-central-1:111122223333:certificate/12345678-1234-1234-1234-123456789012'
-const domain = { host: 'api.example.com', certificateArn }
-const set = { 'api.domain': domain }
+const domain = withDomain['api.domain']
+const { certificateArn } = domain
 
 describe('api.domain', () => {
   test.each([null, domain])('can be %j', async (value) => {
@@ -39,7 +37,7 @@ describe('api.domain', () => {
   })
 
   test('is rejected on the local stage, which has a fixed address', async () => {
-    await expect(synthesise('local', { changes: set })).rejects.toThrow(
+    await expect(synthesise('local', { changes: withDomain })).rejects.toThrow(
       'stage local has a fixed address: set api.domain to null',
     )
   })
@@ -54,14 +52,14 @@ describe('api.gatewayAddress', () => {
   })
 
   test.each(['open', 'closed'])('can be %s with a domain', async (value) => {
-    const settings = await settingsOf({ changes: { ...set, 'api.gatewayAddress': value } })
+    const settings = await settingsOf({ changes: { ...withDomain, 'api.gatewayAddress': value } })
     expect(() => checkOperations(settings, routes, 'p.json')).not.toThrow()
   })
 })
 
 const without = await synthesise('prod')
-const within = await synthesise('prod', { changes: set })
-const closed = await synthesise('prod', { changes: { ...set, 'api.gatewayAddress': 'closed' } })
+const within = await synthesise('prod', { changes: withDomain })
+const closed = await synthesise('prod', { changes: behindDomain })
 
 const apiOf = (template: Template) =>
   resourcesOf(template, 'AWS::ApiGateway::RestApi')[0] as [string, Resource]

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { compileCache } from '#test/support/compile-cache.ts'
 import { publishedProfile } from './published-profile.ts'
 
 /** Each command is a process, and one of them synthesizes. */
@@ -29,6 +30,7 @@ afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 /** No account: there are no credentials, and nothing listens at the endpoint. */
 const env = {
+  ...compileCache,
   PATH: process.env.PATH,
   AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
   AWS_REGION: 'eu-west-1',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { withDomain } from './stage-settings.ts'
 import { resourcesOf, synthesise } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -8,8 +9,7 @@ const deployment = read('docs/deployment.md')
 const operations = read('docs/operations.md')
 const pages = [read('README.md'), deployment, operations].join('\n')
 
-const domain = { host: 'api.acme.cloud', certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/c' }
-const { template, watch, stacks } = await synthesise('prod', { changes: { 'api.domain': domain } })
+const { template, watch, stacks } = await synthesise('prod', { changes: withDomain })
 const unique = (pattern: RegExp, text: string) => [
   ...new Set([...text.matchAll(pattern)].map(([, one = '']) => one)),
 ]

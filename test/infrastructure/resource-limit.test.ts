@@ -1,21 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
+import { behindDomain, moreRoutes, withDomain } from './stage-settings.ts'
 import { resourcesOf, type Synthesis, synthesise, type Template } from './synthesis.ts'
 
-/** Each synthesis is a process. */
 /** CloudFormation accepts 500 resources and 200 parameters and outputs each in one stack. */
 const limits = { resources: 450, parameters: 190, outputs: 190 }
-const moreRoutes = 30
-const changes = {
-  'api.domain': {
-    host: 'api.example.com',
-    certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/1',
-  },
-}
-const prod = await synthesise('prod', { changes })
-const grown = await synthesise('prod', { changes, moreRoutes })
+const prod = await synthesise('prod', { changes: withDomain })
+const grown = await synthesise('prod', { changes: withDomain, moreRoutes })
 const stages: [stage: string, Synthesis][] = [
   ['local', await synthesise('local')],
-  ['dev', await synthesise('dev', { changes })],
+  ['dev', await synthesise('dev', { changes: behindDomain })],
   ['prod', prod],
   [`prod with ${moreRoutes} more routes`, grown],
 ]

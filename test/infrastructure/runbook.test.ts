@@ -5,10 +5,11 @@ import { type AlarmDefinition, alarmDefinitions } from '#lib/alarm-definitions.t
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
+import { moreRoutes, withDomain } from './stage-settings.ts'
 import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
 const prod = await synthesise('prod')
-const grown = await synthesise('prod', { moreRoutes: 1 })
+const grown = await synthesise('prod', { changes: withDomain, moreRoutes })
 const { template, watch } = prod
 const page = runbook()
 const sections = new Map(

@@ -18,11 +18,16 @@ export async function settingsOf({ changes }: SynthesisOptions): Promise<Setting
   return readProfile({ ...(await publishedProfile()), ...changes }, 'the profile of this test')
 }
 
-/** The settings of a stage whose only address is its domain. */
-export const behindDomain = {
+/** The settings of a stage with a domain, the same in all tests, so that it is synthesized once. */
+export const withDomain = {
   'api.domain': {
     host: 'api.example.com',
-    certificateArn: 'arn:aws:acm:us-east-1:111122223333:certificate/7c5e-a1',
+    certificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/12345678-1234-1234-1234-123456789012',
   },
-  'api.gatewayAddress': 'closed',
 }
+
+/** The settings of a stage whose only address is its domain. */
+export const behindDomain = { ...withDomain, 'api.gatewayAddress': 'closed' }
+
+/** Additional routes: as many as the limits of the stacks have to leave room for. */
+export const moreRoutes = 30

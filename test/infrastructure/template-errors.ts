@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { CloudFormationValidatePlugin, type IPolicyValidationContext } from 'aws-cdk-lib'
 import { scratchFolder } from './scratch-folder.ts'
 
+/** It loads the rules of all resource types of the first templates once, which takes seconds. */
+const validator = new CloudFormationValidatePlugin()
+
 /**
  * Validates templates against the schemas and rules of CloudFormation that CDK ships.
  * @returns one line for each error: rule, name of the template, and text
@@ -19,7 +22,7 @@ export async function templateErrors(templates: Record<string, object>): Promise
     templatePath,
     stackConstructPath,
   }))
-  const { violations } = new CloudFormationValidatePlugin().validate({
+  const { violations } = validator.validate({
     stackTemplates,
   } as unknown as IPolicyValidationContext)
   return violations

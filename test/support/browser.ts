@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { type MissingProgram, output } from '#bin/local/prerequisites.ts'
 
 const run = promisify(execFile)
@@ -41,6 +41,8 @@ export async function missingBrowser(): Promise<MissingProgram | undefined> {
 /** Starts Chromium headless, without background network traffic. Brings it from npm if the system has none. */
 export async function startBrowser(): Promise<Browser> {
   const executablePath = await systemBrowser()
+  // Loading it takes a second, which each run of Jest would spend on prepareBrowser.
+  const { chromium } = await import('playwright-core')
   return chromium.launch({
     ...(executablePath ? { executablePath } : await packagedBrowser()),
     args: [

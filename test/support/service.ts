@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
+import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
@@ -9,7 +10,7 @@ import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
-import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, type Route } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -99,7 +100,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
   const headersRead = new Set<string>()
   const table = openTable(tableName)
-  const endpoints = options.only ?? [...(await Promise.all(routes.map(endpointOf))), ...extra]
+  // A test file loads only the handlers that it calls.
+  const deployed = routes.map((entry) => ({ route: entry.route, load: lazy(() => endpointOf(entry)) }))
+  const ofTest = (options.only ?? extra).map((endpoint) => ({ route: endpoint.route, load: () => endpoint }))
+  const endpoints = options.only ? ofTest : [...deployed, ...ofTest]
 
   return {
     settings,
@@ -129,7 +133,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         body: bytesOf(body),
         sourceAddress: from,
       }
-      const response = await handleRequest(openRequest(matched.endpoints, received, runtime))
+      const called = await Promise.all(matched.endpoints.map(({ load }) => load()))
+      const response = await handleRequest(openRequest(called, received, runtime))
       const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
       return { ...response, json: json ? JSON.parse(json) : undefined }
     },
@@ -146,8 +151,13 @@ export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
   return endpoint
 }
 
+interface ListedEndpoint {
+  route: Route
+  load(): Endpoint | Promise<Endpoint>
+}
+
 /** Matches as the gateway does, by method and path, which several endpoints may share. */
-function match(endpoints: Endpoint[], method: string, path: string, settings: Settings) {
+function match(endpoints: ListedEndpoint[], method: string, path: string, settings: Settings) {
   const asked = method === 'HEAD' ? 'GET' : method
   const atMethod = endpoints.filter(({ route }) => route.method === asked)
   for (const gatewayPath of new Set(atMethod.map(({ route }) => gatewayPathOf(route, settings)))) {
