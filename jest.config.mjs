@@ -12,7 +12,7 @@ export default {
   roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(withCampaigns ? [] : ['\\.campaign\\.test\\.ts$'])],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/tooling/environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '\\.ts$': [

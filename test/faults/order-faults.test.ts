@@ -40,9 +40,9 @@ const place = (tenant: string, key: string, headers: Record<string, string> = bu
 /** Expects one order for the key once the faults end. Returns its response. */
 async function expectOneOrder(tenant: string, key: string, earlier: Answer[], lateMilliseconds = 0) {
   service.proxy.reset()
-  const retry = await place(tenant, key)
+  const retry = await place(tenant, key, {})
   await sleep(lateMilliseconds)
-  const answers = [...earlier, retry, await place(tenant, key)]
+  const answers = [...earlier, retry, await place(tenant, key, {})]
   for (const answer of answers) if (answer.status !== 201) expectRetryable(answer)
   expect(retry.status).toBe(201)
   expect(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body)).size).toBe(1)

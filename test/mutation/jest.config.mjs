@@ -9,5 +9,7 @@ export default {
   rootDir: '../..',
   // A test that waits for something that a mutant never does.
   testTimeout: 5000,
+  // Stryker extends the environments of Jest only.
+  testEnvironment: 'node',
   testMatch: currentArea().tests.map((path) => `<rootDir>/${path}`),
 }
