@@ -9,7 +9,10 @@ import { build } from 'esbuild'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { clientTypes } from '#test/tooling/client-types.ts'
 
-const run = promisify(execFile)
+const execute = promisify(execFile)
+const env = { ...process.env, ...compileCache }
+const run = (command: string, args: string[], options: { cwd?: string } = {}) =>
+  execute(command, args, { ...options, env })
 const root = join(import.meta.dirname, '../..')
 const client = join(root, 'client')
 
@@ -105,8 +108,7 @@ describe('the package', () => {
     }
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
-    const env = { ...process.env, ...compileCache }
-    const { stdout } = await run('node', [compiler, '-p', project], { env }).catch((failed) => failed)
+    const { stdout } = await run('node', [compiler, '-p', project]).catch((failed) => failed)
     expect(stdout).toBe('')
   })
 })
