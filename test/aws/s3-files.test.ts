@@ -20,7 +20,7 @@ beforeAll(() => {
 beforeEach(() => proxy.reset())
 afterAll(() => started?.stop())
 
-const open = (milliseconds = 30_000) => s3Files(s3.bucket, startBudget(systemClock, milliseconds))
+const open = (milliseconds = 3_600_000) => s3Files(s3.bucket, startBudget(systemClock, milliseconds))
 const newKey = () => `exports/${crypto.randomUUID()}.csv`
 const operations = () => proxy.calls.map(({ operation }) => operation)
 
