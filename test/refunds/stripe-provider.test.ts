@@ -124,6 +124,18 @@ describe('a final response of the provider', () => {
 })
 
 describe('an internal error of the service', () => {
+  test('that the provider did not cause is not retried', async () => {
+    const clock = quickClock()
+    const asked: ProviderRequest = {
+      ...request(),
+      get requestedSince(): number {
+        throw new Error('broken')
+      },
+    }
+    await expect(refund(asked, { clock })).rejects.toThrow('broken')
+    expect(clock.slept).toEqual([])
+  })
+
   test.each([
     [401, {}],
     [401, { code: 'api_key_expired' }],
