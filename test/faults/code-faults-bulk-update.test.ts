@@ -95,7 +95,8 @@ describe('an interrupted bulk update', () => {
 
 test('reports a row as updated if the write of an earlier attempt takes effect during the next one', async () => {
   const changes = items.slice(0, 1)
-  const late = service.proxy.inject({ when: isRow, fault: { delayMs: 900 } })
+  const { promise, resolve: land } = Promise.withResolvers<void>()
+  const late = service.proxy.inject({ when: isRow, fault: { until: promise } })
   const first = await updateAll({ 'X-Request-Timeout': '400' }, changes)
   expect(outcome(first)).toBe('504 DEPENDENCY.timeout')
   // The next attempt finds no row done, but reads the updated code.
@@ -106,6 +107,7 @@ test('reports a row as updated if the write of an earlier attempt takes effect d
   })
   const second = updateAll({}, changes)
   await reading.struck
+  land()
   await late.struck
   reading.release()
   expect([(await second).status, statusesOf(await second)]).toEqual([207, [200]])

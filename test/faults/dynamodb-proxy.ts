@@ -20,6 +20,7 @@ export type Fault =
   | { readonly statements: StatementErrors }
   /** The call takes effect late, even after its caller gave up. */
   | { readonly delayMs: number }
+  | { readonly until: Promise<unknown> }
 
 /** A call through the proxy; `index` counts all calls from 0. */
 export interface Call {
@@ -174,7 +175,7 @@ async function happen(
 ): Promise<Answer | 'lost'> {
   if (typeof fault === 'object') {
     if ('statements' in fault) return failSome(call.body, fault.statements, forward)
-    await sleep(fault.delayMs)
+    await ('until' in fault ? fault.until : sleep(fault.delayMs))
     return forward()
   }
   if (fault === 'lose-request') return 'lost'

@@ -80,7 +80,8 @@ describe('a function killed in the middle of an order', () => {
   test('whose transaction arrives after the retry creates no second order', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
-    const late = proxy.inject({ when: () => true, fault: { delayMs: 1500 } })
+    const { promise, resolve: land } = Promise.withResolvers<void>()
+    const late = proxy.inject({ when: () => true, fault: { until: promise } })
     const [victim, heir] = await Promise.all([startFunction(), startFunction()])
     victim.begin(event)
     while (late.hits === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -88,6 +89,7 @@ describe('a function killed in the middle of an order', () => {
     const first = await heir.send(event)
     expect(status(first)).toEqual([201, 'stored'])
     // The late transaction fails, because the retry wrote the record.
+    land()
     expect(await late.struck).toMatchObject({ status: 400 })
     expect(status(await heir.send(event))).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)

@@ -37,11 +37,11 @@ const place = (tenant: string, key: string, headers: Record<string, string> = bu
     body: order,
   })
 
-/** Expects one order for the key once the faults end. Returns its response. */
-async function expectOneOrder(tenant: string, key: string, earlier: Answer[], lateMilliseconds = 0) {
+/** Expects one order for the key once the faults end. Returns its response. @param late what happens after the retry */
+async function expectOneOrder(tenant: string, key: string, earlier: Answer[], late = async () => {}) {
   service.proxy.reset()
   const retry = await place(tenant, key, {})
-  await sleep(lateMilliseconds)
+  await late()
   const answers = [...earlier, retry, await place(tenant, key, {})]
   for (const answer of answers) if (answer.status !== 201) expectRetryable(answer)
   expect(retry.status).toBe(201)
@@ -64,7 +64,7 @@ describe('POST /v1/orders while the table fails', () => {
       const answer = await place(tenant, 'key', succeeds ? {} : budget)
       if (often === 'forever' && late === 0) expect(answer.status).not.toBe(201)
       if (succeeds) expect(answer.status).toBe(201)
-      await expectOneOrder(tenant, 'key', [answer], late > 500 ? late : 0)
+      await expectOneOrder(tenant, 'key', [answer], () => sleep(late > 500 ? late : 0))
       expect(await service.records()).toHaveLength(before + 1)
     },
   )
@@ -90,10 +90,12 @@ describe('POST /v1/orders while the table fails', () => {
 
   test('replays a late write that takes effect after the 504', async () => {
     const tenant = newTenant()
-    const late = service.strike({ delayMs: 1500 })
+    const { promise, resolve: land } = Promise.withResolvers<void>()
+    const late = service.strike({ until: promise })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
     expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
     expect(await service.items(tenant, 'order')).toEqual([])
+    land()
     await late.struck
     const [landed] = await service.items(tenant, 'order')
     const retry = await expectOneOrder(tenant, 'key', [answer])
@@ -103,9 +105,13 @@ describe('POST /v1/orders while the table fails', () => {
 
   test('ignores a late write that takes effect after the retry', async () => {
     const tenant = newTenant()
-    service.strike({ delayMs: 600 })
+    const { promise, resolve: land } = Promise.withResolvers<void>()
+    const late = service.strike({ until: promise })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
-    const retry = await expectOneOrder(tenant, 'key', [answer], 650)
+    const retry = await expectOneOrder(tenant, 'key', [answer], async () => {
+      land()
+      await late.struck
+    })
     expect(retry.headers['Idempotency-Status']).toBe('stored')
   })
 
