@@ -72,7 +72,7 @@ async function findPython(): Promise<{ command: string; missing?: MissingProgram
 /** Returns what a command prints on both streams, or nothing if it fails. */
 export function output(command: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
-    execFile(command, args, { timeout: 10_000 }, (error, stdout, stderr) =>
+    execFile(command, args, { timeout: 60_000 }, (error, stdout, stderr) =>
       resolve(error ? '' : stdout + stderr),
     )
   })
