@@ -26,7 +26,7 @@ export interface SecretRead {
  */
 export type DeriveKey = (secret: string, purpose: string) => KeyObject
 
-/** Returns a derivation that keeps the keys of the latest secret: it would take a twentieth of the CPU of a list request. */
+/** Returns a derivation that keeps the keys of the latest secret. Deriving a key takes a twentieth of the CPU of a list. */
 export function keyDerivation(): DeriveKey {
   let known = { secret: '', keys: new Map<string, KeyObject>() }
   return (secret, purpose) => {
