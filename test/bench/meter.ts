@@ -1,6 +1,7 @@
 import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import type { Settings } from '#shared/settings/register.ts'
-import { type RecordedCall, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import type { RecordedCall } from '#test/faults/faults.ts'
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'

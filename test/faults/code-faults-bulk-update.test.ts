@@ -6,8 +6,8 @@ import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import type { Call } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
+import type { Call } from './faults.ts'
+import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 interface Change {
   id: string
@@ -22,7 +22,7 @@ const forever = Number.POSITIVE_INFINITY
 let tenant: string
 let items: Change[]
 let tenants = 0
-const service = await useFaultyService({ clock: clockWithJitter(0) })
+const service = await useFaultyService()
 beforeEach(async () => {
   tenant = `updater-${tenants++}`
   const fields = { type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
@@ -53,9 +53,9 @@ const audited = async (action: string) =>
 /** Executes the first rows and fails at all others. */
 async function interruptAfter(rows: number, fault: 'throttle' | 'lose-answer' | 'lose-request') {
   let begun = 0
-  service.proxy.inject({ when: (call) => isRow(call) && ++begun > rows, times: forever, fault })
+  service.faults.inject({ when: (call) => isRow(call) && ++begun > rows, times: forever, fault })
   expectRetryable(await updateAll())
-  service.proxy.reset()
+  service.faults.reset()
 }
 
 describe('an interrupted bulk update', () => {
@@ -96,11 +96,11 @@ describe('an interrupted bulk update', () => {
 test('reports a row as updated if the write of an earlier attempt takes effect during the next one', async () => {
   const changes = items.slice(0, 1)
   const { promise, resolve: land } = Promise.withResolvers<void>()
-  const late = service.proxy.inject({ when: isRow, fault: { until: promise } })
+  const late = service.faults.inject({ when: isRow, fault: { until: promise } })
   const first = await updateAll({ 'X-Request-Timeout': '400' }, changes)
   expect(outcome(first)).toBe('504 DEPENDENCY.timeout')
   // The next attempt finds no row done, but reads the updated code.
-  const reading = service.proxy.inject({
+  const reading = service.faults.inject({
     when: ({ operation, body }) =>
       operation === 'GetItem' && JSON.stringify(body).includes(changes[0]?.id ?? ''),
     fault: 'hold-request',

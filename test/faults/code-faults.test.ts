@@ -2,27 +2,27 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
-import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
+import type { Fault } from './faults.ts'
+import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const fields = { code: 'A', type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
 const forever = Number.POSITIVE_INFINITY
 const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
 const transactions = ['conflict', 'conflict-and-refusal', 'in-progress'] as const
 /** The fault, its count, and the resulting budget of the request. */
-const faults: [string, Fault, number, string?][] = [
+const service = await useFaultyService()
+const faults: [string, Fault | 'late', number, string?][] = [
   ...[...anyCall, ...transactions].flatMap((fault): [string, Fault, number][] => [
     [`${fault} once`, fault, 1],
     [`${fault} forever`, fault, forever],
   ]),
-  ['a short delay', { delayMs: 30 }, forever],
-  ['a delay beyond its time', { delayMs: 600 }, 1, '400'],
-  ['an answer that never comes', 'hold', 1, '400'],
-  ['a request that never arrives', 'hold-request', 1, '400'],
+  ['a short delay', { first: () => service.clock.advance(30) }, forever],
+  ['an effect after the retry', 'late', 1, '400'],
+  ['an answer that never comes', 'no-answer', 1, '400'],
+  ['a request that never arrives', 'no-arrival', 1, '400'],
 ]
 
 let tenants = 0
-const service = await useFaultyService({ clock: clockWithJitter(0) })
 
 const as = (tenant: string) => ({ tenant, role: 'Admin', scope: 'codes:read codes:write' })
 const call = (tenant: string, key: string, one: Call) =>
@@ -103,14 +103,14 @@ async function expectState(tenant: string, { code, audit }: Operation) {
 async function callsOf(operation: Operation): Promise<string[]> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
-  service.proxy.reset()
+  service.faults.reset()
   expect((await call(tenant, 'key', prepared)).status).toBe(operation.status)
-  const calls = service.proxy.calls.map((one) => one.operation)
+  const calls = service.faults.calls.map((one) => one.operation)
   await expectState(tenant, operation)
   return calls
 }
 
-const possible = (fault: Fault, operation: string) =>
+const possible = (fault: Fault | 'late', operation: string) =>
   operation === 'TransactWriteItems' || !transactions.some((one) => one === fault)
 const seen = ({ status, body, headers }: Answer) => [status, body, headers.ETag]
 
@@ -128,16 +128,18 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
       for (const [at] of someOf(struckCalls, row)) {
         const tenant = `struck-${tenants++}`
         const prepared = await operation.call(tenant)
-        service.proxy.reset()
-        const injection = service.strike(fault, at, times)
+        service.faults.reset()
+        const late = Promise.withResolvers<void>()
+        const injection = service.strike(fault === 'late' ? { until: late.promise } : fault, at, times)
         const limited = { 'X-Request-Timeout': milliseconds ?? '10000', ...prepared.headers }
         const answer = await call(tenant, 'key', { ...prepared, headers: limited })
         if (answer.status !== operation.status) expectRetryable(answer)
         const passes = times === 1 || typeof fault === 'object'
         if (milliseconds === undefined) expect(answer.status === operation.status).toBe(passes)
-        service.proxy.reset()
+        service.faults.reset()
 
         const retry = await call(tenant, 'key', prepared)
+        late.resolve()
         if (injection.hits > 0) await injection.struck
         const replay = await call(tenant, 'key', prepared)
         expect(retry.status).toBe(operation.status)
@@ -156,13 +158,13 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
     const check = async (schedule: (Fault | null)[]) => {
       const tenant = `crowd-${tenants++}`
       const prepared = await operation.call(tenant)
-      service.proxy.reset()
+      service.faults.reset()
       schedule.forEach((fault, at) => {
         if (!fault) return
-        service.proxy.inject({ when: (one) => one.index === at && possible(fault, one.operation), fault })
+        service.faults.inject({ when: (one) => one.index === at && possible(fault, one.operation), fault })
       })
       const answers = await Promise.all(Array.from({ length: 8 }, () => call(tenant, 'key', prepared)))
-      service.proxy.reset()
+      service.faults.reset()
       const last = await call(tenant, 'key', prepared)
       expect(last).toMatchObject({ status: operation.status, headers: { 'Idempotency-Status': 'replayed' } })
       for (const answer of answers) {

@@ -1,3 +1,5 @@
+import { serviceError } from '#test/simulation/memory-store.ts'
+
 /** A response as bytes on the connection. */
 export interface Answer {
   readonly status: number
@@ -5,7 +7,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** Failures of DynamoDB that DynamoDB Local never returns itself. */
+/** Failures that DynamoDB returns. */
 export type Failure =
   | 'throttle'
   | 'conflict'
@@ -13,6 +15,8 @@ export type Failure =
   | 'in-progress'
   | 'internal'
   | 'unavailable'
+  /** The item has more than 400 KB, which no retry fixes. */
+  | 'too-large'
   /** Of a stream: the requested records are older than its retention. */
   | 'trimmed'
 
@@ -27,7 +31,7 @@ const streamReads = ['GetShardIterator', 'GetRecords']
 
 /** Returns the failure in DynamoDB's format. Throws if DynamoDB cannot return it for this operation. */
 export function failureAnswer(failure: Failure, operation: string, body: unknown): Answer {
-  const { status, type, content } = failed(failure, operation, body)
+  const { status, type, content } = failureOf(failure, operation, body)
   return {
     status,
     // Without x-amz-crc32, which clients verify only if it is present.
@@ -36,7 +40,13 @@ export function failureAnswer(failure: Failure, operation: string, body: unknown
   }
 }
 
-function failed(failure: Failure, operation: string, body: unknown): Failed {
+/** Returns the failure as the SDK throws it. Throws if DynamoDB cannot return it for this operation. */
+export function failureError(failure: Failure, operation: string, body: unknown): Error {
+  const { status, type, content } = failureOf(failure, operation, body)
+  return serviceError(type, { ...content, $metadata: { httpStatusCode: status } })
+}
+
+function failureOf(failure: Failure, operation: string, body: unknown): Failed {
   switch (failure) {
     case 'throttle':
       return refused('ProvisionedThroughputExceededException', {
@@ -55,6 +65,8 @@ function failed(failure: Failure, operation: string, body: unknown): Failed {
       return refused('TransactionInProgressException', {
         Message: 'Transaction with the given client request token is already in progress.',
       })
+    case 'too-large':
+      return refused('ValidationException', { message: 'Item size has exceeded the maximum allowed size' })
     case 'trimmed':
       if (!streamReads.includes(operation)) throw impossible(failure, operation)
       return refused('TrimmedDataAccessException', { message: 'The data was trimmed' })

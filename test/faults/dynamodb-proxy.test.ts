@@ -9,7 +9,8 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { capacityOf } from '#test/support/capacity.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
-import { type Fault, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
+import type { Fault } from './faults.ts'
 
 const TableName = `proxy-${crypto.randomUUID()}`
 const direct = testClient()
@@ -88,23 +89,27 @@ describe('the connection', () => {
     expect(proxy.calls[0]).not.toHaveProperty('status')
   })
 
-  test('delayMs: the write takes effect late, even after its caller gave up', async () => {
-    const [waited, abandoned] = [newId(), newId()]
-    const injection = inject({ delayMs: 150 })
-    const from = performance.now()
-    await client.send(put(waited))
-    expect(performance.now() - from).toBeGreaterThanOrEqual(145)
+  test('first: the write takes effect after something else', async () => {
+    const [one, other] = [newId(), newId()]
+    const injection = inject({ first: () => direct.send(put(other)) })
+    await client.send(put(one))
+    expect(await stored(other)).toBe(true)
     expect(injection.hits).toBe(1)
+  })
 
+  test('until: the write takes effect late, even after its caller gave up', async () => {
+    const abandoned = newId()
+    const { promise, resolve: land } = Promise.withResolvers<void>()
     const dying = new AbortController()
     const late = proxy.inject({
       when: () => {
         dying.abort()
         return true
       },
-      fault: { delayMs: 50 },
+      fault: { until: promise },
     })
     await expect(client.send(put(abandoned), { abortSignal: dying.signal })).rejects.toThrow()
+    land()
     await late.struck
     expect(await stored(abandoned)).toBe(true)
   })

@@ -1,38 +1,63 @@
 import { afterAll, afterEach, expect } from '@jest/globals'
 import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { asRecord, type IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
-import { type DynamodbProxy, type Fault, type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { tablesAreInMemory } from '#test/support/tables.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
+import { type Fault, FaultPlans, type Faults, type Injection } from './faults.ts'
+import { faultyTransit } from './memory-faults.ts'
+import { type MovableClock, movableClock, movableSystemClock } from './payment-saga.ts'
 
 export interface FaultyService extends Service {
-  proxy: DynamodbProxy
+  clock: MovableClock
+  faults: Faults
   /** Fails the call after this many calls (0: the next), and `times` calls in total. */
   strike(fault: Fault, afterCalls?: number, times?: number): Injection
   /** Returns all idempotency records of the table. */
   records(): Promise<IdempotencyRecord[]>
+  /** Starts the service with other settings on the same table, with the same clock and faults. */
+  likewise(settings: Settings): Promise<Service>
   stop(): Promise<void>
 }
 
-/** The system clock with a fixed jitter: 0 for no delay between attempts, almost 1 for the longest. */
-export function clockWithJitter(jitter: number): Clock {
-  return { ...systemClock, jitter: () => jitter }
+export interface FaultyServiceOptions extends Omit<ServiceOptions, 'clock' | 'client' | 'transit'> {
+  clock?: MovableClock
 }
 
-/** The system clock plus an offset in milliseconds, with a fixed jitter. */
-export function clockWithOffset(): Clock & { passed: number } {
+/**
+ * Starts the service on a table whose calls can fail. With `npm test` the faults are injected into a table in memory, and
+ * otherwise into the connection of the production client to DynamoDB Local. Delays take no time.
+ */
+export async function startFaultyService(options: FaultyServiceOptions = {}): Promise<FaultyService> {
+  const { start, clock, faults, stop } = await (tablesAreInMemory ? inMemory : onWire)(options)
+  const service = await start(options)
   return {
-    ...clockWithJitter(0),
-    passed: 0,
-    now() {
-      return Date.now() + this.passed
+    ...service,
+    clock,
+    faults,
+    strike(fault, afterCalls = 0, times = 1) {
+      const from = faults.calls.length + afterCalls
+      return faults.inject({ when: ({ index }) => index >= from, times, fault })
     },
+    async records() {
+      const items = await itemsOf(service.tableName)
+      return items.filter(({ pk }) => pk.startsWith('idempotency#')).map(asRecord)
+    },
+    likewise: (settings) => start({ settings, tableName: service.tableName }),
+    stop,
   }
 }
 
-/** Starts the service with the production client, connected to a proxy for DynamoDB Local. */
-export async function startFaultyService(options: ServiceOptions = {}): Promise<FaultyService> {
+async function inMemory({ clock = movableClock() }: FaultyServiceOptions) {
+  const faults = new FaultPlans()
+  const transit = faultyTransit(faults, clock)
+  const start = (options: ServiceOptions) => startService({ ...options, clock, transit })
+  return { start, clock, faults, async stop() {} }
+}
+
+async function onWire({ clock = movableSystemClock() }: FaultyServiceOptions) {
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
@@ -41,18 +66,10 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
     AWS_SECRET_ACCESS_KEY: 'local',
   })
   const client = dynamodbClient()
-  const service = await startService({ client, ...options })
   return {
-    ...service,
-    proxy,
-    strike(fault, afterCalls = 0, times = 1) {
-      const from = proxy.calls.length + afterCalls
-      return proxy.inject({ when: ({ index }) => index >= from, times, fault })
-    },
-    async records() {
-      const items = await itemsOf(service.tableName)
-      return items.filter(({ pk }) => pk.startsWith('idempotency#')).map(asRecord)
-    },
+    start: (options: ServiceOptions) => startService({ ...options, client, clock }),
+    clock,
+    faults: proxy,
     async stop() {
       client.destroy()
       await proxy.stop()
@@ -61,9 +78,9 @@ export async function startFaultyService(options: ServiceOptions = {}): Promise<
 }
 
 /** Starts such a service for a test file: faults end after each test, and the service after all tests. */
-export async function useFaultyService(options: ServiceOptions = {}): Promise<FaultyService> {
+export async function useFaultyService(options: FaultyServiceOptions = {}): Promise<FaultyService> {
   const service = await startFaultyService(options)
-  afterEach(() => service.proxy.reset())
+  afterEach(() => service.faults.reset())
   afterAll(() => service.stop())
   return service
 }

@@ -1,10 +1,10 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeAll, describe, expect, test } from '@jest/globals'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
+import type { Fault } from './faults.ts'
+import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
 const anyCall = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
@@ -12,22 +12,17 @@ const transactions = ['conflict', 'conflict-and-refusal', 'in-progress'] as cons
 /** Representative of the other faults for long outages. */
 const lasting = ['lose-answer', 'lose-request', 'throttle', 'in-progress'] as const
 /** The fault, its count, and the resulting budget of the request. */
-const faults: [string, Fault, number, string?][] = [
+const faults: [string, Fault | 'late', number, string?][] = [
   ...[...anyCall, ...transactions].map((fault): [string, Fault, number] => [`${fault} once`, fault, 1]),
   ...lasting.map((fault): [string, Fault, number] => [`${fault} forever`, fault, Number.POSITIVE_INFINITY]),
-  ['a delay beyond its time', { delayMs: 600 }, 1, '400'],
-  ['an answer that never comes', 'hold', 1, '400'],
-  ['a request that never arrives', 'hold-request', 1, '400'],
+  ['an effect after the retry', 'late', 1, '400'],
+  ['an answer that never comes', 'no-answer', 1, '400'],
+  ['a request that never arrives', 'no-arrival', 1, '400'],
 ]
 
 let tenants = 0
-const clock = clockWithOffset()
 const service = await useFaultyService({
-  clock,
   settings: { ...localSettings, 'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const } },
-})
-beforeEach(() => {
-  clock.passed = 0
 })
 
 const call = (tenant: string, key: string, one: Call) =>
@@ -107,21 +102,21 @@ async function expectState(tenant: string, { codes, audit }: Operation) {
 async function callsOf(operation: Operation): Promise<number> {
   const tenant = `undisturbed-${tenants++}`
   const prepared = await operation.call(tenant)
-  service.proxy.reset()
+  service.faults.reset()
   expect(results(await call(tenant, 'key', prepared))).toEqual(operation.rows)
-  const calls = service.proxy.calls.length
+  const calls = service.faults.calls.length
   await expectState(tenant, operation)
   return calls
 }
 
-const possible = (fault: Fault, operation: string) =>
+const possible = (fault: Fault | 'late', operation: string) =>
   operation === 'TransactWriteItems' || !transactions.some((one) => one === fault)
 
 /** Retries like a client. While the request is in progress, it waits for the lease of the dead process. */
 async function retried(tenant: string, prepared: Call): Promise<Answer> {
   const answer = await call(tenant, 'key', prepared)
   if (answer.json.error?.code !== 'CONFLICT.idempotency.in_progress') return answer
-  clock.passed += 31_000
+  service.clock.advance(31_000)
   return call(tenant, 'key', prepared)
 }
 
@@ -138,19 +133,21 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
       for (const at of someOf([...Array(calls).keys()], turn)) {
         const tenant = `struck-${tenants++}`
         const prepared = await operation.call(tenant)
-        service.proxy.reset()
-        const injection = service.proxy.inject({
+        service.faults.reset()
+        const late = Promise.withResolvers<void>()
+        const injection = service.faults.inject({
           when: ({ index, operation: of }) => index >= at && possible(fault, of),
           times,
-          fault,
+          fault: fault === 'late' ? { until: late.promise } : fault,
         })
         const limited = { 'X-Request-Timeout': milliseconds ?? '10000', ...prepared.headers }
         const answer = await call(tenant, 'key', { ...prepared, headers: limited })
         if (answer.status !== 207) expectRetryable(answer)
         if (milliseconds === undefined) expect(answer.status === 207).toBe(times === 1)
-        service.proxy.reset()
+        service.faults.reset()
 
         const retry = await retried(tenant, prepared)
+        late.resolve()
         if (injection.hits > 0) await injection.struck
         const replay = await call(tenant, 'key', prepared)
         expect(results(retry)).toEqual(operation.rows)
@@ -160,6 +157,5 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
         await expectState(tenant, operation)
       }
     },
-    120_000,
   )
 })

@@ -3,8 +3,8 @@ import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import type { Call } from './dynamodb-proxy.ts'
-import { clockWithOffset, expectRetryable, useFaultyService } from './faulty-service.ts'
+import type { Call } from './faults.ts'
+import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const expiry = '2099-01-01T00:00:00.000Z'
 const scope = 'codes:read codes:write'
@@ -13,14 +13,11 @@ const forever = Number.POSITIVE_INFINITY
 
 let tenant: string
 let tenants = 0
-const clock = clockWithOffset()
 const waiting = { waitSeconds: 0.3, status: 503 } as const
 const service = await useFaultyService({
-  clock,
   settings: { ...localSettings, 'idempotency.whilePending': waiting },
 })
 beforeEach(() => {
-  clock.passed = 0
   tenant = `resumer-${tenants++}`
 })
 
@@ -62,14 +59,14 @@ describe('an interrupted import', () => {
     'after %d rows (%s) resumes, and reports every row as created',
     async (row, fault) => {
       let begun = 0
-      service.proxy.inject({ when: (call) => isRow(call) && ++begun > row, times: forever, fault })
+      service.faults.inject({ when: (call) => isRow(call) && ++begun > row, times: forever, fault })
       expectRetryable(await importAll())
-      service.proxy.reset()
+      service.faults.reset()
       const before = await codesOf()
       expect(before.length).toBeGreaterThanOrEqual(Math.min(row, count - 1))
       expect(before.length).toBeLessThan(fault === 'lose-answer' ? row + 17 : row + 1)
       const answer = await importAll()
-      expect(service.proxy.calls.filter(isRow)).toHaveLength(count - before.length)
+      expect(service.faults.calls.filter(isRow)).toHaveLength(count - before.length)
       await expectAllOnce(answer)
     },
   )
@@ -78,9 +75,9 @@ describe('an interrupted import', () => {
     let interruptions = 0
     for (let limit = 3; ; limit += 4) {
       let begun = 0
-      service.proxy.inject({ when: (call) => isRow(call) && ++begun > 4, times: forever, fault: 'throttle' })
+      service.faults.inject({ when: (call) => isRow(call) && ++begun > 4, times: forever, fault: 'throttle' })
       const answer = await importAll()
-      service.proxy.reset()
+      service.faults.reset()
       if (answer.status === 207) {
         expect(interruptions).toBeGreaterThanOrEqual(count / 4 - 1)
         return expectAllOnce(answer)
@@ -92,18 +89,18 @@ describe('an interrupted import', () => {
   })
 
   test('by the end of its budget resumes with the next request', async () => {
-    service.proxy.inject({ when: isRow, times: forever, fault: { delayMs: 200 } })
+    service.faults.inject({ when: isRow, times: forever, fault: { first: () => service.clock.advance(200) } })
     const answer = await importAll({ 'X-Request-Timeout': '400' })
     expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
-    service.proxy.reset()
+    service.faults.reset()
     await expectAllOnce(await importAll())
   })
 
   test('does not create codes again that were hard-deleted in between', async () => {
     let begun = 0
-    service.proxy.inject({ when: (call) => isRow(call) && ++begun > 20, times: forever, fault: 'throttle' })
+    service.faults.inject({ when: (call) => isRow(call) && ++begun > 20, times: forever, fault: 'throttle' })
     expectRetryable(await importAll())
-    service.proxy.reset()
+    service.faults.reset()
     const [made] = await codesOf()
     const gone = await service.call({
       method: 'DELETE',
@@ -130,12 +127,12 @@ describe('two concurrent requests for one import', () => {
       expect(outcome({ status, json })).toBe('503 DEPENDENCY.unavailable')
     }
     expect(new Set(done.map(({ body: text }) => text)).size).toBe(1)
-    expect(service.proxy.calls.filter(isRow)).toHaveLength(count)
+    expect(service.faults.calls.filter(isRow)).toHaveLength(count)
     await expectAllOnce(done[0] as Answer)
   })
 
   test('that take too long fail as retryable for the second while the first is in progress', async () => {
-    const held = service.proxy.inject({ when: isRow, fault: 'hold' })
+    const held = service.faults.inject({ when: isRow, fault: 'hold' })
     const first = importAll()
     await held.struck
     const second = await importAll()
@@ -146,13 +143,13 @@ describe('two concurrent requests for one import', () => {
   })
 
   test('create each row once and return the same response, although the first resumes after its lease expired', async () => {
-    const held = service.proxy.inject({ when: isRow, times: 16, fault: 'hold-request' })
+    const held = service.faults.inject({ when: isRow, times: 16, fault: 'hold-request' })
     const first = importAll()
     await held.struck
-    clock.passed = 31_000
+    service.clock.advance(31_000)
     const second = importAll()
     // The rows of both are in progress when the first continues.
-    while (service.proxy.calls.filter(isRow).length < 30) await new Promise(setImmediate)
+    while (service.faults.calls.filter(isRow).length < 30) await new Promise(setImmediate)
     held.release()
     const [one, other] = await Promise.all([first, second])
     if (one.status === 207) expect(one.body).toBe(other.body)

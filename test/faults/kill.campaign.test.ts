@@ -3,7 +3,8 @@ import type { APIGatewayProxyResult } from 'aws-lambda'
 import { orderEvent } from '#test/bench/order-event.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
-import { type Injection, startDynamodbProxy } from './dynamodb-proxy.ts'
+import { startDynamodbProxy } from './dynamodb-proxy.ts'
+import type { Injection } from './faults.ts'
 import { bundleFunctions } from './function-process.ts'
 
 let tenants = 0

@@ -73,11 +73,8 @@ export function inMemoryProvider(): Provider {
 
 const refusal = (): Failure => fail('PROVIDER.duplicate')
 
-/**
- * A test endpoint that pays outside the table, like refunds.
- * @param paidWith additional attributes of a paid item
- */
-export function payEndpoint(provider: Provider, paidWith: Record<string, unknown> = {}): Endpoint {
+/** A test endpoint that pays outside the table, like refunds. */
+export function payEndpoint(provider: Provider): Endpoint {
   const Body = v.strictObject({ amount: v.number() })
   const route = defineRoute({
     operation: 'tests.pay',
@@ -105,8 +102,7 @@ export function payEndpoint(provider: Provider, paidWith: Record<string, unknown
       execute: ({ id }) => provider.pay(`key-${id}`),
       outcome(payment, payout) {
         const { id, amount } = payment
-        const paid = { ...paymentItem(payment, 'paid'), ...paidWith }
-        const write = replace(paid, { state: 'pending' }, 'CONFLICT.soft_deleted')
+        const write = replace(paymentItem(payment, 'paid'), { state: 'pending' }, 'CONFLICT.soft_deleted')
         return created({ id, amount, payout }, { writes: [write] })
       },
     }),
@@ -129,17 +125,27 @@ export interface MovableClock extends Clock {
 }
 
 /** A clock that only sleeping and `advance` move. A sleep takes no real time, except for pending I/O. */
-export function movableClock(now = Date.now()): MovableClock {
+export function movableClock(start = Date.now()): MovableClock {
+  return clockAheadOf(() => start)
+}
+
+/** The clock of the system, which sleeping and `advance` put forward. */
+export function movableSystemClock(): MovableClock {
+  return clockAheadOf(Date.now)
+}
+
+function clockAheadOf(now: () => number): MovableClock {
+  let passed = 0
   return {
     ...systemClock,
-    now: () => now,
+    now: () => now() + passed,
     jitter: () => 0,
     async sleep(milliseconds) {
-      now += milliseconds
+      passed += milliseconds
       await new Promise((resolve) => setImmediate(resolve))
     },
     advance(milliseconds) {
-      now += milliseconds
+      passed += milliseconds
     },
   }
 }

@@ -1,18 +1,17 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { Answer } from '#test/support/service.ts'
-import type { Fault } from './dynamodb-proxy.ts'
-import { clockWithJitter, expectRetryable, useFaultyService } from './faulty-service.ts'
+import type { Fault } from './faults.ts'
+import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const times = { once: 1, 'three times': 3, forever: Number.POSITIVE_INFINITY }
-const named = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable'] as const
-const kinds: [string, Fault][] = [
-  ...named.map((fault): [string, Fault] => [fault, fault]),
-  ['a short delay', { delayMs: 30 }],
-  ['a delay beyond the budget', { delayMs: 500 }],
-]
+const named = ['lose-answer', 'lose-request', 'throttle', 'internal', 'unavailable', 'no-answer'] as const
 const budget = { 'X-Request-Timeout': '400' }
 
-const service = await useFaultyService({ clock: clockWithJitter(0) })
+const service = await useFaultyService()
+const kinds: [string, Fault][] = [
+  ...named.map((fault): [string, Fault] => [fault, fault]),
+  ['a short delay', { first: () => service.clock.advance(30) }],
+]
 
 /** The response without its cursors, which are sealed with a new nonce each time. */
 function seen({ status, headers, json }: Answer) {
@@ -56,17 +55,17 @@ describe('reads while the table fails', () => {
           : { tenant: 'reader', role: 'Viewer' }
         const read = (headers = {}) =>
           service.call({ path: path(id), as, headers: { ...headers, 'X-Correlation-Id': 'same' } })
-        service.proxy.reset()
+        service.faults.reset()
         const expected = await read()
         expect(expected.status).toBe(name === 'order of another tenant' ? 404 : 200)
-        const calls = service.proxy.calls.length
+        const calls = service.faults.calls.length
         for (let at = 0; at < calls; at += 1) {
-          service.proxy.reset()
+          service.faults.reset()
           service.strike(fault, at, count)
           const answer = await read(budget)
           if (answer.status >= 500) expectRetryable(answer)
           else expect(seen(answer)).toEqual(seen(expected))
-          service.proxy.reset()
+          service.faults.reset()
           expect(seen(await read())).toEqual(seen(expected))
         }
       }

@@ -5,7 +5,7 @@ import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
-import type { Fault } from './dynamodb-proxy.ts'
+import type { Fault } from './faults.ts'
 import { leaseMilliseconds, restMilliseconds, startRefundService } from './refund-service.ts'
 
 const times = { once: 1, forever: Number.POSITIVE_INFINITY }
@@ -76,9 +76,9 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
   beforeAll(async () => {
     newTenant()
     await prepare()
-    service.proxy.reset()
+    service.faults.reset()
     await run()
-    calls = service.proxy.calls.map(({ operation }) => operation)
+    calls = service.faults.calls.map(({ operation }) => operation)
     expect(calls.length).toBeGreaterThan(0)
   })
 
@@ -90,10 +90,10 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
         for (const [at] of someOf(struckCalls, row)) {
           newTenant()
           await prepare()
-          service.proxy.reset()
+          service.faults.reset()
           const when = ({ index, operation: of }: { index: number; operation: string }) =>
             index >= at && possible(fault, of)
-          service.proxy.inject({ when, times: times[often], fault })
+          service.faults.inject({ when, times: times[often], fault })
           await expectOneRefund(await run(), end)
         }
       })
@@ -123,10 +123,10 @@ describe('a permanent rejection', () => {
     for (const at of [0, 1, 2]) {
       newTenant()
       const body = { charge_id: 'ch_declined_1', amount: 1 }
-      service.proxy.reset()
+      service.faults.reset()
       const when = ({ index, operation }: { index: number; operation: string }) =>
         index >= at && possible(fault, operation)
-      service.proxy.inject({ when, times: times[often], fault })
+      service.faults.inject({ when, times: times[often], fault })
       const first = await service.refund(tenant, 'key', body)
       service.mend()
       await service.sweep(restMilliseconds)

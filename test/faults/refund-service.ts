@@ -8,14 +8,13 @@ import {
 import type { Answer } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
-import { type MovableClock, movableClock } from './payment-saga.ts'
+import { movableClock } from './payment-saga.ts'
 
 /** The duration of a lease, after which the sweeper resumes a saga. */
 export const leaseMilliseconds = 31_000
 export const restMilliseconds = 91_000
 
 export interface RefundService extends FaultyService {
-  clock: MovableClock
   provider: FakePaymentProvider
   /** Calls POST /v1/refunds in a tenant with a key. */
   refund(tenant: string, key?: string, body?: object): Promise<Answer>
@@ -39,11 +38,9 @@ export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes 
 /** Starts the service with refunds, on a table and with a provider that inject faults. Delays take no time. */
 export async function startRefundService(): Promise<RefundService> {
   const provider = await startPaymentProvider()
-  const clock = movableClock()
-  const service = await startFaultyService({ clock, settings: settingsAt(provider.endpoint) })
+  const service = await startFaultyService({ clock: movableClock(), settings: settingsAt(provider.endpoint) })
   return {
     ...service,
-    clock,
     provider,
     refund: (tenant, key = 'key', body = { charge_id: 'ch_1', amount: 700 }) =>
       service.call({
@@ -54,11 +51,11 @@ export async function startRefundService(): Promise<RefundService> {
         body,
       }),
     sweep(laterMilliseconds = 0) {
-      clock.advance(laterMilliseconds)
+      service.clock.advance(laterMilliseconds)
       return finishSagas(swept, service.runtime)
     },
     mend() {
-      service.proxy.reset()
+      service.faults.reset()
       provider.faults = () => undefined
     },
     async stop() {

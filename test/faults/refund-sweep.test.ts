@@ -70,8 +70,8 @@ describe('the sweeper of pending sagas', () => {
     'finishes all within a few runs, with %s on every second call',
     async (fault) => {
       await leavePending()
-      service.proxy.reset()
-      service.proxy.inject({ when: ({ index }) => index % 2 === 0, times: 1000, fault })
+      service.faults.reset()
+      service.faults.inject({ when: ({ index }) => index % 2 === 0, times: 1000, fault })
       for (let look = 0; look < 3; look += 1) await service.sweep(restMilliseconds)
       service.mend()
       await service.sweep(restMilliseconds)
@@ -81,7 +81,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('fails while the table throttles every call, and finishes all in the next run', async () => {
     await leavePending()
-    service.proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'throttle' })
+    service.faults.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'throttle' })
     await expect(service.sweep(restMilliseconds)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     service.mend()
     expect(await service.sweep()).toEqual({ finished: 4, left: 0, oldest: expect.any(Number) })

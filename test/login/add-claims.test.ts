@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
-import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget } from '#shared/platform/base/clock.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
@@ -18,8 +18,8 @@ const attributes = (more: Record<string, string> = {}) => ({
 const add = async (userAttributes: Record<string, string>, triggerSource: string, milliseconds = 4000) => {
   const event = { triggerSource, callerContext: { clientId }, request: { userAttributes }, userName: 'sub-1' }
   const answer = await addClaims(event as unknown as PreTokenGenerationV2TriggerEvent, {
-    table: service.runtime.openTable(startBudget(systemClock, milliseconds)),
-    clock: systemClock,
+    table: service.runtime.openTable(startBudget(service.clock, milliseconds)),
+    clock: service.clock,
     settings: service.settings,
     correlationId: 'invocation-1',
   })
@@ -88,7 +88,7 @@ describe('an access token for a refresh token', () => {
     service.strike('lose-request', 0, Number.POSITIVE_INFINITY)
     const adding = add(attributes({ 'custom:tenant': 'down' }), refresh, 500)
     await expect(adding).rejects.toMatchObject({ code: expect.stringMatching(/^DEPENDENCY\./) })
-    service.proxy.reset()
+    service.faults.reset()
     expect(await service.items('down', 'audit')).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import type { Call } from '#test/faults/dynamodb-proxy.ts'
+import type { Call } from '#test/faults/faults.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
 const redriving = await startRedriving()

@@ -19,9 +19,9 @@ const service = await useFaultyService()
 
 /** Returns the table operations of a response, with the items of its transactions. */
 async function workOf(ask: () => Promise<Answer>): Promise<{ answer: Answer; work: string[] }> {
-  const from = service.proxy.calls.length
+  const from = service.faults.calls.length
   const answer = await ask()
-  const work = service.proxy.calls.slice(from).map(({ operation, body }) => {
+  const work = service.faults.calls.slice(from).map(({ operation, body }) => {
     const { TransactItems = [] } = body as { TransactItems?: object[] }
     return `${operation} ${TransactItems.flatMap((item) => Object.keys(item)).join()}`.trim()
   })

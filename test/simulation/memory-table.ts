@@ -10,6 +10,10 @@ export type Transit = <Result>(call: TableCall<Result>) => Promise<Result>
 export interface TableCall<Result> {
   name: string
   changes: readonly Change[]
+  /** The keys, range, id or items of the call. */
+  input: unknown
+  /** How long the caller waits. */
+  milliseconds: number
   effect: () => Result
   /** The effect if another transaction is working on the first item of the changes or on the last one. */
   conflict?: (which: 'first' | 'last') => Result
@@ -29,16 +33,18 @@ export function memoryTable(
   budget: Budget,
   transit: Transit = direct,
 ): Table {
-  const send = <Result>(call: Omit<TableCall<Result>, 'changes'> & { changes?: readonly Change[] }) =>
-    retry(() => transit({ changes: [], ...call }), clock, budget)
+  const send = <Result>(
+    call: Omit<TableCall<Result>, 'changes' | 'milliseconds'> & { changes?: readonly Change[] },
+  ) => retry((milliseconds) => transit({ changes: [], ...call, milliseconds }), clock, budget)
 
   return {
-    get: (key) => send({ name: 'get', effect: () => store.get(key) }),
+    get: (key) => send({ name: 'get', input: key, effect: () => store.get(key) }),
 
     async readRange(range) {
       if (range.low > range.high) return { items: [], exhausted: true }
       return send({
         name: 'read-range',
+        input: range,
         effect: () => store.readRange(range),
         // A page may end early, and also where nothing is left.
         partial() {
@@ -49,7 +55,7 @@ export function memoryTable(
     },
 
     async findById(entity, id) {
-      const keys = await send({ name: 'find-by-id', effect: () => store.findIndexed(id) })
+      const keys = await send({ name: 'find-by-id', input: id, effect: () => store.findIndexed(id) })
       return keys.find(({ pk }) => ownerOf(pk).entity === entity)
     },
 
@@ -61,6 +67,7 @@ export function memoryTable(
         const asked = left
         const done = await send({
           name: 'get-many',
+          input: asked,
           effect: () => ({ items: store.getMany(asked), count: asked.length }),
           partial: () => ({ items: store.getMany(asked.slice(1)), count: asked.length - 1 }),
         })
@@ -75,6 +82,7 @@ export function memoryTable(
       try {
         await send({
           name: 'transact',
+          input: changes,
           changes,
           effect: () => store.transact(changes, token),
           conflict: (which) => store.transact(changes, token, [which === 'first' ? 0 : changes.length - 1]),
@@ -87,7 +95,7 @@ export function memoryTable(
 
     async put(put) {
       try {
-        await send({ name: 'put', changes: [put], effect: () => store.put(put) })
+        await send({ name: 'put', input: put, changes: [put], effect: () => store.put(put) })
         return undefined
       } catch (thrown) {
         const { name, Item: existing } = thrown as { name: string; Item?: Item }
@@ -104,6 +112,7 @@ export function memoryTable(
         const asked = left
         const done = await send({
           name: 'insert-many',
+          input: asked,
           effect: () => store.insertMany(asked),
           partial: () => store.insertMany(asked.slice(1)),
         })

@@ -14,6 +14,7 @@ import { gatewayPathOf, type Route } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import type { Transit } from '#test/simulation/memory-table.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
@@ -57,6 +58,8 @@ export interface ServiceOptions {
   settings?: Settings
   clock?: Clock
   client?: DynamoDBClient
+  /** Carries the calls of a table in memory. */
+  transit?: Transit
   /** A table to share; absent for a new one. */
   tableName?: string
   /** Puts a new table on DynamoDB Local, also with `npm test`; a table with a client is always there. */
@@ -74,7 +77,7 @@ export const testSecret = 'a secret of the tests, long enough'
 
 /** Starts the service in this process, on a table of `newTable`, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { settings = localSettings, clock = systemClock, client, extra = [] } = options
+  const { settings = localSettings, clock = systemClock, client, transit, extra = [] } = options
   const tableName = options.tableName ?? (await newTable(client || options.onDynamodb ? false : undefined))
   const lines: RequestLine[] = []
   const deriveKey = keyDerivation()
@@ -94,7 +97,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tokens: tokenVerifier(settings),
     openFiles: () => store,
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
-    openTable: (budget) => openTable(tableName, { clock, budget, ...(client && { client }) }),
+    openTable: (budget) =>
+      openTable(tableName, { clock, budget, ...(client && { client }), ...(transit && { transit }) }),
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
     environment: (name) => process.env[name],
   }

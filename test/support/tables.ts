@@ -5,14 +5,16 @@ import { type Budget, type Clock, startBudget, systemClock } from '#shared/platf
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
-import { memoryTable } from '#test/simulation/memory-table.ts'
+import { memoryTable, type Transit } from '#test/simulation/memory-table.ts'
 import { tablesInMemory, testClient } from './dynamodb-client.ts'
+
+export const tablesAreInMemory = process.env.TABLES_IN_MEMORY === '1'
 
 /**
  * Creates a table and returns its name. With `npm test` it is in memory, which is much faster, and otherwise on DynamoDB
  * Local. memory-table.test.ts compares the two.
  */
-export async function newTable(inMemory = process.env.TABLES_IN_MEMORY === '1'): Promise<string> {
+export async function newTable(inMemory = tablesAreInMemory): Promise<string> {
   if (!inMemory) return createTable(testClient())
   const name = `t-${crypto.randomUUID()}`
   tablesInMemory.set(name, new MemoryStore())
@@ -25,16 +27,18 @@ interface OpenOptions {
   clock?: Clock
   budget?: Budget
   client?: DynamoDBClient
+  /** Carries the calls of a table in memory. */
+  transit?: Transit
 }
 
 /** Opens a table of `newTable` by its name. */
 export function openTable(
   name: string,
-  { clock = systemClock, budget = startBudget(clock, 3_600_000), client }: OpenOptions = {},
+  { clock = systemClock, budget = startBudget(clock, 3_600_000), client, transit }: OpenOptions = {},
 ): Table {
   const store = tablesInMemory.get(name)
   return store
-    ? memoryTable(store, clock, budget)
+    ? memoryTable(store, clock, budget, transit)
     : dynamodbTable(client ?? localClient(), name, clock, budget)
 }
 

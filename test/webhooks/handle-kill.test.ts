@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
-import { type Fault, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import type { Fault } from '#test/faults/faults.ts'
 import { bundleFunctions } from '#test/faults/function-process.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
