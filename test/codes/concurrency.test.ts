@@ -5,7 +5,7 @@ import { patientSettings } from '../support/settings.ts'
 import { admin, audit, claims, codeCalls, editor, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 
-const service = await startService({ settings: patientSettings, onDynamodb: true })
+const service = await startService({ settings: patientSettings })
 const calls = codeCalls(resending(service))
 
 type Action = (tenant: string, id: string) => Promise<Answer>

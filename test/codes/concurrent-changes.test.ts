@@ -1,8 +1,8 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { describe, expect, test } from '@jest/globals'
+import type { Call } from '#test/faults/faults.ts'
+import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { testClient } from '../support/dynamodb-client.ts'
-import { type Answer, startService } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
 import { patientSettings } from '../support/settings.ts'
 import {
   admin,
@@ -21,27 +21,20 @@ const settings = {
   ...patientSettings,
   'codes.duplicate': { softDeletedKeepsCode: false },
 }
-const service = await startService({ settings, onDynamodb: true })
+const service = await useFaultyService({ settings })
 const calls = codeCalls(service)
 
-/** Starts the service on the same table. `meanwhile` runs before each of its first `times` transactions. */
-async function withConcurrentChange(
-  times: number,
-  meanwhile: () => Promise<unknown>,
-  always?: Extra,
-): Promise<CodeCalls> {
-  const client = testClient()
-  const send = client.send.bind(client) as (...parameters: unknown[]) => Promise<unknown>
-  let left = times
-  const delayed = async (command: { constructor: { name: string } }, ...more: unknown[]) => {
-    if (command.constructor.name === 'TransactWriteItemsCommand' && left > 0) {
-      left -= 1
-      await meanwhile()
-    }
-    return send(command, ...more)
+/** Returns calls of the service. `meanwhile` runs before each of their first `times` transactions. */
+function withConcurrentChange(times: number, meanwhile: () => Promise<unknown>, always?: Extra): CodeCalls {
+  let changing = false
+  const change = async () => {
+    changing = true
+    await meanwhile()
+    changing = false
   }
-  const slow = Object.assign(client, { send: delayed }) as DynamoDBClient
-  return codeCalls(await startService({ settings, client: slow, tableName: service.tableName }), always)
+  const isFirst = ({ operation }: Call) => operation === 'TransactWriteItems' && !changing
+  service.faults.inject({ when: isFirst, times, fault: { first: change } })
+  return codeCalls(service, always)
 }
 
 type Act = (of: CodeCalls, tenant: string, id: string) => Promise<Answer>
@@ -75,7 +68,7 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
     const id = await prepared(tenant, deleted)
     let changes = 0
     const rename = () => calls.update(admin(tenant), id, '*', { name: `name ${changes++}` })
-    const answer = await act(await withConcurrentChange(3, rename), tenant, id)
+    const answer = await act(withConcurrentChange(3, rename), tenant, id)
     expect([answer.status, changes]).toEqual([success, 3])
     const code = await stored(service, tenant, id)
     if (kind === 'a hard delete') expect(code).toBeUndefined()
@@ -89,7 +82,7 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
       const id = await prepared(tenant, deleted)
       const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
       const [records, held] = [await audit(service, tenant), await claims(service, tenant)]
-      const answer = await act(await withConcurrentChange(decisions, rename), tenant, id)
+      const answer = await act(withConcurrentChange(decisions, rename), tenant, id)
       expect([outcome(answer), answer.json.error.retryable]).toEqual(['500 TRANSIENT.error', true])
       expect(await stored(service, tenant, id)).toMatchObject({ soft_deleted: deleted })
       expect(await claims(service, tenant)).toEqual(held)
@@ -98,7 +91,6 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
       )
       expect((await act(calls, tenant, id)).status).toBe(success)
     },
-    90_000,
   )
 
   test.each(kinds)(
@@ -106,7 +98,11 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
     async (kind, { act, deleted }) => {
       const tenant = `twin-${kind.replaceAll(' ', '-')}`
       const id = await prepared(tenant, deleted)
-      const answer = await act(await withConcurrentChange(1, () => act(calls, tenant, id)), tenant, id)
+      const answer = await act(
+        withConcurrentChange(1, () => act(calls, tenant, id)),
+        tenant,
+        id,
+      )
       const expected = {
         'a hard delete': '404 NOT_FOUND.code',
         'a soft delete': '204',
@@ -120,7 +116,7 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
 test('an update is rejected by its tag after a concurrent change', async () => {
   const { id, etag } = await made(calls, 'update')
   const rename = () => calls.update(editor('update'), id, etag, { name: 'First' })
-  const answer = await (await withConcurrentChange(1, rename)).update(editor('update'), id, etag, {
+  const answer = await withConcurrentChange(1, rename).update(editor('update'), id, etag, {
     name: 'Second',
   })
   expect(outcome(answer)).toBe('412 CONFLICT.etag.mismatch')
@@ -132,7 +128,7 @@ test('an update with If-Match * is decided again after a concurrent change', asy
   let changes = 0
   const rename = () => calls.update(editor('any'), id, '*', { name: `name ${changes++}` })
   const expiry_at = '2098-01-01T00:00:00.000Z'
-  const answer = await (await withConcurrentChange(5, rename)).update(editor('any'), id, '*', { expiry_at })
+  const answer = await withConcurrentChange(5, rename).update(editor('any'), id, '*', { expiry_at })
   expect([answer.status, answer.json]).toMatchObject([200, { name: 'name 4', expiry_at }])
   expect(await stored(service, 'any', id)).toMatchObject({ name: 'name 4', expiry_at, version: 7 })
 })
@@ -141,7 +137,7 @@ test('an item of a bulk update with if_match * is decided again after a concurre
   const { id } = await made(calls, 'any-row')
   const rename = () => calls.update(editor('any-row'), id, '*', { name: 'First' })
   const items = [{ id, if_match: '*', name: 'Second' }]
-  const slow = await withConcurrentChange(5, rename)
+  const slow = withConcurrentChange(5, rename)
   const answer = await slow.send('POST', '/codes:bulkUpdate', editor('any-row'), {}, { items })
   expect(answer.json.items).toEqual([{ row: 1, id, status: 200 }])
 })
@@ -157,7 +153,7 @@ test('ten concurrent updates with If-Match * all succeed', async () => {
 test('an update with If-Match * of a code that is concurrently hard-deleted returns 404', async () => {
   const { id } = await made(calls, 'removed')
   const remove = () => calls.hardDelete(admin('removed'), id, 'requested')
-  const answer = await (await withConcurrentChange(1, remove)).update(editor('removed'), id, '*', {
+  const answer = await withConcurrentChange(1, remove).update(editor('removed'), id, '*', {
     name: 'x',
   })
   expect(outcome(answer)).toBe('404 NOT_FOUND.code')
@@ -168,7 +164,7 @@ test.each(kinds)('%s with a tag that becomes stale before the commit is rejected
   const id = await prepared(tenant, of.deleted)
   const { headers } = await calls.read(editor(tenant), id)
   const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
-  const slow = await withConcurrentChange(1, rename, { headers: { 'If-Match': headers.ETag ?? '' } })
+  const slow = withConcurrentChange(1, rename, { headers: { 'If-Match': headers.ETag ?? '' } })
   expect(outcome(await of.act(slow, tenant, id))).toBe('412 CONFLICT.etag.mismatch')
 })
 
@@ -176,7 +172,7 @@ test('a restore whose text is taken before the commit is rejected', async () => 
   const { id } = await made(calls, 'late', { code: 'LATE' })
   await calls.softDelete(editor('late'), id)
   const take = () => made(calls, 'late', { code: 'LATE' })
-  const answer = await (await withConcurrentChange(1, take)).restore(editor('late'), id)
+  const answer = await withConcurrentChange(1, take).restore(editor('late'), id)
   expect(outcome(answer)).toBe('409 CONFLICT.code.exists')
   expect(await stored(service, 'late', id)).toMatchObject({ soft_deleted: true, version: 2 })
 })

@@ -40,7 +40,7 @@ async function expectStored(service: Service, model: CodeModel, side: Side, tena
 }
 
 test('any sequence of calls by any roles of two tenants matches the model, in responses and stored data', async () => {
-  const service = await startService({ clock: tickingClock(), onDynamodb: true })
+  const service = await startService({ clock: tickingClock() })
   let sequence = 0
   await fc.assert(
     fc.asyncProperty(sequences, async (commands) => {

@@ -34,7 +34,7 @@ const dawdle = defineEndpoint(route, {
 })
 
 let written: string[]
-const service = await startService({ onDynamodb: true })
+const service = await startService()
 beforeEach(() => {
   written = []
   for (const stream of [process.stdout, process.stderr])

@@ -1,39 +1,16 @@
-import { TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { expect, test } from '@jest/globals'
-import { testClient } from '#test/support/dynamodb-client.ts'
-import { startService } from '#test/support/service.ts'
 import { localSettings, patientSettings } from '#test/support/settings.ts'
+import type { Call } from './faults.ts'
+import { useFaultyService } from './faulty-service.ts'
 
-/**
- * A client that counts calls and concurrent transactions. A transaction that times out on a busy machine is retried with
- * the same token and counted once.
- */
-function countingClient() {
-  const client = testClient()
-  const send = client.send.bind(client) as (...sent: unknown[]) => Promise<unknown>
-  const counted = { all: 0, transactions: 0, atOnce: 0 }
-  const tokens = new Set<string | undefined>()
-  let underWay = 0
-  const counting = async (command: unknown, ...rest: unknown[]) => {
-    const transacts = command instanceof TransactWriteItemsCommand
-    const isRetry = transacts && tokens.has(command.input.ClientRequestToken)
-    if (!isRetry) counted.all += 1
-    if (!transacts) return send(command, ...rest)
-    tokens.add(command.input.ClientRequestToken)
-    counted.transactions = tokens.size
-    underWay += 1
-    counted.atOnce = Math.max(counted.atOnce, underWay)
-    return send(command, ...rest).finally(() => {
-      underWay -= 1
-    })
-  }
-  return { client: Object.assign(client, { send: counting }), counted }
-}
+const service = await useFaultyService({ settings: patientSettings })
+const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
+/** The rows, by the uniqueness locks that they write. */
+const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_claim#')
 
 test('a thousand rows are one transaction each, sixteen concurrently, and a repetition replays the response', async () => {
+  const { calls } = service.faults
   const { maxRows } = localSettings['codes.import']
-  const { client, counted } = countingClient()
-  const service = await startService({ client, settings: patientSettings })
   const rows = Array.from({ length: maxRows }, (_, n) => `C-${n},percent-10,Ten off,2099-01-01T00:00:00Z\n`)
   const call = {
     method: 'POST',
@@ -42,15 +19,21 @@ test('a thousand rows are one transaction each, sixteen concurrently, and a repe
     headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': 'key' },
     body: `code,type,name,expiry_at\n${rows.join('')}`,
   }
-  const first = await service.call(call)
+  const rowCalls = () => calls.filter(isRow).length
+  const held = service.faults.inject({ when: isRow, times: 100, fault: 'hold-request' })
+  const response = service.call(call)
+  while (rowCalls() < 16) await new Promise(setImmediate)
+  for (let turns = 0; turns < 100; turns += 1) await new Promise(setImmediate)
+  expect(rowCalls()).toBe(16)
+  held.release()
+  const first = await response
   expect(first.json.counts).toEqual({ total: maxRows, succeeded: maxRows, failed: 0 })
   // Two more store the record and the audit before the rows, and the response after them.
-  expect(counted.transactions).toBe(maxRows + 2)
-  expect(counted.all).toBeLessThan(maxRows * 1.02)
-  expect(counted.atOnce).toBe(16)
-  const before = counted.all
+  expect(calls.filter(isTransaction)).toHaveLength(maxRows + 2)
+  expect(calls.length).toBeLessThan(maxRows * 1.02)
+  const before = calls.length
   const replay = await service.call(call)
   expect(replay.body === first.body).toBe(true)
-  expect(counted.all - before).toBeLessThan(4)
+  expect(calls.length - before).toBeLessThan(4)
   expect(await service.items('many', 'code')).toHaveLength(maxRows)
 })

@@ -6,7 +6,7 @@ import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 
-const service = await startImports({ onDynamodb: true })
+const service = await startImports()
 
 const rows = 700
 /** Returns a different file for each tenant. The e-mails of the second half are repetitions of the first half. */

@@ -13,7 +13,7 @@ interface Row {
 let context: CommitContext
 let id: string
 const faults: Failure[] = []
-const service = await startService({ onDynamodb: true })
+const service = await startService()
 beforeEach(() => {
   id = crypto.randomUUID()
   faults.length = 0

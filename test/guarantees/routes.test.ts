@@ -21,7 +21,7 @@ beforeAll(async () => {
     'limits.other': limits,
     'imports.inProgressPerTenant': 1000,
   })
-  service = await startService({ settings, onDynamodb: true })
+  service = await startService({ settings })
 })
 
 const tenant = 'acme'

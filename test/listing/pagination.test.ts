@@ -17,7 +17,7 @@ const start = Date.parse('2026-03-01T00:00:00.000Z')
 const statuses = ['active', 'paid', 'cancelled']
 
 const clock = manualClock(start)
-const service = await startService({ clock, onDynamodb: true })
+const service = await startService({ clock })
 
 let tenants = 0
 const newTenant = () => `walk-${++tenants}`

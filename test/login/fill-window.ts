@@ -1,5 +1,5 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
+import { openTable } from '#test/support/tables.ts'
 
 /**
  * Adds requests at these times to every counter in a table, as if they were made one by one.
@@ -8,7 +8,7 @@ import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 export async function fillWindows(tableName: string, times: readonly number[]): Promise<void> {
   for (const item of await itemsOf(tableName)) {
     if (!String(item.pk).startsWith('rate#')) continue
-    const Item = { ...item, times, version: Number(item.version) + 1 }
-    await documentClient().send(new PutCommand({ TableName: tableName, Item }))
+    const filled = { ...item, times, version: Number(item.version) + 1 }
+    await openTable(tableName).put({ item: filled, condition: 'none' })
   }
 }

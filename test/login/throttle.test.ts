@@ -34,7 +34,6 @@ async function standing() {
   const service = await startService({
     settings,
     clock: { ...systemClock, now: () => time.now },
-    onDynamodb: true,
   })
   const call = (path: string, email: string, from = '192.0.2.1', given = 'wrong') => {
     const body = path === '/login' ? { email, password: given } : { email }

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { jsonLog, type LogReport } from '#shared/platform/base/log.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
@@ -11,11 +11,17 @@ import { profile } from '#test/support/settings.ts'
 import { booksOf, captured, expectBalanced, inShort } from './refund-ledger-check.ts'
 
 const provider = await startPaymentProvider()
-const service = await startService({ settings: settingsAt(provider.endpoint), onDynamodb: true })
-afterAll(() => provider.stop())
-afterEach(() => {
-  provider.faults = () => undefined
+const works = () => undefined
+/** While the provider fails, attempts follow each other at once. */
+const clock: Clock = {
+  ...systemClock,
+  sleep: (milliseconds) => systemClock.sleep(provider.faults === works ? milliseconds : 0),
+}
+beforeEach(() => {
+  provider.faults = works
 })
+const service = await startService({ clock, settings: settingsAt(provider.endpoint) })
+afterAll(() => provider.stop())
 
 function settingsAt(endpoint: string, account: object = { accounts: {}, prefix: 'acct_' }) {
   return profile('shared/settings/profiles/local.json', {
@@ -129,7 +135,7 @@ describe('a refund', () => {
     await refund('late-denial', { charge_id: 'ch_declined_4', amount: 1 }, 'k', {
       'X-Correlation-Id': 'corr-8',
     })
-    provider.faults = () => undefined
+    provider.faults = works
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
     await finishSagas([createRefund], { ...service.runtime, clock: later })
     expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
@@ -168,7 +174,7 @@ describe('a refund', () => {
     const failed = await refund('pending', body, 'k')
     expect(failed).toMatchObject({ status: 503, json: { error: { retryable: true } } })
     expect((await service.items('pending', 'refund')).map(({ status }) => status)).toEqual(['pending'])
-    provider.faults = () => undefined
+    provider.faults = works
     expect((await refund('pending', body, 'k')).status).toBe(201)
     expect([paidTo('pending').length, (await ledgerOf('pending')).length]).toEqual([1, 1])
   })
@@ -177,7 +183,7 @@ describe('a refund', () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_4', amount: 10 }
     await refund('left', body, 'k')
-    provider.faults = () => undefined
+    provider.faults = works
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
     const sweep = await finishSagas([createRefund], { ...service.runtime, clock: later })
     const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
@@ -224,7 +230,7 @@ describe('a refund', () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_7', amount: 10 }
     expect((await refund('again', body, 'k')).status).toBe(503)
-    provider.faults = () => undefined
+    provider.faults = works
     service.notices.length = 0
     const answer = await refund('again', body, 'k', { 'X-Correlation-Id': 'corr-7' })
     expect(answer).toMatchObject({ status: 201, json: { status: 'succeeded' } })
@@ -264,7 +270,7 @@ describe('a refund', () => {
     provider.faults = () => ({ when: 'after', how: 'reset' })
     const body = { charge_id: 'ch_10', amount: 10 }
     expect((await refund('moved', body, 'k')).status).toBe(503)
-    provider.faults = () => undefined
+    provider.faults = works
     const settings = settingsAt(provider.endpoint, { accounts: { moved: 'acct_elsewhere' } })
     const changed = await startService({ settings, tableName: service.tableName })
     const again = await changed.call({

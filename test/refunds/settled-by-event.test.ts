@@ -12,7 +12,6 @@ let tenant: string
 let tenants = 0
 const provider = await startPaymentProvider()
 const service = await startService({
-  onDynamodb: true,
   settings: profile('shared/settings/profiles/local.json', {
     'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 5000 },
   }),

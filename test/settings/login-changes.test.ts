@@ -16,10 +16,7 @@ import { otherSettings } from '#test/support/settings.ts'
 const provider = await startIdentityProvider()
 useIdentityProvider(provider)
 afterAll(() => provider.stop())
-const services = await Promise.all([
-  startService({ onDynamodb: true }),
-  startService({ settings: otherSettings, onDynamodb: true }),
-])
+const services = await Promise.all([startService(), startService({ settings: otherSettings })])
 const both = <T>(ask: (service: Service) => Promise<T>) => Promise.all(services.map(ask))
 const post = (service: Service, path: string, body: unknown) => service.call({ method: 'POST', path, body })
 const login = (service: Service, email: string) => post(service, '/login', { email, password })
@@ -65,7 +62,7 @@ test.each([
   const call = (service: Service, email: string) =>
     post(service, path, path === '/login' ? { email, password } : { email })
   const statuses = await both(async ({ settings }) => {
-    const service = await startService({ settings, onDynamodb: true })
+    const service = await startService({ settings })
     await call(service, 'before@acme.example')
     await fillWindows(service.tableName, Array(100).fill(Date.now()))
     return (await call(service, 'after@acme.example')).status
