@@ -21,11 +21,13 @@ import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
 import { asMarkdown, compare } from './measure.ts'
 import type { Cost } from './meter.ts'
 import { benchIssuer, orderEvent, readEvent } from './order-event.ts'
-import { type Profiled, profiles, profilesAsMarkdown } from './profile.ts'
+import { type Profile, profiles, profilesAsMarkdown } from './profile.ts'
 import { bundleReference } from './reference/bundle.ts'
 import { type Saving, savings } from './savings.ts'
 
 const page = join(import.meta.dirname, 'README.md')
+/** The starts of a function that are profiled. */
+const starts = 20
 const localProfile = 'shared/settings/profiles/local.json'
 
 const dynamodb = process.env.DYNAMODB_ENDPOINT
@@ -43,10 +45,13 @@ try {
   console.log('importing customers …')
   const imports = await measureImports(dynamodb.endpoint, 10)
   console.log('comparing with the reference …')
-  const { comparison, sizes, shares } = await compareWithReference()
+  const { comparison, sizes, profiled } = await compareWithReference()
   console.log('measuring latencies over HTTP on the local run …')
   const latencies = await httpLatencies()
-  await writeFile(page, asPage(costs, large, imports, comparison, sizes, shares, await savings(), latencies))
+  await writeFile(
+    page,
+    asPage(costs, large, imports, comparison, sizes, profiled, await savings(), latencies),
+  )
   console.log(`written to ${page}`)
 } finally {
   await rm(folder, { recursive: true, force: true })
@@ -71,20 +76,21 @@ async function compareWithReference() {
       KeySchema: [{ AttributeName: 'id', KeyType: 'HASH' }],
     }),
   )
+  const environment = {
+    TABLE_NAME: tables.reference,
+    IDEMPOTENCY_TABLE_NAME: tables.keys,
+    REFERENCE_KEYS: JSON.stringify(keys),
+  }
+  const event = () => orderEvent(token)
   const comparison = await compare(
     {
-      file: join(folder, 'ours/orders.create/index.mjs'),
-      environment: { TABLE_NAME: tables.ours },
-      event: () => orderEvent(token),
-    },
-    {
-      file: reference,
-      environment: {
-        TABLE_NAME: tables.reference,
-        IDEMPOTENCY_TABLE_NAME: tables.keys,
-        REFERENCE_KEYS: JSON.stringify(keys),
+      ours: {
+        file: join(folder, 'ours/orders.create/index.mjs'),
+        environment: { TABLE_NAME: tables.ours },
+        event,
       },
-      event: () => orderEvent(token),
+      reference: { file: reference, environment, event },
+      nodeAlone: { file: join(import.meta.dirname, 'reference/node-alone.mjs'), environment, event },
     },
     dynamodb.endpoint,
   )
@@ -96,19 +102,17 @@ async function compareWithReference() {
   )
   const { item } = newOrder(order) as Put
   await client.send(new PutItemCommand({ TableName: tables.ours, Item: marshall(item) }))
-  const profiled: Profiled[] = [
-    { name: 'orders.create', events: Array.from({ length: 4000 }, () => orderEvent(token)) },
-    { name: 'orders.read', events: Array.from({ length: 4000 }, () => readEvent(token, order.id)) },
-  ]
-  const shares = await profiles(profiled, {
-    folder,
-    settings,
-    endpoint: dynamodb.endpoint,
-    tableName: tables.ours,
-  })
+  const where = { folder, settings, endpoint: dynamodb.endpoint, tableName: tables.ours }
+  const calls = 4000 + starts
+  const creates = Array.from({ length: calls }, () => orderEvent(token))
+  const reads = Array.from({ length: calls }, () => readEvent(token, order.id))
+  const profiled = {
+    create: await profiles({ name: 'orders.create', events: creates }, starts, where),
+    get: await profiles({ name: 'orders.read', events: reads }, starts, where),
+  }
   return {
     comparison,
-    shares,
+    profiled,
     sizes: Object.entries(bundles).map(([name, { bytes }]) => [name, bytes] as const),
   }
 }
@@ -119,7 +123,7 @@ function asPage(
   imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
   sizes: (readonly [string, number])[],
-  shares: Record<string, number>[],
+  { create, get }: Record<'create' | 'get', Profile>,
   saved: Saving[],
   latencies: RouteLatency[],
 ): string {
@@ -152,15 +156,18 @@ ${importsAsMarkdown(imports)}
 ## Against the reference
 
 The reference (\`reference/handler.ts\`) places an order the usual way: AWS SDK with lib-dynamodb, Powertools logger and
-idempotency, middy, valibot and jose, bundled with the same options. Ours does more in one transaction.
+idempotency, middy, valibot and jose, bundled with the same options. Ours does more in one transaction. Node alone
+(\`reference/node-alone.mjs\`) loads what every such function loads of Node, verifies one signature and sends one request.
 
 ${asMarkdown(comparison)}
 
-## Where the CPU of a warm call goes
+## Where the CPU goes
 
-Shares of the main thread, of 2,000 calls after 2,000 others. Native code counts for the code that calls it.
+Shares of the main thread: of the first request with all that is loaded for it, in ${starts} new processes, and of 2,000 warm
+calls after 2,000 others. Native code counts for the code that calls it. Under the profiler, loading a bundle takes about
+twice as long.
 
-${profilesAsMarkdown(['create', 'get'], shares)}
+${profilesAsMarkdown({ 'start and create': create.start, 'start and get': get.start, 'warm create': create.warm, 'warm get': get.warm })}
 
 ## Bundles
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 
-/** One of the two compared functions. Both get the same machine, DynamoDB and number of calls. */
+/** One of the compared functions. All get the same machine, DynamoDB and number of calls. */
 export interface Subject {
   /** The bundle's index.mjs. Its handler returns 201 for every event. */
   file: string
@@ -17,8 +17,8 @@ export interface Subject {
 }
 
 export interface Effort {
-  /** Pairs of new processes for init and first request. */
-  pairs: number
+  /** New processes of each function for init and first request. */
+  starts: number
   /** Rounds of warm calls, each in a new process. */
   rounds: number
   warmUpCalls: number
@@ -37,12 +37,10 @@ export interface Figures {
   p95Ms: number
 }
 
-export interface Comparison {
-  ours: Figures
-  reference: Figures
-  /** The ratio to the reference: below 1 is smaller or faster. */
-  ratios: Figures
-}
+/** The service, the reference, and a function that does only what none can save. */
+const sides = ['ours', 'reference', 'nodeAlone'] as const
+type Sides<Value> = Record<(typeof sides)[number], Value>
+export type Comparison = Sides<Figures>
 
 interface Run {
   initMs: number
@@ -53,42 +51,36 @@ interface Run {
 }
 
 const runner = join(import.meta.dirname, 'run-function.mjs')
-export const usualEffort: Effort = { pairs: 15, rounds: 4, warmUpCalls: 50, calls: 150 }
+export const usualEffort: Effort = { starts: 15, rounds: 4, warmUpCalls: 50, calls: 150 }
 
 /**
- * Measures both functions alternately in one run, so noise affects both equally. Figures are medians. Only their ratios
- * are comparable between machines.
+ * Measures the functions turn by turn in one run, so noise affects all of them. Figures are medians. Only their ratios are
+ * comparable between machines.
  */
 export async function compare(
-  ours: Subject,
-  reference: Subject,
+  subjects: Sides<Subject>,
   endpoint: string,
   effort: Effort = usualEffort,
 ): Promise<Comparison> {
-  const cold = { ours: [] as Run[], reference: [] as Run[] }
-  const warm = { ours: [] as Run[], reference: [] as Run[] }
-  for (let pair = 0; pair < effort.pairs; pair++) {
-    cold.ours.push(await run(ours, endpoint, 0, 0))
-    cold.reference.push(await run(reference, endpoint, 0, 0))
+  const runs = (): Sides<Run[]> => ({ ours: [], reference: [], nodeAlone: [] })
+  const [cold, warm] = [runs(), runs()]
+  for (let start = 0; start < effort.starts; start++) {
+    for (const side of sides) cold[side].push(await run(subjects[side], endpoint, 0, 0))
   }
   for (let round = 0; round < effort.rounds; round++) {
-    warm.ours.push(await run(ours, endpoint, effort.warmUpCalls, effort.calls))
-    warm.reference.push(await run(reference, endpoint, effort.warmUpCalls, effort.calls))
+    for (const side of sides) {
+      warm[side].push(await run(subjects[side], endpoint, effort.warmUpCalls, effort.calls))
+    }
   }
-  const figures = {
-    ours: await summarise(ours, cold.ours, warm.ours),
-    reference: await summarise(reference, cold.reference, warm.reference),
-  }
-  const ratio = (name: keyof Figures) => figures.ours[name] / figures.reference[name]
-  const names = Object.keys(figures.ours) as (keyof Figures)[]
-  return {
-    ...figures,
-    ratios: Object.fromEntries(names.map((name) => [name, ratio(name)])) as unknown as Figures,
-  }
+  const figures = sides.map(async (side) => [side, await summarise(subjects[side], cold[side], warm[side])])
+  return Object.fromEntries(await Promise.all(figures))
 }
 
-/** Returns the comparison as a Markdown table. */
-export function asMarkdown({ ours, reference, ratios }: Comparison): string {
+/**
+ * Returns the comparison as a Markdown table. A ratio to the reference below 1 is smaller or faster. The last column is
+ * the ratio without what Node alone takes.
+ */
+export function asMarkdown({ ours, reference, nodeAlone }: Comparison): string {
   const rows: [string, keyof Figures, (value: number) => string][] = [
     ['Bundle, KB', 'bytes', (value) => (value / 1000).toFixed(0)],
     ['Init, ms', 'initMs', (value) => value.toFixed(1)],
@@ -100,9 +92,12 @@ export function asMarkdown({ ours, reference, ratios }: Comparison): string {
     ['Warm call p95, ms', 'p95Ms', (value) => value.toFixed(1)],
   ]
   const lines = rows.map(([title, name, show]) => {
-    return `| ${title} | ${show(ours[name])} | ${show(reference[name])} | ${ratios[name].toFixed(2)} |`
+    const [a, b, least] = [ours[name], reference[name], nodeAlone[name]]
+    const ratios = [a / b, (a - least) / (b - least)].map((ratio) => ratio.toFixed(2))
+    return `| ${[title, show(a), show(b), ratios[0], show(least), ratios[1]].join(' | ')} |`
   })
-  return ['| | Ours | Reference | Ratio |', '|---|---|---|---|', ...lines, ''].join('\n')
+  const head = ['| | Ours | Reference | Ratio | Node alone | Ratio without it |', '|---|---|---|---|---|---|']
+  return [...head, ...lines, ''].join('\n')
 }
 
 async function summarise({ file }: Subject, cold: Run[], warm: Run[]): Promise<Figures> {

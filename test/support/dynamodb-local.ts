@@ -12,8 +12,8 @@ const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-loca
 const readyWithinMs = 120_000
 const stopWithinMs = 5000
 const starts = 3
-/** Tests last minutes: the optimizing compiler and parallel collection cost more processor time than they save. */
-const jvmOfTests = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC']
+/** Tests last minutes: the optimizing compiler costs more processor time than it saves. */
+const jvmOfTests = ['-XX:TieredStopAtLevel=1']
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
@@ -110,7 +110,7 @@ async function fetchJars(pomFile: string, directory: string): Promise<void> {
 
 async function startServer(jars: string, port: number, options: readonly string[]): Promise<Running> {
   const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
-  const jvm = [...options, '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
+  const jvm = [...options, '-XX:+UseSerialGC', '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
   const server = await run('java', [
     ...jvm,
     main,

@@ -14,7 +14,7 @@ import { asPage, type Versions } from './report.ts'
 import { startVendure } from './vendure.ts'
 
 const page = join(import.meta.dirname, '../peers.md')
-const effort: Effort = { clients: 16, rounds: 5, warmUp: 2500, requests: 400, contenders: 100 }
+const effort: Effort = { clients: 16, rounds: 5, warmUp: 4000, requests: 400, contenders: 100 }
 
 endAllWithThisProcess(15)
 process.exitCode = await compare().catch(report)
