@@ -165,7 +165,8 @@ ${asMarkdown(comparison)}
 
 Shares of the main thread: of the first request with all that is loaded for it, in ${starts} new processes, and of 2,000 warm
 calls after 2,000 others. Native code counts for the code that calls it. Under the profiler, loading a bundle takes about
-twice as long.
+twice as long. The profiler measures by the clock: while DynamoDB Local takes the processor from a thread that writes to
+it, the time counts as HTTP and sockets. A create wakes it for longer than a get.
 
 ${profilesAsMarkdown({ 'start and create': create.start, 'start and get': get.start, 'warm create': create.warm, 'warm get': get.warm })}
 

@@ -110,7 +110,14 @@ async function fetchJars(pomFile: string, directory: string): Promise<void> {
 
 async function startServer(jars: string, port: number, options: readonly string[]): Promise<Running> {
   const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
-  const jvm = [...options, '-XX:+UseSerialGC', '-Xmx1g', `-Djava.library.path=${jars}`, '-cp', join(jars, '*')]
+  const jvm = [
+    ...options,
+    '-XX:+UseSerialGC',
+    '-Xmx1g',
+    `-Djava.library.path=${jars}`,
+    '-cp',
+    join(jars, '*'),
+  ]
   const server = await run('java', [
     ...jvm,
     main,
