@@ -7,6 +7,7 @@ import {
 } from '#test/support/payment-provider/payment-provider.ts'
 import type { Answer } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
+import { tablesAreInMemory } from '#test/support/tables.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
 import { movableClock } from './payment-saga.ts'
 
@@ -35,9 +36,13 @@ export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes 
   })
 }
 
-/** Starts the service with refunds, on a table and with a provider that inject faults. Delays take no time. */
+/**
+ * Starts the service with refunds, on a table and with a provider that inject faults. Delays take no time. If the table is
+ * in memory, the provider is called without a connection.
+ */
 export async function startRefundService(): Promise<RefundService> {
   const provider = await startPaymentProvider()
+  if (tablesAreInMemory) globalThis.fetch = provider.fetch
   const service = await startFaultyService({ clock: movableClock(), settings: settingsAt(provider.endpoint) })
   return {
     ...service,

@@ -8,8 +8,15 @@ type Any = any
 
 const read = (file: string): Any => JSON.parse(readFileSync(file, 'utf8'))
 const document = read(openapiFile)
-/** Without references, so each test changes one place only. */
-const kept = resolved(document, document)
+const {
+  '/v1/orders': orders,
+  '/v1/refunds': refunds,
+  '/codes/{id}': code,
+  '/health': health,
+} = document.paths
+const paths = { '/v1/orders': orders, '/v1/refunds': refunds, '/codes/{id}': code, '/health': health }
+/** Some paths of the document, without references, so each test changes one place only. */
+const kept = resolved({ ...document, paths }, document)
 
 /** Returns the breaking changes that a change of openapi.json causes. */
 function after(change: (document: Any) => void): string[] {

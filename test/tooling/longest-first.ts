@@ -11,22 +11,22 @@ const root = join(import.meta.dirname, '../..')
 
 /** The files that take longest, longest first. Jest takes short ones of them for quick. */
 export const longFiles = [
-  'test/simulation/simulation.test.ts',
   'test/end-to-end/service.campaign.test.ts',
   'test/bench/soak.campaign.test.ts',
   'test/end-to-end/newcomer.campaign.test.ts',
   'test/infrastructure/checkov.campaign.test.ts',
-  'test/faults/refund-faults.test.ts',
+  'test/infrastructure/documented-commands.test.ts',
   'test/end-to-end/deployed.test.ts',
-  'test/faults/import-faults.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/infrastructure/template-errors.test.ts',
+  'test/client/package.test.ts',
   'test/simulation/defects.campaign.test.ts',
   'test/infrastructure/cfn-lint.campaign.test.ts',
-  'test/infrastructure/documented-commands.test.ts',
-  'test/faults/code-faults.test.ts',
-  'test/client/package.test.ts',
-  'test/faults/read-faults.test.ts',
   'test/infrastructure/app.campaign.test.ts',
-  'test/infrastructure/template-errors.test.ts',
+  'test/faults/refund-faults.test.ts',
+  'test/faults/import-faults.test.ts',
+  'test/faults/code-faults.test.ts',
+  'test/aws/s3-files.test.ts',
 ].map((file) => join(root, file))
 
 /**

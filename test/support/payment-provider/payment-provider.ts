@@ -3,7 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PaidRefund } from './refund-ledger.ts'
 import { stripeApi } from './stripe-api.ts'
-import { type Answer, type Call, errorAnswer, readCall, sendAnswer } from './stripe-wire.ts'
+import {
+  type Answer,
+  type Call,
+  callOf,
+  errorAnswer,
+  headersOf,
+  readCall,
+  sendAnswer,
+} from './stripe-wire.ts'
 
 /** The fault of a request. */
 export type Fault =
@@ -29,11 +37,12 @@ export interface FakePaymentProvider {
   whileSilent: () => void
   /** Expires all idempotency keys, as Stripe does after a day. */
   forgetKeys(): void
+  /** Sends a request without a connection. Its caller gives up at once if there is no response. */
+  fetch(url: string | URL | Request, init?: RequestInit): Promise<Response>
   stop(): Promise<void>
 }
 
 const longestWaitMilliseconds = 30_000
-/** Makes duplicates overlap: the second request with a key arrives while the first is in progress. */
 const workMilliseconds = 5
 
 /**
@@ -60,26 +69,27 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
   async function serve(request: IncomingMessage, response: ServerResponse, number: number): Promise<void> {
     const call = await readCall(request, number)
     if (!call) return void request.destroy()
-    calls.push(call)
-    const fault = double.faults(call)
-    const strikes = fault !== undefined && 'how' in fault ? fault : undefined
-    if (strikes?.when === 'before') return strike(strikes.how, call, response)
-    const until = fault !== undefined && 'until' in fault ? fault.until : undefined
-    const answer = await api.answerTo(call, () => until ?? sleep(workMilliseconds))
-    if (strikes) return strike(strikes.how, call, response)
-    if (answer.late) await callerIsGone(response)
-    sendAnswer(response, call, answer)
-  }
-
-  async function strike(how: 'lose' | 'reset' | Answer, call: Call, response: ServerResponse): Promise<void> {
-    if (how === 'reset') {
+    const outcome = await outcomeOf(call, () => sleep(workMilliseconds))
+    if (outcome === 'reset') {
       response.socket?.resetAndDestroy()
-    } else if (how === 'lose') {
+    } else if (outcome === 'lose') {
       await callerIsGone(response)
       response.destroy()
     } else {
-      sendAnswer(response, call, how)
+      if (outcome.late) await callerIsGone(response)
+      sendAnswer(response, call, outcome)
     }
+  }
+
+  /** @param work makes duplicates overlap: the second request with a key arrives while the first is in progress */
+  async function outcomeOf(call: Call, work: () => Promise<unknown>): Promise<'lose' | 'reset' | Answer> {
+    calls.push(call)
+    const fault = double.faults(call)
+    const strike = fault !== undefined && 'how' in fault ? fault : undefined
+    if (strike?.when === 'before') return strike.how
+    const until = fault !== undefined && 'until' in fault ? fault.until : undefined
+    const answer = await api.answerTo(call, () => until ?? work())
+    return strike ? strike.how : answer
   }
 
   async function callerIsGone(response: ServerResponse): Promise<void> {
@@ -97,6 +107,16 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
     forgetKeys: api.forgetKeys,
     faults: () => undefined,
     whileSilent: () => {},
+    async fetch(input, { method = 'GET', headers = {}, body = '' } = {}) {
+      received += 1
+      const sent = { method, url: String(input), headers: Object.fromEntries(new Headers(headers)) }
+      const call = callOf(sent, String(body), received)
+      const outcome = await outcomeOf(call, () => new Promise(setImmediate))
+      if (outcome === 'reset') throw new TypeError('fetch failed')
+      if (outcome === 'lose' || outcome.late) throw new DOMException('Nobody responds.', 'AbortError')
+      const { status } = outcome
+      return new Response(JSON.stringify(outcome.body), { status, headers: headersOf(call, outcome) })
+    },
     async stop() {
       const closed = once(server, 'close')
       server.close()

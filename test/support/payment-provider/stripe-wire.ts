@@ -29,10 +29,17 @@ const largestBody = 65_536
 
 /** Reads a request; returns undefined if its caller disconnected before the end. */
 export async function readCall(request: IncomingMessage, number: number): Promise<Call | undefined> {
-  const url = new URL(request.url ?? '/', 'http://provider.localhost')
-  const { method = 'GET', headers } = request
   const form = await textOf(request)
-  if (form === undefined) return undefined
+  return form === undefined ? undefined : callOf(request, form, number)
+}
+
+/** @param form the body, form-encoded */
+export function callOf(
+  { method = 'GET', url: target = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  form: string,
+  number: number,
+): Call {
+  const url = new URL(target, 'http://provider.localhost')
   return {
     number,
     method,
@@ -66,15 +73,18 @@ function headerOf(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-export function sendAnswer(response: ServerResponse, { account, key }: Call, answer: Answer): void {
-  response.writeHead(answer.status, {
+export function sendAnswer(response: ServerResponse, call: Call, answer: Answer): void {
+  response.writeHead(answer.status, headersOf(call, answer)).end(JSON.stringify(answer.body))
+}
+
+export function headersOf({ account, key }: Call, { headers }: Answer): Record<string, string> {
+  return {
     'Content-Type': 'application/json',
     'Request-Id': newStripeId('req'),
     ...(account !== undefined && { 'Stripe-Account': account }),
     ...(key !== undefined && { 'Idempotency-Key': key }),
-    ...answer.headers,
-  })
-  response.end(JSON.stringify(answer.body))
+    ...headers,
+  }
 }
 
 /** Returns an id such as re_ and 24 characters. */
