@@ -78,6 +78,7 @@ function session(turn: number, { editors, viewer }: Pick<Soak, 'editors' | 'view
   const order = { handler: createOrder, method: 'POST', path: '/v1/orders', token, key } as const
   const body = { cart_id: `cart-${turn}`, amount_minor: turn, currency: 'EUR' }
   const read = { handler: readOrder, method: 'GET', path: `/v1/orders/${stored}`, id: stored, token } as const
+  const list = { handler: listOrders, method: 'GET', path: '/v1/orders', token } as const
   const codes = { handler: createCode, method: 'POST', path: '/codes', token, key } as const
   return [
     { ...order, body },
@@ -93,8 +94,13 @@ function session(turn: number, { editors, viewer }: Pick<Soak, 'editors' | 'view
     { ...read },
     { ...read, path: `/v1/orders/${absent}`, id: absent },
     { handler: readCode, method: 'GET', path: `/codes/${stored}`, id: stored, token },
-    { handler: listOrders, method: 'GET', path: '/v1/orders', query: { page_size: ['5'] }, token },
+    { ...list, query: { page_size: ['5'] } },
     { handler: listOrders, method: 'GET', path: '/v1/orders' },
+    // Rejected before the table is asked.
+    { ...list, query: { page_size: [`${turn}0000`] } },
+    { ...list, query: { cursor: [`${turn}`] } },
+    { handler: createOrder, method: 'POST', path: '/v1/orders', token, body },
+    { ...list, query: { sort: [`field-${turn}.asc`] } },
   ]
 }
 

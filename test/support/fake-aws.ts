@@ -24,8 +24,11 @@ export async function startFakeAws(operations: Operations): Promise<FakeAws> {
     return operation(JSON.parse(Buffer.concat(await request.toArray()).toString()))
   }
   const server = createServer((request, response) => {
-    const send = (status: number, body: unknown) =>
-      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
+    const send = (status: number, body: unknown) => {
+      response.statusCode = status
+      response.setHeader('content-type', 'application/x-amz-json-1.1')
+      response.end(JSON.stringify(body))
+    }
     answer(request).then(
       (body) => send(200, body),
       (thrown) =>

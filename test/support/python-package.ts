@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 
 const run = promisify(execFile)
 const cache = join(import.meta.dirname, '../../node_modules/.cache')
+
+/** Installs packages with a tenth of the CPU time of pip. */
+const uvVersion = '0.13.9'
 
 /**
  * Installs a package from PyPI once, in a separate virtual environment.
@@ -17,11 +20,34 @@ export async function pythonPackage(name: string, version: string): Promise<stri
   const marker = join(venv, 'bin', 'installed')
   if (!existsSync(marker)) {
     const { python } = await checkPrerequisites()
-    await run(python, ['-m', 'venv', venv])
-    // Python compiles the modules that it loads. To compile all of them takes a third of the installation.
-    const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
-    await run(join(venv, 'bin/pip'), ['install', ...options, `${name}==${version}`])
+    const uv = await installedUv(python)
+    const { PIP_INDEX_URL: index } = process.env
+    const downloads = { UV_CACHE_DIR: join(cache, 'uv-downloads') }
+    const env = { ...process.env, ...downloads, ...(index && { UV_DEFAULT_INDEX: index }) }
+    // With pip, which the lines of the guide call.
+    await run(uv, ['venv', '--quiet', '--clear', '--seed', '--python', python, venv], { env })
+    const into = ['--python', join(venv, 'bin/python')]
+    await run(uv, ['pip', 'install', '--quiet', ...into, `${name}==${version}`], { env })
     await writeFile(marker, '')
   }
   return venv
+}
+
+/** Returns the path of uv, which pip installs once. Test files that run at the same time may both install it. */
+async function installedUv(python: string): Promise<string> {
+  const folder = join(cache, `uv-${uvVersion}`)
+  const uv = join(folder, 'bin/uv')
+  if (existsSync(uv)) return uv
+  const draft = await mkdtemp(`${folder}-`)
+  try {
+    await run(python, ['-m', 'venv', draft])
+    const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
+    await run(join(draft, 'bin/pip'), ['install', ...options, `uv==${uvVersion}`])
+    await rename(draft, folder).catch((failure) => {
+      if (!existsSync(uv)) throw failure
+    })
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+  return uv
 }
