@@ -20,17 +20,33 @@ export async function pythonPackage(name: string, version: string): Promise<stri
   const marker = join(venv, 'bin', 'installed')
   if (!existsSync(marker)) {
     const { python } = await checkPrerequisites()
-    const uv = await installedUv(python)
-    const { PIP_INDEX_URL: index } = process.env
-    const downloads = { UV_CACHE_DIR: join(cache, 'uv-downloads') }
-    const env = { ...process.env, ...downloads, ...(index && { UV_DEFAULT_INDEX: index }) }
-    // With pip, which the lines of the guide call.
-    await run(uv, ['venv', '--quiet', '--clear', '--seed', '--python', python, venv], { env })
-    const into = ['--python', join(venv, 'bin/python')]
-    await run(uv, ['pip', 'install', '--quiet', ...into, `${name}==${version}`], { env })
+    const wanted = `${name}==${version}`
+    // uv does not read pip's configuration files. Where it reaches no index, pip installs.
+    await installWithUv(python, venv, wanted).catch(() => installWithPip(python, venv, wanted))
     await writeFile(marker, '')
   }
   return venv
+}
+
+async function installWithUv(python: string, venv: string, wanted: string): Promise<void> {
+  const uv = await installedUv(python)
+  const { PIP_INDEX_URL: index } = process.env
+  const own = { UV_CACHE_DIR: join(cache, 'uv-downloads'), UV_HTTP_TIMEOUT: '120' }
+  const env = { ...process.env, ...own, ...(index && { UV_DEFAULT_INDEX: index }) }
+  // With pip, which the lines of the guide call.
+  await run(uv, ['venv', '--quiet', '--clear', '--seed', '--python', python, venv], { env })
+  await run(uv, ['pip', 'install', '--quiet', '--python', join(venv, 'bin/python'), wanted], { env })
+}
+
+async function installWithPip(python: string, venv: string, wanted: string): Promise<void> {
+  await run(python, ['-m', 'venv', '--clear', venv])
+  await run(join(venv, 'bin/pip'), [
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--no-compile',
+    wanted,
+  ])
 }
 
 /** Returns the path of uv, which pip installs once. Test files that run at the same time may both install it. */
@@ -40,9 +56,7 @@ async function installedUv(python: string): Promise<string> {
   if (existsSync(uv)) return uv
   const draft = await mkdtemp(`${folder}-`)
   try {
-    await run(python, ['-m', 'venv', draft])
-    const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
-    await run(join(draft, 'bin/pip'), ['install', ...options, `uv==${uvVersion}`])
+    await installWithPip(python, draft, `uv==${uvVersion}`)
     await rename(draft, folder).catch((failure) => {
       if (!existsSync(uv)) throw failure
     })
