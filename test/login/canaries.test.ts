@@ -2,6 +2,7 @@ import { afterAll, expect, jest, test } from '@jest/globals'
 import { jsonLog } from '#shared/platform/base/log.ts'
 
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 
 import { password } from '#test/support/identity-provider/cognito-users.ts'
@@ -19,7 +20,7 @@ afterAll(() => provider.stop())
 const secrets = /canary|CANARY|Correct-horse|wrong-horse|[\w.]+@[\w.]+|192\.0\.2\.77/
 
 test('records, events, queues, logs and errors contain neither e-mail, password, token nor address', async () => {
-  const service = await startService()
+  const service = await startService({ clock: movableSystemClock() })
   let keys = 0
   const call = (path: string, body: object) => {
     const headers = { 'Idempotency-Key': `key-${keys++}` }

@@ -33,7 +33,7 @@ async function standing() {
   const time = { now: start }
   const service = await startService({
     settings,
-    clock: { ...systemClock, now: () => time.now },
+    clock: { ...systemClock, now: () => time.now, sleep: async () => {} },
   })
   const call = (path: string, email: string, from = '192.0.2.1', given = 'wrong') => {
     const body = path === '/login' ? { email, password: given } : { email }

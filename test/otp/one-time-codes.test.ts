@@ -18,7 +18,7 @@ import { patientSettings } from '#test/support/settings.ts'
 let now = Date.parse('2026-03-01T12:00:00Z')
 const service = await startService({
   settings: patientSettings,
-  clock: { ...systemClock, now: () => now },
+  clock: { ...systemClock, now: () => now, sleep: async () => {} },
 })
 
 let sources = 0
