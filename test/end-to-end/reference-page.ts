@@ -37,72 +37,77 @@ const firstRequest = (page: Page) => page.innerText('pre >> nth=0')
 export function referencePage(deployment: () => Deployment): void {
   let browser: Browser
   let site: ServedSite
+  /** It is loaded once, because that takes seconds. */
+  let reference: Page
+  const errors: string[] = []
+
+  const open = async (file: string) => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+    page.setDefaultTimeout(60_000)
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
+    page.on('pageerror', (error) => errors.push(error.message))
+    page.on('requestfailed', (request) => errors.push(request.url()))
+    await page.goto(`${site.url}${file}`)
+    return page
+  }
   beforeAll(async () => {
     const { base_url, settings, origin, token } = deployment()
     const tryAt = { base_url, token: await token({ tenant: 'reader', scope: 'codes:read codes:write' }) }
     const pages = await referenceSite(await loadSettings(settings, 'local'), tryAt)
     site = await serveSite(pages, origin, base_url)
     browser = await startBrowser()
+    reference = await open('')
   })
   afterAll(async () => {
     await browser?.close()
     await site?.stop()
   })
 
-  /** Opens a page, and fails at the end if it reported an error. */
-  const visit = async (file: string, look: (page: Page) => Promise<void>) => {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-    page.setDefaultTimeout(60_000)
-    const wrong: string[] = []
-    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()))
-    page.on('pageerror', (error) => wrong.push(error.message))
-    page.on('requestfailed', (request) => wrong.push(request.url()))
-    await page.goto(`${site.url}${file}`)
-    await look(page)
-    await page.close()
-    expect(wrong).toEqual([])
-  }
-  test('each kind of operation succeeds with the example of the reference, and a repeated request is a replay', async () => {
-    await visit('', async (page) => {
-      const send = (operation: string) => sendFromReference(page, operation)
-      expect(await send('orders/POST/v1/orders')).toMatch(/201 Created[\s\S]*idempotency-status\s+stored/i)
-      expect(await send('orders/POST/v1/orders')).toMatch(/201 Created[\s\S]*idempotency-status\s+replayed/i)
-      expect(await send('orders/GET/v1/orders')).toContain('200 OK')
-      expect(await send('refunds/POST/v1/refunds')).toContain('201 Created')
-      expect(await send('codes/POST/codes')).toContain('201 Created')
-      expect(await send('discounts/POST/discount/verify')).toContain('200 OK')
-      expect(await send('health/GET/health')).toContain('200 OK')
-    })
+  test('the first page shows the first request of the guide', async () => {
+    expect(await firstRequest(reference)).toContain('curl -i "$BASE_URL/v1/orders"')
   })
 
-  test('the first page shows the first request of the guide', async () => {
-    await visit('', async (page) => {
-      expect(await firstRequest(page)).toContain('curl -i "$BASE_URL/v1/orders"')
-    })
+  test('each kind of operation succeeds with the example of the reference, and a repeated request is a replay', async () => {
+    const send = (operation: string) => sendFromReference(reference, operation)
+    expect(await send('orders/POST/v1/orders')).toMatch(/201 Created[\s\S]*idempotency-status\s+stored/i)
+    expect(await send('orders/POST/v1/orders')).toMatch(/201 Created[\s\S]*idempotency-status\s+replayed/i)
+    expect(await send('orders/GET/v1/orders')).toContain('200 OK')
+    expect(await send('refunds/POST/v1/refunds')).toContain('201 Created')
+    expect(await send('codes/POST/codes')).toContain('201 Created')
+    expect(await send('discounts/POST/discount/verify')).toContain('200 OK')
+    expect(await send('health/GET/health')).toContain('200 OK')
+    await reference.close()
   })
 
   test('the first request of the guide creates an order when pasted', async () => {
-    await visit('guide.html', async (page) => {
-      const { base_url: BASE_URL, token } = deployment()
-      const env = { PATH: process.env.PATH, BASE_URL, TOKEN: await token({ tenant: 'guided' }) }
-      const { stdout } = await run('bash', ['-c', await firstRequest(page)], { env })
-      expect(stdout).toMatch(/^HTTP\/1.1 201[\s\S]*"cart_id":"cart-1"/)
-    })
+    const { base_url: BASE_URL, token } = deployment()
+    const env = { PATH: process.env.PATH, BASE_URL, TOKEN: await token({ tenant: 'guided' }) }
+    const guide = await open('guide.html')
+    const { stdout } = await run('bash', ['-c', await firstRequest(guide)], { env })
+    await guide.close()
+    expect(stdout).toMatch(/^HTTP\/1.1 201[\s\S]*"cart_id":"cart-1"/)
   })
 
   test.each([
     ['guide.html', 'Idempotency-Key'],
     ['errors.html', 'CONFLICT.idempotency.payload_mismatch'],
     ['events.html', 'promo.applied, version 1'],
-  ])(
-    '%s opens and tells of %s',
-    async (file, text) => {
-      await visit(file, async (page) => {
-        expect(await page.innerText('main')).toContain(text)
-        await page.click('nav a:text("Reference")')
-        await page.waitForSelector(sectionOf('orders/POST/v1/orders'))
-      })
-    },
-    120_000,
-  )
+  ])('%s tells of %s, and links to the reference', async (file, text) => {
+    const page = await open(file)
+    expect(await page.innerText('main')).toContain(text)
+    const link = page.locator('nav a:text("Reference")')
+    expect(await link.evaluate((one) => (one as { href?: string }).href)).toBe(`${site.url}index.html`)
+    await page.close()
+  })
+
+  test('the link to the reference opens it', async () => {
+    const page = await open('guide.html')
+    await page.click('nav a:text("Reference")')
+    await page.waitForSelector(sectionOf('orders/POST/v1/orders'))
+    await page.close()
+  })
+
+  test('no page reported an error', () => {
+    expect(errors).toEqual([])
+  })
 }
