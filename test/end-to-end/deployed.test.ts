@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 600_000)
 afterAll(() => service?.stop())
 
-/** The short version of service.campaign.test.ts. */
+/** The short version of service.campaign.test.ts, which makes the same checks: `npm run test:all` leaves this one out. */
 describe('the deployed stack', () => {
   verificationOverHttp(() => service)
   removedPermission(() => service)
