@@ -90,16 +90,16 @@ describe('writing a file', () => {
     expect(await (await fetch(await open().link(key, as))).text()).toBe('')
   })
 
-  test('buffers at most two parts of a file of 30 MB', async () => {
+  test('buffers at most two parts of a file of 20 MB', async () => {
     const key = newKey()
     let furthest = 0
-    const { chunks, state } = source(30 * megabyte, (produced) => {
+    const { chunks, state } = source(20 * megabyte, (produced) => {
       furthest = Math.max(furthest, produced - proxy.taken())
     })
     await open().write(key, chunks, 'text/csv')
     expect(operations()).toEqual([
       'CreateMultipartUpload',
-      ...Array(6).fill('UploadPart'),
+      ...Array(4).fill('UploadPart'),
       'CompleteMultipartUpload',
     ])
     // Chunks that are being added to a part count in addition.
@@ -123,7 +123,7 @@ describe('writing a file', () => {
 })
 
 describe('an unfinished file leaves neither an object nor parts', () => {
-  const large = 12 * megabyte
+  const large = 7 * megabyte
 
   test.each([
     ['before the first part is full', megabyte, []],
