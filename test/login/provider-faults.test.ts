@@ -52,7 +52,7 @@ describe('a login if the provider', () => {
     const { status, json, headers } = await service.call({
       method: 'POST',
       path: '/login',
-      headers: { 'X-Request-Timeout': expected.startsWith('504') ? '1500' : '10000' },
+      headers: { 'X-Request-Timeout': expected.startsWith('504') ? '2500' : '10000' },
       body: { email: 'jane@faults.example', password },
     })
     expect(`${status} ${json.error.code}`).toBe(expected)
@@ -74,7 +74,7 @@ describe('a mail if the provider', () => {
     '%s is not recorded as sent',
     async (_, fault, expected) => {
       provider.faults = () => fault
-      const sending = send('jane@faults.example', expected.startsWith('504') ? 700 : 5000)
+      const sending = send('jane@faults.example', expected.startsWith('504') ? 1500 : 5000)
       if (expected.startsWith('500')) await expect(sending).rejects.toThrow()
       else await expect(sending).rejects.toMatchObject({ code: expected.slice(4) })
       expect(provider.calls).toHaveLength(1)
