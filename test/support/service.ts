@@ -102,18 +102,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
     environment: (name) => process.env[name],
   }
-  const tokens = new Map<string, { token: string; from: number }>()
-  /** Returns a token that is at most a minute old. To sign and verify one takes longer than most requests. */
-  const tokenOf = async (as: Identity) => {
-    const key = JSON.stringify(as)
-    const from = clock.now()
-    const known = tokens.get(key)
-    const isOld = !known || from < known.from || from > known.from + 60_000
-    if (!isOld && as.expiresInSeconds === undefined) return known.token
-    const token = await tokenFor(as, settings, from)
-    tokens.set(key, { token, from })
-    return token
-  }
   const headersRead = new Set<string>()
   const table = openTable(tableName)
   // A test file loads only the handlers that it calls.
@@ -134,7 +122,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)
       if (!matched) throw new Error(`no route for ${method} ${path}`)
-      const token = as && (await tokenOf(as))
+      const token = as && (await tokenFor(as, settings, clock.now()))
       const sent = {
         ...(token && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
