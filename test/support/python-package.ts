@@ -33,9 +33,10 @@ async function installWithUv(python: string, venv: string, wanted: string): Prom
   const { PIP_INDEX_URL: index } = process.env
   const own = { UV_CACHE_DIR: join(cache, 'uv-downloads'), UV_HTTP_TIMEOUT: '120' }
   const env = { ...process.env, ...own, ...(index && { UV_DEFAULT_INDEX: index }) }
+  const uvDoes = (...args: string[]) => run(uv, ['--quiet', '--system-certs', ...args], { env })
   // With pip, which the lines of the guide call.
-  await run(uv, ['venv', '--quiet', '--clear', '--seed', '--python', python, venv], { env })
-  await run(uv, ['pip', 'install', '--quiet', '--python', join(venv, 'bin/python'), wanted], { env })
+  await uvDoes('venv', '--clear', '--seed', '--python', python, venv)
+  await uvDoes('pip', 'install', '--python', join(venv, 'bin/python'), wanted)
 }
 
 async function installWithPip(python: string, venv: string, wanted: string): Promise<void> {
