@@ -16,7 +16,7 @@ import { startVendure } from './vendure.ts'
 const page = join(import.meta.dirname, '../peers.md')
 const effort: Effort = { clients: 16, rounds: 5, warmUp: 4000, requests: 400, contenders: 100 }
 
-endAllWithThisProcess(15)
+endAllWithThisProcess(25)
 process.exitCode = await compare().catch(report)
 
 async function compare(): Promise<number> {
