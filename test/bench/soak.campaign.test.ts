@@ -24,16 +24,19 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('the heap grows by less than 10 MB from 20,000 to 200,000 requests', async () => {
+/** 10 MB, less a quarter: four of the sixteen requests of a turn are rejected early, so they show no leak of a client. */
+const limitMegabytes = 7.5
+
+test(`the heap grows by less than ${limitMegabytes} MB from 20,000 to 200,000 requests`, async () => {
   const { grownMegabytes, statuses } = await soak({ warmUp: 20_000, requests: 200_000, leaks: false })
   console.log(`the heap grew by ${grownMegabytes.toFixed(1)} MB`)
   expect(Object.keys(statuses)).toEqual(['200', '201', '400', '401', '403', '404', '409'])
-  expect(grownMegabytes).toBeLessThan(10)
+  expect(grownMegabytes).toBeLessThan(limitMegabytes)
 }, 600_000)
 
 test('a leak of every event shows', async () => {
   const { grownMegabytes } = await soak({ warmUp: 800, requests: 4800, leaks: true })
-  expect(grownMegabytes).toBeGreaterThan(10)
+  expect(grownMegabytes).toBeGreaterThan(limitMegabytes)
 })
 
 /** Runs requests in a new process. */
