@@ -3,8 +3,6 @@
  * with `npm run test:all`, or if the command names one.
  */
 const withCampaigns = process.env.TEST_ALL === '1' || process.argv.some((word) => word.includes('campaign'))
-// Read by newTable. Programs without Jest, such as the bench, use DynamoDB Local.
-if (!withCampaigns) process.env.TABLES_IN_MEMORY = '1'
 
 /** The campaigns; with all of them the short version of the one that tests the deployed stack. */
 const leftOut = [

@@ -1,17 +1,19 @@
 import { type Clock, newId, timestamp } from '#shared/platform/base/clock.ts'
-import { type ApiKeyItem, makeApiKey } from '#shared/platform/identity/api-key.ts'
+import { type ApiKeyItem, hasExpired, makeApiKey, type NewApiKey } from '#shared/platform/identity/api-key.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import type { Change, Table } from '#shared/platform/table/table.ts'
+import { type Change, inState, type Table } from '#shared/platform/table/table.ts'
 import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
-import { auditOfOperator, itemsOf } from './tenant-records.ts'
+import { auditOfOperator, itemsOf, type Operator } from './tenant-records.ts'
 
 /** The public fields of a key: everything but its secret. */
-export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash'>
+export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash' | 'state'> & {
+  state: ApiKeyItem['state'] | 'expired'
+}
 
 /** A new key, which cannot be read again, and its public fields. */
 type CreatedKey = ApiKeyLine & { key: string }
 
-const inactive = 'there is no such key, or it is not active'
+const inactive = 'there is no such key, or it is not active: `api-keys list` shows the states of all keys'
 
 /**
  * Returns the scopes of a command line.
@@ -26,58 +28,78 @@ export function scopesOf(text: string | undefined, known: string): string[] {
   return scopes
 }
 
-/**
- * Creates a key with the role Service in a tenant.
- * @param changes written in the same transaction
- */
+/** Creates a key with the role Service in a tenant. */
 export async function make(
-  table: Table,
-  clock: Clock,
+  operator: Operator,
   { tenant, name, scopes }: { tenant: string; name: string; scopes: string[] },
-  { action = 'api_key.make', changes = [] }: { action?: string; changes?: readonly Change[] } = {},
 ): Promise<CreatedKey> {
   if (!tenantPattern.test(tenant)) throw new Error(`the tenant does not match ${tenantPattern.source}`)
-  const key = { tenant, key_id: newId(clock), name, scopes, created_at: timestamp(clock.now()) }
-  const { text, item } = makeApiKey(key, clock.randomBytes(32))
-  const entry = { action, target: `api_key/${item.key_id}`, after: { scopes } }
-  const audit = auditOfOperator(tenant, entry, clock)
-  const rejection = await table.transact([{ item, condition: { absent: true } }, ...changes, audit])
-  if (rejection) throw new Error(inactive)
-  return { key: text, ...lineOf(item) }
+  const created = newKey({ tenant, name, scopes }, operator.clock)
+  const entry = { action: 'api_key.make', target: `api_key/${created.item.key_id}`, after: { scopes } }
+  return commitKey(operator, created, [auditOfOperator(operator, tenant, entry)])
 }
 
 /** Yields the keys of a tenant, oldest first. */
-export async function* list(table: Table, tenant: string): AsyncGenerator<ApiKeyLine> {
-  for await (const item of itemsOf(table, tenant, 'api_key')) yield lineOf(item as unknown as ApiKeyItem)
+export async function* list(table: Table, tenant: string, clock: Clock): AsyncGenerator<ApiKeyLine> {
+  for await (const item of itemsOf(table, tenant, 'api_key')) {
+    const line = lineOf(item as unknown as ApiKeyItem)
+    const isOver = line.state !== 'revoked' && hasExpired(line, clock.now())
+    yield isOver ? { ...line, state: 'expired' } : line
+  }
 }
 
 /**
- * Creates a key with the name and scopes of an active one.
+ * Replaces an active key by one with its name, scopes and principal.
  * @param overlapSeconds how long the old key stays valid; it does not expire if undefined
+ * @throws Error if the key is revoked or expired, or ends already: a second rotation cannot prolong it
  */
 export async function rotate(
-  table: Table,
-  clock: Clock,
+  operator: Operator,
   { tenant, id, overlapSeconds }: { tenant: string; id: string; overlapSeconds: number | undefined },
 ): Promise<CreatedKey> {
+  const { table, clock } = operator
   const old = (await table.get(keyOf(tenant, 'api_key', id))) as ApiKeyItem | undefined
   if (old?.state !== 'active') throw new Error(inactive)
-  const end =
-    overlapSeconds === undefined ? {} : { valid_until: timestamp(clock.now() + overlapSeconds * 1000) }
-  const ending = changeOfActive(tenant, id, { ...end, state: 'active' })
-  const { name, scopes } = old
-  return make(table, clock, { tenant, name, scopes }, { action: 'api_key.rotate', changes: [ending] })
+  const { name, scopes, principal_id } = old
+  const created = newKey({ tenant, name, scopes, principal_id }, clock)
+  const set =
+    overlapSeconds === undefined
+      ? { state: 'active' }
+      : { state: 'ending', valid_until: timestamp(clock.now() + overlapSeconds * 1000) }
+  const ending: Change = { update: keyOf(tenant, 'api_key', id), set, condition: inState(['active']) }
+  const entry = {
+    action: 'api_key.rotate',
+    target: `api_key/${id}`,
+    before: { key_id: id },
+    after: { key_id: created.item.key_id, scopes, overlap_seconds: overlapSeconds ?? null },
+  }
+  return commitKey(operator, created, [ending, auditOfOperator(operator, tenant, entry)])
 }
 
-/** Revokes a key. @throws Error if no such key is active */
-export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
-  const audit = auditOfOperator(tenant, { action: 'api_key.revoke', target: `api_key/${id}` }, clock)
-  if (await table.transact([changeOfActive(tenant, id, { state: 'revoked' }), audit]))
-    throw new Error(inactive)
+/** Revokes a key that is active or ends later. @throws Error if there is no such key */
+export async function revoke(operator: Operator, tenant: string, id: string): Promise<void> {
+  const revoked: Change = {
+    update: keyOf(tenant, 'api_key', id),
+    set: { state: 'revoked' },
+    condition: inState(['active', 'ending']),
+  }
+  const audit = auditOfOperator(operator, tenant, { action: 'api_key.revoke', target: `api_key/${id}` })
+  if (await operator.table.transact([revoked, audit])) throw new Error(inactive)
 }
 
-function changeOfActive(tenant: string, id: string, set: Record<string, string>): Change {
-  return { update: keyOf(tenant, 'api_key', id), set, condition: { matches: { state: 'active' } } }
+function newKey(key: Omit<NewApiKey, 'key_id' | 'created_at'>, clock: Clock) {
+  const named = { ...key, key_id: newId(clock), created_at: timestamp(clock.now()) }
+  return makeApiKey(named, clock.randomBytes(32))
+}
+
+/** Stores a new key with the changes that belong to it. @throws Error if another process has ended the old key */
+async function commitKey(
+  { table }: Operator,
+  { text, item }: ReturnType<typeof newKey>,
+  changes: readonly Change[],
+): Promise<CreatedKey> {
+  if (await table.transact([{ item, condition: { absent: true } }, ...changes])) throw new Error(inactive)
+  return { key: text, ...lineOf(item) }
 }
 
 function lineOf({ pk: _pk, sk: _sk, secret_hash: _hash, ...line }: ApiKeyItem): ApiKeyLine {

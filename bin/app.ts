@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { App, Validations } from 'aws-cdk-lib'
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag'
 import { routes } from '#functions/routes.ts'
+import { checkConcurrency } from '#lib/check-concurrency.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { functionEntries } from '#lib/function-entries.ts'
@@ -12,8 +13,7 @@ import { loadSettings, localProfile } from './settings-file.ts'
 
 /**
  * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a
- * default profile; every other stage needs one. `-c key=prepare` only creates and grants the key of a stage that was
- * deployed without one. `-c rollout=bypass` deploys without CodeDeploy.
+ * default profile; every other stage needs one. `-c rollout=bypass` deploys without CodeDeploy.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
@@ -23,6 +23,7 @@ async function synthesise(): Promise<void> {
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
   checkOperations(settings, routes, profile)
+  checkConcurrency(stage, settings, profile)
   const codes = await bundle({
     entries: functionEntries(),
     outdir: join(app.outdir, 'functions'),
@@ -38,7 +39,7 @@ function deploymentFlags(app: App) {
     if (value === undefined || value === on) return value === on
     throw new StageError(`-c ${name}=${value} is unknown: it is ${on}, or not given`)
   }
-  return { preparesKey: flag('key', 'prepare'), bypassesRollout: flag('rollout', 'bypass') }
+  return { bypassesRollout: flag('rollout', 'bypass') }
 }
 
 function profileOf(app: App, stage: string): string {

@@ -7,8 +7,9 @@ import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { pascalCase, withNamedSchemas } from './openapi/components.ts'
-import { type Json, jsonSchema } from './openapi/schemas.ts'
+import { type Json, jsonSchema, opened } from './openapi/schemas.ts'
 import { ownership } from './openapi.ts'
+import { version } from './version.ts'
 
 /** Events in all of their versions. */
 export interface DescribedEvents {
@@ -34,21 +35,41 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
     asyncapi: '3.1.0',
     info: {
       title: 'Commerce API events',
-      version: '1.0.0',
+      version,
       description:
         'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides whatever carries x-open-point.',
       ...ownership,
       tags: [{ name: 'events', description: 'Published and received events.' }],
     },
     defaultContentType: 'application/json',
+    servers: {
+      eventBridge: {
+        host: 'events.{region}.amazonaws.com',
+        protocol: 'eventbridge',
+        description: 'Amazon EventBridge. Subscribers add a rule to the bus of the stack.',
+        variables: { region: { description: 'The region of the stack.', examples: ['eu-west-1'] } },
+      },
+      api: {
+        host: '{host}',
+        pathname: '/{stage}',
+        protocol: 'https',
+        description: 'The API. Its address is that of the stack (output BaseUrl).',
+        variables: {
+          host: { description: 'The host of the address.', examples: ['api.example.com'] },
+          stage: { description: 'The path of the address. Empty if the stage has a domain.', default: '' },
+        },
+      },
+    },
     channels: {
       bus: {
+        servers: [{ $ref: '#/servers/eventBridge' }],
         title: 'The event bus',
         description:
           'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
         messages: published.references,
       },
       webhooks: {
+        servers: [{ $ref: '#/servers/api' }],
         title: 'Received events',
         address: pathOf(receiveEvent, settings),
         description:
@@ -97,7 +118,10 @@ function messages(
 function publishedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
   const title = nameOf(type, version)
   const named = v.pipe(data(settings), v.title(`${title}Data`))
-  return { title, ...jsonSchema(publishedEventSchema(type, version, named)) }
+  const { additionalProperties: _, ...schema } = jsonSchema(publishedEventSchema(type, version, named))
+  const properties = schema.properties as Json
+  // The type and the version stay constants: subscribers select events by them.
+  return { title, ...schema, properties: { ...properties, data: opened(properties.data as Json) } }
 }
 
 function receivedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {

@@ -218,7 +218,8 @@ export const replacements: readonly Replacement[] = [
   {
     name: 'resources of Stripe',
     savesIn: 'refunds.create',
-    modules: /\/stripe\/esm\/(resources\/(?!Refunds\.js).*|resources|StripeEventNotificationHandler)\.js$/,
+    modules:
+      /\/stripe\/esm\/(resources\/(?!(?:Charges|Refunds)\.js).*|resources|StripeEventNotificationHandler)\.js$/,
     code: async (path) => fromRuntime(...(await exportsOf(path)).map((name) => `Unused as ${name}`)),
   },
 ]

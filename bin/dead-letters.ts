@@ -10,6 +10,8 @@ import type { DeployedStack } from './deployment.ts'
 export interface DeadLetter {
   id: string
   body: string
+  /** The group of the message, if its queue is a fair one. */
+  group: string | undefined
   /** The receipt handle of this delivery, which removes or releases the message. */
   receipt: string
 }
@@ -25,11 +27,17 @@ export function deadLettersAt(QueueUrl: string, access: DeployedStack['access'])
   return {
     /** Receives some messages and hides them from others for 15 minutes. Returns none if no others are left. */
     async receive(): Promise<DeadLetter[]> {
-      const limits = { MaxNumberOfMessages: 10, WaitTimeSeconds: 1, VisibilityTimeout: hiddenSeconds }
-      const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, ...limits }))
+      const command = new ReceiveMessageCommand({
+        QueueUrl,
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: 1,
+        VisibilityTimeout: hiddenSeconds,
+        MessageSystemAttributeNames: ['MessageGroupId'],
+      })
+      const { Messages = [] } = await sqs.send(command)
       return Messages.map((message) => {
         const { MessageId: id = '', Body: body = '', ReceiptHandle: receipt = '' } = message
-        return { id, body, receipt }
+        return { id, body, receipt, group: message.Attributes?.MessageGroupId }
       })
     },
     async remove({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {

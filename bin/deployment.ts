@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { runningService } from './local/service-file.ts'
+import { accessOf, runningService } from './local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
 export interface DeployedStack {
@@ -11,22 +11,27 @@ export interface DeployedStack {
   outputs: Readonly<Record<string, string>>
   /** The configuration of AWS clients. */
   access: {
+    /** That of the local run; absent on AWS. */
     endpoint?: string
     region?: string
     credentials?: { accessKeyId: string; secretAccessKey: string }
   }
+  /** The address of the payment provider of the local run, which may differ from that in the settings. */
+  providerUrl?: string
 }
 
 /** Returns the stack of this name in the account and region of the environment; without a name, the local run. */
 export async function deployedStack(StackName: string | undefined): Promise<DeployedStack> {
   if (StackName === undefined) {
-    const { aws_endpoint: endpoint, region, outputs } = runningService('--stack')
-    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-    return { outputs, access: { endpoint, region, credentials } }
+    const service = runningService(', or use --stack')
+    const { outputs, provider_url: providerUrl } = service
+    return { outputs, access: accessOf(service), ...(providerUrl !== undefined && { providerUrl }) }
   }
-  const { Stacks: [stack] = [] } = await new CloudFormationClient({}).send(
-    new DescribeStacksCommand({ StackName }),
-  )
+  const client = new CloudFormationClient({})
+  await client.config.region().catch(() => {
+    throw new Error('no AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region')
+  })
+  const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }))
   const outputs = stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])
   return { outputs: Object.fromEntries(outputs ?? []), access: {} }
 }

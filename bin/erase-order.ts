@@ -1,7 +1,7 @@
-import { type Clock, timestamp } from '#shared/platform/base/clock.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import type { Put, Table } from '#shared/platform/table/table.ts'
-import { auditOfOperator } from './tenant-records.ts'
+import type { Put } from '#shared/platform/table/table.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 const maxAttempts = 5
 
@@ -10,7 +10,8 @@ const maxAttempts = 5
  * @returns whether there was an order to erase
  * @throws Error if the tenant has no such order
  */
-export async function eraseOrder(table: Table, clock: Clock, tenant: string, id: string): Promise<boolean> {
+export async function eraseOrder(operator: Operator, tenant: string, id: string): Promise<boolean> {
+  const { table, clock } = operator
   const key = keyOf(tenant, 'order', id)
   for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
     const order = await table.get(key)
@@ -22,7 +23,7 @@ export async function eraseOrder(table: Table, clock: Clock, tenant: string, id:
       condition: { matches: { version } },
     }
     const entry = { action: 'order.erase', target: `order/${id}` }
-    if (!(await table.transact([tombstone, auditOfOperator(tenant, entry, clock)]))) return true
+    if (!(await table.transact([tombstone, auditOfOperator(operator, tenant, entry)]))) return true
   }
   throw new Error('the order changed during each attempt: try again')
 }

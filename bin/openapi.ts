@@ -6,7 +6,8 @@ import { reference, withNamedSchemas } from './openapi/components.ts'
 import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
 import { sharedParameters } from './openapi/parameters.ts'
-import { type Json, openPoint } from './openapi/schemas.ts'
+import { type Json, opened, openPoint } from './openapi/schemas.ts'
+import { version } from './version.ts'
 
 /** The license and the contact of both descriptions. */
 export const ownership = {
@@ -31,11 +32,12 @@ const tags = {
 /** Returns the description of the service under this profile as OpenAPI 3.1, from the route table alone. */
 export function openapiDocument(settings: Settings): Json {
   const schemas: Record<string, Json> = {}
+  const paths = pathsOf(settings)
   const described = withNamedSchemas(
     {
-      paths: pathsOf(settings),
+      paths,
       parameters: sharedParameters(settings),
-      responses: sharedResponses(settings),
+      responses: { ...successes(settings), ...sharedErrorResponses(paths, settings) },
     },
     schemas,
   )
@@ -43,9 +45,9 @@ export function openapiDocument(settings: Settings): Json {
     openapi: '3.1.0',
     info: {
       title: 'Commerce API',
-      version: '1.0.0',
+      version,
       description:
-        'Orders, codes, refunds, carts and customers for many tenants. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile local.',
+        'Orders, refunds, discount codes, logins, signed webhooks and imports for many tenants. Times in responses are UTC and end in Z. Callers must ignore fields that they do not know, and accept values that x-extensible-enum does not list. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile local.',
       ...ownership,
     },
     servers: [{ url: '/' }],
@@ -58,11 +60,16 @@ export function openapiDocument(settings: Settings): Json {
       responses: described.responses,
       headers: {
         CorrelationId: header('Identifies the log lines, audit records and events of the request.'),
-        IdempotencyStatus: header('stored for the first request with a key, replayed for the others.', {
-          type: 'string',
-          enum: ['stored', 'replayed'],
-        }),
-        ETag: header('A strong entity tag.'),
+        IdempotencyStatus: header(
+          'stored for the first request with a key, replayed for the others.',
+          opened({ enum: ['stored', 'replayed'] }),
+        ),
+        ETag: header(
+          'An entity tag. It is weak on lists, and on an operation with a link, whose signature differs each time.',
+        ),
+        AcceptPost: header('The accepted media types of a POST.'),
+        AcceptPatch: header('The accepted media types of a PATCH. For a PUT, they are in Accept.'),
+        ContentDisposition: header('The name of the file.'),
         SetCookie: header('Two cookies: the session, and its CSRF token, which scripts can read.'),
         Location: header('The address of the created resource.'),
         RetryAfter: header('Seconds to wait before a retry.', { type: 'integer', minimum: 0 }),
@@ -92,7 +99,7 @@ function operationIdOf([entry, ...variants]: readonly RouteEntry[]): string | un
   return folder.replace(/^.*\//, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-function sharedResponses(settings: Settings): Json {
+function successes(settings: Settings): Json {
   const { linkSeconds } = settings['codes.export']
   const correlation = { 'X-Correlation-Id': reference('headers', 'CorrelationId') }
   return {
@@ -105,7 +112,6 @@ function sharedResponses(settings: Settings): Json {
       ...openPoint('codes.export'),
       headers: { ...correlation, Location: reference('headers', 'Location') },
     },
-    ...sharedErrorResponses(settings),
   }
 }
 

@@ -1,8 +1,7 @@
-import type { Clock } from '#shared/platform/base/clock.ts'
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Report } from './cli/output.ts'
-import { auditOfOperator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25
@@ -14,11 +13,11 @@ const [low, high] = [' ', '\u{10ffff}']
  * @returns how many items of each entity were deleted
  */
 export async function purgeTenant(
-  table: Table,
-  clock: Clock,
+  operator: Operator,
   tenant: string,
   { withAudit, report = () => {} }: { withAudit: boolean; report?: Report },
 ): Promise<Partial<Record<Entity, number>>> {
+  const { table } = operator
   const deleted: Partial<Record<Entity, number>> = {}
   const all = Object.keys(entities) as Entity[]
   for (const [at, entity] of all.entries()) {
@@ -29,7 +28,7 @@ export async function purgeTenant(
   }
   if (!withAudit) {
     const entry = { action: 'tenant.purge', target: 'tenant', after: { ...deleted } }
-    await table.transact([auditOfOperator(tenant, entry, clock)])
+    await table.transact([auditOfOperator(operator, tenant, entry)])
   }
   return deleted
 }

@@ -159,9 +159,14 @@ const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => 
   // A task has no time, so every task that is neither done nor expired is queued again.
   tasks: (_, now) => ({
     FilterExpression:
-      'attribute_exists(#task) AND NOT #state IN (:handled, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
+      'attribute_exists(#task) AND NOT #state IN (:handled, :ignored, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
     ExpressionAttributeNames: { '#task': 'task', '#state': 'state', '#over': 'expires_at' },
-    ExpressionAttributeValues: { ':handled': 'handled', ':sent': 'sent', ':now': Math.floor(now / 1000) },
+    ExpressionAttributeValues: {
+      ':handled': 'handled',
+      ':ignored': 'ignored',
+      ':sent': 'sent',
+      ':now': Math.floor(now / 1000),
+    },
   }),
 }
 

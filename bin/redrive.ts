@@ -43,7 +43,8 @@ async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Repo
     const letters = await from.receive()
     if (letters.length === 0) return moved
     for (const letter of letters) {
-      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: letter.body }))
+      const { body: MessageBody, group: MessageGroupId } = letter
+      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId }))
       await from.remove(letter)
       moved += 1
       report(`${moved} messages moved`)

@@ -1,4 +1,6 @@
-import { type AlarmDefinition, alarmDefinitions, apiFailing, type Threshold } from '#lib/alarm-definitions.ts'
+import type { AlarmDefinition, Threshold } from '#lib/alarm-definition.ts'
+import { alarmDefinitions, apiFailing } from '#lib/alarm-definitions.ts'
+import { loudestQueries, loudestSeconds } from '#lib/loudest.ts'
 import { period } from '#lib/measures.ts'
 
 const opening = `# Runbook
@@ -11,7 +13,34 @@ text that is shown; for functions of nested stacks, the name of the nested stack
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
 no resource ids. The audit holds the ids.
+
+# Who causes the load
+
+The dashboard shows the tenants and the anonymous sources with the most requests of the last 15 minutes. A source is a
+keyed hash of an address. The same by commands, of all functions of the stack:
+
+${loudestQueries.map(({ title, lines }) => `${title}:\n\n${fenced('sh', startQuery(lines))}`).join('\n')}
+${fenced('sh', 'aws logs get-query-results --query-id ID')}
+The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\` of the stack:
+
+${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name NAME --web-acl-id ID --rule-name AnonymousRequests')}
+The most used and the throttled keys of the table, if \`storage.contributorInsights\` is true: the console of DynamoDB, page
+‘Monitor’ of the table.
+
+# Alarms
 `
+
+/** Returns the command that starts a query over all log groups of the stack. */
+function startQuery(lines: readonly string[]): string {
+  const query = [
+    "SOURCE logGroups(namePrefix: ['STACK-'])",
+    ...lines.map((line) => line.replaceAll('"', "'")),
+  ]
+  return [
+    `aws logs start-query --start-time $(($(date +%s) - ${loudestSeconds})) --end-time $(date +%s) --query-string "`,
+    `${query.join('\n| ')}"`,
+  ].join('')
+}
 
 /** Returns the runbook page: a section for each alarm that notifies people, in the order of their definitions. */
 export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {

@@ -1,7 +1,7 @@
 import type { Clock } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { auditOfOperator, itemsOf } from './tenant-records.ts'
+import { auditOfOperator, itemsOf, type Operator } from './tenant-records.ts'
 
 /** The public fields of a session: everything but its secret. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>
@@ -15,8 +15,9 @@ export async function* list(table: Table, tenant: string, clock: Clock): AsyncGe
 }
 
 /** Ends a session at once. @throws Error if no such session is active */
-export async function revoke(table: Table, clock: Clock, tenant: string, id: string): Promise<void> {
+export async function revoke(operator: Operator, tenant: string, id: string): Promise<void> {
   const entry = { action: 'session.revoke', target: `session/${id}` }
-  const rejection = await table.transact([revokeSession(tenant, id), auditOfOperator(tenant, entry, clock)])
-  if (rejection) throw new Error('there is no such session, or it is not active')
+  const audit = auditOfOperator(operator, tenant, entry)
+  if (await operator.table.transact([revokeSession(tenant, id), audit]))
+    throw new Error('there is no such session, or it is not active')
 }

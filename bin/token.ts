@@ -1,4 +1,7 @@
 import { importJWK, SignJWT } from 'jose'
+import { routes } from '#functions/routes.ts'
+import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { developmentKey, loadSettings } from './settings-file.ts'
 
 export interface TokenRequest {
@@ -35,8 +38,20 @@ export async function issueToken(request: TokenRequest, profile?: string): Promi
     jti: crypto.randomUUID(),
   }
   const payload = Object.entries({ ...standard, ...claims }).filter(([, value]) => value !== null)
-  const header = { alg: 'ES256', typ: 'at+jwt', kid: String(key.kid) }
+  const [typ] = issuer.types
+  const header = { alg: 'ES256', ...(typ && { typ }), kid: String(key.kid) }
   return new SignJWT(Object.fromEntries(payload))
     .setProtectedHeader(header)
     .sign(await importJWK(key, 'ES256'))
+}
+
+/** Returns the scopes of a command line that no operation requires, and those that operations require. */
+export function unknownScopes(scope: string | undefined, settings: Settings) {
+  const required = routes.flatMap(({ route }) => [
+    ...tokenScopes(route, settings),
+    ...(apiKeyScopes(route, settings) ?? []),
+  ])
+  const known = [...new Set(required)].sort()
+  const unknown = (scope ?? '').split(' ').filter((one) => one !== '' && !known.includes(one))
+  return { unknown, known }
 }

@@ -8,19 +8,18 @@ import {
   CognitoIdentityProviderClient,
 } from '@aws-sdk/client-cognito-identity-provider'
 import { type PoolUser, userAttributes, userOf } from '#shared/login/token-claims.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import { normalizeEmail } from '#shared/platform/formats/text.ts'
 import type { Role } from '#shared/platform/identity/caller.ts'
-import type { Table } from '#shared/platform/table/table.ts'
 import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
-import { type DeployedStack, openTable, outputOf } from './deployment.ts'
-import { auditOfOperator } from './tenant-records.ts'
+import { type DeployedStack, outputOf } from './deployment.ts'
+import { operatorOf } from './operator.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
-/** The stores of users and of the audit. */
+/** The user pool, and the operator who changes it. */
 interface UserStore {
   cognito: CognitoIdentityProviderClient
   poolId: string
-  table: Table
+  operator: Operator
 }
 
 interface UserRequest {
@@ -30,9 +29,9 @@ interface UserRequest {
   password?: string | undefined
 }
 
-export function userStore(stack: DeployedStack): UserStore {
+export async function userStore(stack: DeployedStack): Promise<UserStore> {
   const cognito = new CognitoIdentityProviderClient(stack.access)
-  return { cognito, poolId: outputOf(stack, 'UserPoolId'), table: openTable(stack) }
+  return { cognito, poolId: outputOf(stack, 'UserPoolId'), operator: await operatorOf(stack) }
 }
 
 /** Creates or changes the user of an e-mail address. @throws Error with one sentence if the request is invalid */
@@ -95,7 +94,7 @@ async function changeRole(Username: string, user: PoolUser, role: Role, store: U
   if (tenant === undefined) throw new Error('this user belongs to no tenant')
   const change = { before: { role: user.role ?? null }, after: { role } }
   const entry = { action: 'role.change', target: `user/${sub}`, ...change }
-  await store.table.put(auditOfOperator(tenant, entry, systemClock))
+  await store.operator.table.put(auditOfOperator(store.operator, tenant, entry))
   const UserAttributes = [{ Name: `custom:${userAttributes.role}`, Value: role }]
   const key = { UserPoolId: store.poolId, Username }
   await store.cognito.send(new AdminUpdateUserAttributesCommand({ ...key, UserAttributes }))

@@ -4,14 +4,16 @@ import { route as readOperation } from '#functions/operations/read-operation/rou
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
 import { route as readOrder } from '#functions/orders/read-order/route.ts'
-import { importTypes } from '#shared/imports/new-import.ts'
+import { importTypes } from '#shared/imports/import-request.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { make, revoke } from './api-keys.ts'
-import { baseUrlOf, type DeployedStack, openTable } from './deployment.ts'
+import { baseUrlOf, type DeployedStack } from './deployment.ts'
+import { operatorOf } from './operator.ts'
 import { purgeTenant } from './purge-tenant.ts'
+import { reach } from './reach.ts'
 import { type Receiver, sendEvent } from './webhook.ts'
 import { newSigningKey, signingSecret } from './webhook-secret.ts'
 
@@ -54,7 +56,7 @@ export async function verify(target: Target, report: (check: string) => void): P
   const checkError = (name: string, received: Received, expected: string) =>
     check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected)
 
-  const health = await received(fetch(`${target.baseUrl}/health`))
+  const health = await received(reach(`${target.baseUrl}/health`))
   check('health', health, health.status === 200, '200')
   const forged = await send(listOrders, { headers: { Authorization: 'Bearer forged' } })
   checkError('rejected token', forged, '401 AUTH.invalid_credentials')
@@ -112,16 +114,16 @@ export async function verifyStack(
   { settings, url }: { settings: Settings; url?: string | undefined },
   report: (check: string) => void,
 ): Promise<void> {
-  const table = openTable(stack)
+  const operator = await operatorOf(stack)
   const tenant = `verify-${newId(systemClock)}`
   const options = { tenant, name: 'verify', scopes: verifyScopes(settings) }
-  const { key: apiKey, key_id } = await make(table, systemClock, options)
+  const { key: apiKey, key_id } = await make(operator, options)
   const target = { baseUrl: baseUrlOf(stack, url), secret: await signingSecret(stack), settings }
   try {
     await verify({ ...target, tenant, apiKey, waitSeconds: 120 }, report)
   } finally {
-    await revoke(table, systemClock, tenant, key_id)
-    await purgeTenant(table, systemClock, tenant, { withAudit: true })
+    await revoke(operator, tenant, key_id)
+    await purgeTenant(operator, tenant, { withAudit: true })
   }
   const { status } = await ask(target, listOrders, { headers: { [settings['auth.apiKeyHeader']]: apiKey } })
   if (status !== 401) throw new Error(`removal: expected 401 for the removed key, received ${status}`)
@@ -135,7 +137,7 @@ function ask(
   init: RequestInit & { id?: string },
 ): Promise<Received> {
   const path = pathOf(route, settings).replace(/\{\w+\}/, init.id ?? '')
-  return received(fetch(`${baseUrl}${path}`, { ...init, method: route.method }))
+  return received(reach(`${baseUrl}${path}`, { ...init, method: route.method }))
 }
 
 async function received(sent: Promise<Response>): Promise<Received> {

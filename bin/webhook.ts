@@ -3,6 +3,7 @@ import { route as receiveEvent } from '#functions/webhooks/receive-event/route.t
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { reach } from './reach.ts'
 
 /** An event of another service. */
 export interface SentEvent {
@@ -26,7 +27,7 @@ export function sendEvent(event: SentEvent, { baseUrl, secret, settings }: Recei
   const timestamp = String(Math.floor(Date.now() / 1000))
   const [key = Buffer.alloc(0)] = webhookKeys(secret)
   const signed = createHmac(digest, key).update(`${event.event_id}.${timestamp}.${body}`)
-  return fetch(`${baseUrl}${pathOf(receiveEvent, settings)}`, {
+  return reach(`${baseUrl}${pathOf(receiveEvent, settings)}`, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',

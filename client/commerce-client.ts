@@ -52,6 +52,7 @@ type Call<M extends Method> = <P extends PathWith<M>, O extends Options<P, M>>(
 export interface CommerceClient {
   GET: Call<'get'>
   POST: Call<'post'>
+  PUT: Call<'put'>
   PATCH: Call<'patch'>
   DELETE: Call<'delete'>
   /** Yields the pages of a list, starting with the first. */
@@ -117,13 +118,15 @@ export function commerceClient(options: ClientOptions): CommerceClient {
     }
   }
 
-  async function* pages(path: string, query: object = {}) {
-    for (let cursor: string | undefined; ; ) {
-      const { data } = await call('get', path, { params: { query: { ...query, cursor } } })
+  async function* pages(path: string, first: { offset?: number } = {}) {
+    // An offset is part of the cursor that follows it.
+    const { offset: _, ...later } = first
+    for (let query: object = first; ; ) {
+      const { data } = await call('get', path, { params: { query } })
       const page = data as { data: unknown[]; next_cursor: string | null }
       yield page
       if (page.next_cursor === null) return
-      cursor = page.next_cursor
+      query = { ...later, cursor: page.next_cursor }
     }
   }
 
@@ -132,7 +135,13 @@ export function commerceClient(options: ClientOptions): CommerceClient {
   }
 
   const untyped = {
-    ...{ GET: bound('get'), POST: bound('post'), PATCH: bound('patch'), DELETE: bound('delete') },
+    ...{
+      GET: bound('get'),
+      POST: bound('post'),
+      PUT: bound('put'),
+      PATCH: bound('patch'),
+      DELETE: bound('delete'),
+    },
     pages,
     items,
     orders: (query?: object) => items('/v1/orders', query),

@@ -1,7 +1,7 @@
-import type { ErrorBody } from './schema.ts'
+import type { ErrorBody, KnownErrorCode } from './schema.ts'
 
 /** The error codes in openapi.json. A newer service may send others. */
-export type ErrorCode = ErrorBody['code']
+export type ErrorCode = KnownErrorCode | (string & {})
 
 /** The base class of all failed calls: `instanceof CallError` catches every one. */
 export class CallError extends Error {

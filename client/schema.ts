@@ -23,9 +23,16 @@ export interface paths {
     "/v1/refunds": {
         /**
          * Refund a charge
-         * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it. An API key needs the scope `refunds:write`.
+         * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Location is the path of the refund, where a later outcome can be read. An API key needs the scope `refunds:write`.
          */
         post: operations["createRefund"];
+    };
+    "/v1/refunds/{id}": {
+        /**
+         * Read a refund
+         * @description Returns one refund with its entity tag, which changes with its status. Poll a pending refund with If-None-Match. A refund of another tenant gets the same response as one that does not exist. This operation is an addition to the basic interface. An API key needs the scope `refunds:read`.
+         */
+        get: operations["readRefund"];
     };
     "/v1/webhooks/events": {
         /**
@@ -52,6 +59,11 @@ export interface paths {
          * @description Returns one code with its entity tag. A code of another tenant gets the same response as one that does not exist. An API key needs the scope `codes:read`.
          */
         get: operations["readCode"];
+        /**
+         * Replace the fields of a discount code
+         * @description Sets the name and the expiry of a code, which are both required; otherwise like PATCH. This operation is an addition to the basic interface. An API key needs the scope `codes:write`.
+         */
+        put: operations["replaceCode"];
         /**
          * Soft-delete a discount code; delete a discount code permanently
          * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
@@ -87,35 +99,35 @@ export interface paths {
     "/codes:import": {
         /**
          * Import discount codes from CSV
-         * @description Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows. An API key needs the scope `codes:write`.
+         * @description Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported: a code keeps its state, a soft-deleted one is rejected, and the other additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows. An API key needs the scope `codes:write`.
          */
         post: operations["importCodes"];
     };
     "/codes:bulkUpdate": {
         /**
          * Update many discount codes
-         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
+         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
         post: operations["bulkUpdateCodes"];
     };
     "/discount/verify": {
         /**
          * Verify a discount code
-         * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
+         * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
          */
         post: operations["verifyDiscount"];
     };
     "/otp/request": {
         /**
          * Request a one-time code
-         * @description Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.
+         * @description Sends a code to an e-mail address. The code is valid for five minutes. A new request from the same address on the network sends a new code, which replaces it. A request from another one sends the same code again. Every e-mail address gets the same response.
          */
         post: operations["requestOtp"];
     };
     "/otp/verify": {
         /**
          * Verify a one-time code
-         * @description Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
+         * @description Starts a session if the code is the latest one that was requested, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["verifyOtp"];
     };
@@ -136,7 +148,7 @@ export interface paths {
     "/imports": {
         /**
          * Import customers
-         * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
+         * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
          */
         post: operations["createImport"];
     };
@@ -157,7 +169,7 @@ export interface paths {
     "/health": {
         /**
          * Check whether the service is up
-         * @description Returns 200 when the service is up.
+         * @description Returns 200 when the service is up, whatever query, Accept or X-Request-Timeout a monitor sends.
          */
         get: operations["readHealth"];
     };
@@ -170,7 +182,6 @@ export interface components {
             counts: components["schemas"]["RowCounts"];
         };
         BulkUpdate: {
-            /** @description Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields. */
             items: components["schemas"]["DiscountCodeUpdate"][];
         };
         Credentials: {
@@ -196,8 +207,8 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-            /** @enum {string} */
-            state: "draft" | "active" | "archived" | "soft_deleted";
+            /** @description Known values: draft, active, archived, soft_deleted. Later versions may add others. */
+            state: string;
         };
         DiscountCodeChanges: {
             name?: string;
@@ -210,11 +221,32 @@ export interface components {
             next_cursor: string | null;
             prev_cursor: string | null;
             count: number | null;
-            /** @enum {string} */
-            count_strategy?: "exact" | "approximate";
+            /** @description Known values: exact, approximate. Later versions may add others. */
+            count_strategy?: string;
             sort: string;
         };
-        DiscountCodeUpdate: Record<string, never>;
+        DiscountCodeReplacement: {
+            name: string;
+            /** Format: date-time */
+            expiry_at: string;
+        };
+        DiscountCodeRequest: {
+            code: string;
+            /** @enum {string} */
+            type: "percent-10" | "percent-25" | "fixed-500";
+            name: string;
+            /** Format: date-time */
+            expiry_at: string;
+        };
+        DiscountCodeUpdate: {
+            name?: string;
+            /** Format: date-time */
+            expiry_at?: string;
+            /** @description The id of the code. */
+            id: string;
+            /** @description Its entity tag, as the caller has read it. */
+            if_match: string;
+        };
         DiscountRequest: {
             code: string;
         };
@@ -222,8 +254,8 @@ export interface components {
             error: components["schemas"]["ErrorBody"];
         };
         ErrorBody: {
-            /** @enum {string} */
-            code: "AUTH.invalid_credentials" | "AUTH.token.expired" | "AUTHZ.csrf.origin" | "AUTHZ.csrf.token" | "AUTHZ.field.denied" | "AUTHZ.filter.denied" | "AUTHZ.request.denied" | "AUTHZ.role.denied" | "AUTHZ.scope.tenant" | "AUTHZ.scope.token" | "CODE.invalid" | "CONFLICT.code.exists" | "CONFLICT.code.not_combinable" | "CONFLICT.etag.mismatch" | "CONFLICT.idempotency.in_progress" | "CONFLICT.idempotency.payload_mismatch" | "CONFLICT.not_deleted" | "CONFLICT.soft_deleted" | "DEPENDENCY.bad_gateway" | "DEPENDENCY.timeout" | "DEPENDENCY.unavailable" | "GONE.code" | "GONE.order" | "GONE.version" | "INTERNAL.unexpected" | "NOT_FOUND.cart" | "NOT_FOUND.charge" | "NOT_FOUND.code" | "NOT_FOUND.operation" | "NOT_FOUND.order" | "NOT_FOUND.refund" | "NOT_FOUND.route" | "POLICY.account.locked" | "POLICY.code.currency" | "POLICY.code.expired" | "POLICY.code.inactive" | "POLICY.export.row_limit" | "POLICY.legal_hold" | "POLICY.mfa.required" | "POLICY.password.change_required" | "POLICY.refund.declined" | "POLICY.refund.exceeds_charge" | "POLICY.refund.no_account" | "POLICY.refund.repeated" | "PROVIDER.duplicate" | "RATE_LIMIT.exceeded" | "TRANSIENT.error" | "VALIDATION.accept.unsupported" | "VALIDATION.body.encoding" | "VALIDATION.body.invalid" | "VALIDATION.body.json" | "VALIDATION.body.too_deep" | "VALIDATION.body.too_large" | "VALIDATION.code.charset" | "VALIDATION.code.length.exceeds" | "VALIDATION.content_type.unsupported" | "VALIDATION.csv.columns" | "VALIDATION.csv.header" | "VALIDATION.csv.malformed" | "VALIDATION.csv.row_too_long" | "VALIDATION.csv.too_many_rows" | "VALIDATION.cursor.invalid" | "VALIDATION.date.range" | "VALIDATION.datetime.timezone_required" | "VALIDATION.email" | "VALIDATION.field.enum" | "VALIDATION.field.format" | "VALIDATION.field.length" | "VALIDATION.field.range" | "VALIDATION.field.required" | "VALIDATION.field.type" | "VALIDATION.field.unknown" | "VALIDATION.filter.unknown_key" | "VALIDATION.filter.value_invalid" | "VALIDATION.header.invalid" | "VALIDATION.idempotency_key.charset" | "VALIDATION.idempotency_key.length" | "VALIDATION.idempotency_key.required" | "VALIDATION.if_match.required" | "VALIDATION.name.charset" | "VALIDATION.name.length.exceeds" | "VALIDATION.page_size.invalid" | "VALIDATION.page_size.max" | "VALIDATION.page_size.min" | "VALIDATION.reason.required" | "VALIDATION.request.invalid" | "VALIDATION.sort.field" | "VALIDATION.url.private_range";
+            /** @description Known values: AUTH.invalid_credentials, AUTH.token.expired, AUTHZ.csrf.origin, AUTHZ.csrf.token, AUTHZ.field.denied, AUTHZ.filter.denied, AUTHZ.request.denied, AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, CODE.invalid, CONFLICT.code.exists, CONFLICT.code.not_combinable, CONFLICT.etag.mismatch, CONFLICT.idempotency.in_progress, CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.soft_deleted, DEPENDENCY.bad_gateway, DEPENDENCY.timeout, DEPENDENCY.unavailable, GONE.code, GONE.order, GONE.version, INTERNAL.unexpected, NOT_FOUND.cart, NOT_FOUND.charge, NOT_FOUND.code, NOT_FOUND.operation, NOT_FOUND.order, NOT_FOUND.refund, NOT_FOUND.route, POLICY.account.locked, POLICY.code.currency, POLICY.code.expired, POLICY.code.inactive, POLICY.export.row_limit, POLICY.legal_hold, POLICY.mfa.required, POLICY.password.change_required, POLICY.refund.declined, POLICY.refund.exceeds_charge, POLICY.refund.no_account, POLICY.refund.repeated, PROVIDER.duplicate, RATE_LIMIT.exceeded, TRANSIENT.error, VALIDATION.accept.unsupported, VALIDATION.body.encoding, VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.too_large, VALIDATION.code.charset, VALIDATION.code.length.exceeds, VALIDATION.content_type.unsupported, VALIDATION.csv.columns, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.row_too_long, VALIDATION.csv.too_many_rows, VALIDATION.cursor.invalid, VALIDATION.date.range, VALIDATION.datetime.timezone_required, VALIDATION.email, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.unknown, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.header.invalid, VALIDATION.idempotency_key.charset, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.required, VALIDATION.if_match.required, VALIDATION.method.not_allowed, VALIDATION.name.charset, VALIDATION.name.length.exceeds, VALIDATION.page_size.invalid, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.reason.required, VALIDATION.request.invalid, VALIDATION.sort.field, VALIDATION.url.private_range. Later versions may add others. */
+            code: string;
             message_id: string;
             http: number;
             retryable: boolean;
@@ -231,23 +263,54 @@ export interface components {
             details: components["schemas"]["ErrorDetails"];
         };
         ErrorDetails: {
-            /** @description The reason why each field was rejected. */
+            /** @description The problem with each rejected field or parameter, by its name. */
             fields?: {
                 [key: string]: components["schemas"]["FieldProblem"];
             };
+            /** @description AUTHZ.scope.token: the scopes that the operation needs. */
+            required_scopes?: string[];
+            /** @description The media types that the operation supports (415), or the methods of the path (405). */
+            supported?: string[];
+            /** @description VALIDATION.body.json: the number of characters before the error. */
+            position?: number;
+            /** @description The refund that the payment provider rejected. A later outcome can be read by its id. */
+            refund_id?: string;
+            /** @description POLICY.refund.exceeds_charge: what is left of the charge in minor units, if the provider returns it. */
+            remaining?: number;
         };
+        /** @description The error code of one field, what would be valid, and what was sent. */
         FieldProblem: {
+            code: string;
             reason: string;
             min?: number;
             max?: number;
+            /** @description The pattern of a valid value. */
+            regex?: string;
+            /** @description The valid values, or the roles that may send the field. */
+            allowed?: string[];
+            /** @description True if only an integer is valid. */
+            integer?: boolean;
+            /** @description The JSON type of a valid value. */
+            type?: string;
+            /**
+             * Format: date-time
+             * @description The earliest valid time.
+             */
+            not_before?: string;
+            /** @description A number or time as it was sent, the length of a text or list, or a JSON type; absent without any. It never quotes a text. */
+            actual?: unknown;
         };
         Health: {
-            /** @constant */
-            status: "pass";
+            /** @description Known values: pass. Later versions may add others. */
+            status: string;
+        };
+        ImportRequest: {
+            /** Format: uri */
+            file_url: string;
         };
         ImportResult: {
-            /** @enum {string} */
-            outcome: "SUCCESS" | "PARTIAL" | "FAILED";
+            /** @description Known values: SUCCESS, PARTIAL, FAILED. Later versions may add others. */
+            outcome: string;
             counts: components["schemas"]["RowCounts"];
             rejects: components["schemas"]["RejectedRow"][];
             /**
@@ -257,33 +320,11 @@ export interface components {
             rejects_url?: string;
             schema_version: number;
         };
-        NewDiscountCode: {
-            code: string;
-            /** @enum {string} */
-            type: "percent-10" | "percent-25" | "fixed-500";
-            name: string;
-            /** Format: date-time */
-            expiry_at: string;
-        };
-        NewImport: {
-            /** Format: uri */
-            file_url: string;
-        };
-        NewOrder: {
-            cart_id: string;
-            amount_minor: number;
-            /** @enum {string} */
-            currency: "AED" | "AFN" | "ALL" | "AMD" | "ANG" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
-        };
-        NewRefund: {
-            charge_id: string;
-            amount: number;
-        };
         NoFields: Record<string, never>;
         Operation: {
             operation_id: string;
-            /** @enum {string} */
-            state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+            /** @description Known values: pending, running, succeeded, failed, canceled. Later versions may add others. */
+            state: string;
             progress: number;
             result?: components["schemas"]["ImportResult"];
             error?: components["schemas"]["OperationError"];
@@ -300,8 +341,8 @@ export interface components {
         };
         OperationStatus: {
             operation_id: string;
-            /** @enum {string} */
-            state: "pending" | "running" | "succeeded" | "failed" | "canceled";
+            /** @description Known values: pending, running, succeeded, failed, canceled. Later versions may add others. */
+            state: string;
             progress: number;
         };
         Order: {
@@ -309,9 +350,10 @@ export interface components {
             tenant_id: string;
             cart_id: string;
             amount_minor: number;
+            /** @description A code of ISO 4217. */
             currency: string;
-            /** @enum {string} */
-            status: "active" | "paid" | "cancelled";
+            /** @description Known values: active, paid, cancelled. Later versions may add others. */
+            status: string;
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -323,9 +365,15 @@ export interface components {
             next_cursor: string | null;
             prev_cursor: string | null;
             count: number | null;
-            /** @enum {string} */
-            count_strategy?: "exact" | "approximate";
+            /** @description Known values: exact, approximate. Later versions may add others. */
+            count_strategy?: string;
             sort: string;
+        };
+        OrderRequest: {
+            cart_id: string;
+            amount_minor: number;
+            /** @description A code of ISO 4217. */
+            currency: string;
         };
         OtpRequest: {
             /** Format: email */
@@ -350,10 +398,16 @@ export interface components {
             id: string;
             charge_id: string;
             amount: number;
-            /** @enum {string} */
-            status: "pending" | "succeeded" | "failed";
+            /** @description Known values: pending, succeeded, failed, reversed. Later versions may add others. */
+            status: string;
             /** Format: date-time */
             created_at: string;
+            /** @description A code of ISO 4217. */
+            currency?: string;
+        };
+        RefundRequest: {
+            charge_id: string;
+            amount: number;
         };
         RejectedRow: {
             row: number;
@@ -455,6 +509,8 @@ export interface components {
         UnsupportedMediaType: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "Accept-Post": components["headers"]["AcceptPost"];
+                "Accept-Patch": components["headers"]["AcceptPatch"];
                 [name: string]: unknown;
             };
             content: {
@@ -502,6 +558,16 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description Not Found */
+        NotFound: {
+            headers: {
+                "X-Correlation-Id": components["headers"]["CorrelationId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Conflict */
         Conflict: {
             headers: {
@@ -514,16 +580,6 @@ export interface components {
         };
         /** @description Precondition Failed */
         PreconditionFailed: {
-            headers: {
-                "X-Correlation-Id": components["headers"]["CorrelationId"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description Not Found */
-        NotFound: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
                 [name: string]: unknown;
@@ -588,6 +644,7 @@ export interface components {
         InternalServerError: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "Idempotency-Status": components["headers"]["IdempotencyStatus"];
                 [name: string]: unknown;
             };
             content: {
@@ -602,7 +659,7 @@ export interface components {
         OperationId: string;
         /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
         Tenant: string;
-        /** @description The number of items in a page. Values above 100 count as 100. */
+        /** @description The number of items in a page, at most 100. Larger values count as 100. */
         PageSize: number;
         /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
         Cursor: string;
@@ -627,9 +684,15 @@ export interface components {
         /** @description Identifies the log lines, audit records and events of the request. */
         CorrelationId: string;
         /** @description stored for the first request with a key, replayed for the others. */
-        IdempotencyStatus: "stored" | "replayed";
-        /** @description A strong entity tag. */
+        IdempotencyStatus: string;
+        /** @description An entity tag. It is weak on lists, and on an operation with a link, whose signature differs each time. */
         ETag: string;
+        /** @description The accepted media types of a POST. */
+        AcceptPost: string;
+        /** @description The accepted media types of a PATCH. For a PUT, they are in Accept. */
+        AcceptPatch: string;
+        /** @description The name of the file. */
+        ContentDisposition: string;
         /** @description Two cookies: the session, and its CSRF token, which scripts can read. */
         SetCookie: string;
         /** @description The address of the created resource. */
@@ -650,11 +713,11 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc";
-                /** @description The number of items in a page. Values above 100 count as 100. */
+                /** @description The number of items in a page, at most 100. Larger values count as 100. */
                 page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Searches cart_id, id for this text, case-insensitively. */
+                /** @description Searches cart_id, id for this text in any case, by Unicode case folding. */
                 q?: string;
                 /** @description Includes soft-deleted items. For the roles Admin, Service. */
                 include_deleted?: components["parameters"]["IncludeDeleted"];
@@ -714,6 +777,7 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -743,6 +807,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -771,7 +836,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewOrder"];
+                "application/json": components["schemas"]["OrderRequest"];
             };
         };
         responses: {
@@ -810,6 +875,7 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -843,6 +909,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
             410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -871,7 +938,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewRefund"];
+                "application/json": components["schemas"]["RefundRequest"];
             };
         };
         responses: {
@@ -879,6 +946,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    Location: components["headers"]["Location"];
                     "Idempotency-Status": components["headers"]["IdempotencyStatus"];
                     [name: string]: unknown;
                 };
@@ -894,6 +962,55 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    readRefund: {
+        parameters: {
+            query?: {
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                traceparent?: components["parameters"]["Traceparent"];
+                tracestate?: components["parameters"]["Tracestate"];
+                baggage?: components["parameters"]["Baggage"];
+            };
+            path: {
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Refund"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["BadGateway"];
@@ -949,11 +1066,11 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc" | "code.desc" | "code.asc" | "code.desc,id.desc" | "code.asc,id.asc";
-                /** @description The number of items in a page. Values above 100 count as 100. */
+                /** @description The number of items in a page, at most 100. Larger values count as 100. */
                 page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: components["parameters"]["Cursor"];
-                /** @description Searches code, name for this text, case-insensitively. */
+                /** @description Searches code, name for this text in any case, by Unicode case folding. */
                 q?: string;
                 /** @description Includes soft-deleted items. For the roles Admin, Service. */
                 include_deleted?: components["parameters"]["IncludeDeleted"];
@@ -1031,6 +1148,7 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -1060,6 +1178,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1088,7 +1207,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewDiscountCode"];
+                "application/json": components["schemas"]["DiscountCodeRequest"];
             };
         };
         responses: {
@@ -1127,6 +1246,7 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -1159,7 +1279,66 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    replaceCode: {
+        parameters: {
+            query?: {
+                /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
+                tenant?: components["parameters"]["Tenant"];
+            };
+            header: {
+                "If-Match": components["parameters"]["IfMatch"];
+                "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                "X-Token-Nonce"?: components["parameters"]["Nonce"];
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                traceparent?: components["parameters"]["Traceparent"];
+                tracestate?: components["parameters"]["Tracestate"];
+                baggage?: components["parameters"]["Baggage"];
+            };
+            path: {
+                /** @description The id of the item. */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DiscountCodeReplacement"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    ETag: components["headers"]["ETag"];
+                    "Idempotency-Status": components["headers"]["IdempotencyStatus"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiscountCode"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            428: components["responses"]["PreconditionRequired"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["BadGateway"];
@@ -1172,11 +1351,13 @@ export interface operations {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
+                /** @description false, the default, soft-deletes the code. true deletes it permanently. */
                 force?: "false" | "true";
             };
             header?: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1225,6 +1406,7 @@ export interface operations {
             header: {
                 "If-Match": components["parameters"]["IfMatch"];
                 "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1282,6 +1464,7 @@ export interface operations {
             header: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1338,6 +1521,7 @@ export interface operations {
             header: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1389,6 +1573,7 @@ export interface operations {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
+                /** @description Includes soft-deleted codes. Not every role may do this. */
                 include_deleted?: "true" | "false";
             };
             header?: {
@@ -1407,6 +1592,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1772,7 +1958,7 @@ export interface operations {
         requestBody: {
             content: {
                 "text/csv": string;
-                "application/json": components["schemas"]["NewImport"];
+                "application/json": components["schemas"]["ImportRequest"];
             };
         };
         responses: {
@@ -1810,6 +1996,7 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
             };
             header?: {
+                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -1842,6 +2029,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1859,6 +2047,7 @@ export interface operations {
             header?: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "Idempotency-Key"?: components["parameters"]["OptionalIdempotencyKey"];
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
                 "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
@@ -1910,7 +2099,6 @@ export interface operations {
             query?: never;
             header?: {
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
-                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
                 traceparent?: components["parameters"]["Traceparent"];
                 tracestate?: components["parameters"]["Tracestate"];
                 baggage?: components["parameters"]["Baggage"];
@@ -1929,8 +2117,6 @@ export interface operations {
                     "application/health+json": components["schemas"]["Health"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            406: components["responses"]["NotAcceptable"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1947,29 +2133,30 @@ export type Discount = components['schemas']['Discount']
 export type DiscountCode = components['schemas']['DiscountCode']
 export type DiscountCodeChanges = components['schemas']['DiscountCodeChanges']
 export type DiscountCodeList = components['schemas']['DiscountCodeList']
+export type DiscountCodeReplacement = components['schemas']['DiscountCodeReplacement']
+export type DiscountCodeRequest = components['schemas']['DiscountCodeRequest']
 export type DiscountCodeUpdate = components['schemas']['DiscountCodeUpdate']
 export type DiscountRequest = components['schemas']['DiscountRequest']
 export type ErrorBody = components['schemas']['ErrorBody']
 export type ErrorDetails = components['schemas']['ErrorDetails']
 export type FieldProblem = components['schemas']['FieldProblem']
 export type Health = components['schemas']['Health']
+export type ImportRequest = components['schemas']['ImportRequest']
 export type ImportResult = components['schemas']['ImportResult']
-export type NewDiscountCode = components['schemas']['NewDiscountCode']
-export type NewImport = components['schemas']['NewImport']
-export type NewOrder = components['schemas']['NewOrder']
-export type NewRefund = components['schemas']['NewRefund']
 export type NoFields = components['schemas']['NoFields']
 export type Operation = components['schemas']['Operation']
 export type OperationError = components['schemas']['OperationError']
 export type OperationStatus = components['schemas']['OperationStatus']
 export type Order = components['schemas']['Order']
 export type OrderList = components['schemas']['OrderList']
+export type OrderRequest = components['schemas']['OrderRequest']
 export type OtpRequest = components['schemas']['OtpRequest']
 export type OtpStatus = components['schemas']['OtpStatus']
 export type OtpVerification = components['schemas']['OtpVerification']
 export type PasswordReset = components['schemas']['PasswordReset']
 export type PasswordResetStatus = components['schemas']['PasswordResetStatus']
 export type Refund = components['schemas']['Refund']
+export type RefundRequest = components['schemas']['RefundRequest']
 export type RejectedRow = components['schemas']['RejectedRow']
 export type RowCounts = components['schemas']['RowCounts']
 export type RowError = components['schemas']['RowError']
@@ -1979,3 +2166,4 @@ export type Share = components['schemas']['Share']
 export type Tokens = components['schemas']['Tokens']
 export type WebhookEvent = components['schemas']['WebhookEvent']
 export type WebhookEventData = components['schemas']['WebhookEventData']
+export type KnownErrorCode = 'AUTH.invalid_credentials' | 'AUTH.token.expired' | 'AUTHZ.csrf.origin' | 'AUTHZ.csrf.token' | 'AUTHZ.field.denied' | 'AUTHZ.filter.denied' | 'AUTHZ.request.denied' | 'AUTHZ.role.denied' | 'AUTHZ.scope.tenant' | 'AUTHZ.scope.token' | 'CODE.invalid' | 'CONFLICT.code.exists' | 'CONFLICT.code.not_combinable' | 'CONFLICT.etag.mismatch' | 'CONFLICT.idempotency.in_progress' | 'CONFLICT.idempotency.payload_mismatch' | 'CONFLICT.not_deleted' | 'CONFLICT.soft_deleted' | 'DEPENDENCY.bad_gateway' | 'DEPENDENCY.timeout' | 'DEPENDENCY.unavailable' | 'GONE.code' | 'GONE.order' | 'GONE.version' | 'INTERNAL.unexpected' | 'NOT_FOUND.cart' | 'NOT_FOUND.charge' | 'NOT_FOUND.code' | 'NOT_FOUND.operation' | 'NOT_FOUND.order' | 'NOT_FOUND.refund' | 'NOT_FOUND.route' | 'POLICY.account.locked' | 'POLICY.code.currency' | 'POLICY.code.expired' | 'POLICY.code.inactive' | 'POLICY.export.row_limit' | 'POLICY.legal_hold' | 'POLICY.mfa.required' | 'POLICY.password.change_required' | 'POLICY.refund.declined' | 'POLICY.refund.exceeds_charge' | 'POLICY.refund.no_account' | 'POLICY.refund.repeated' | 'PROVIDER.duplicate' | 'RATE_LIMIT.exceeded' | 'TRANSIENT.error' | 'VALIDATION.accept.unsupported' | 'VALIDATION.body.encoding' | 'VALIDATION.body.invalid' | 'VALIDATION.body.json' | 'VALIDATION.body.too_deep' | 'VALIDATION.body.too_large' | 'VALIDATION.code.charset' | 'VALIDATION.code.length.exceeds' | 'VALIDATION.content_type.unsupported' | 'VALIDATION.csv.columns' | 'VALIDATION.csv.header' | 'VALIDATION.csv.malformed' | 'VALIDATION.csv.row_too_long' | 'VALIDATION.csv.too_many_rows' | 'VALIDATION.cursor.invalid' | 'VALIDATION.date.range' | 'VALIDATION.datetime.timezone_required' | 'VALIDATION.email' | 'VALIDATION.field.enum' | 'VALIDATION.field.format' | 'VALIDATION.field.length' | 'VALIDATION.field.range' | 'VALIDATION.field.required' | 'VALIDATION.field.type' | 'VALIDATION.field.unknown' | 'VALIDATION.filter.unknown_key' | 'VALIDATION.filter.value_invalid' | 'VALIDATION.header.invalid' | 'VALIDATION.idempotency_key.charset' | 'VALIDATION.idempotency_key.length' | 'VALIDATION.idempotency_key.required' | 'VALIDATION.if_match.required' | 'VALIDATION.method.not_allowed' | 'VALIDATION.name.charset' | 'VALIDATION.name.length.exceeds' | 'VALIDATION.page_size.invalid' | 'VALIDATION.page_size.max' | 'VALIDATION.page_size.min' | 'VALIDATION.reason.required' | 'VALIDATION.request.invalid' | 'VALIDATION.sort.field' | 'VALIDATION.url.private_range'

@@ -6,6 +6,7 @@ import { route as hardDeleteCode } from './codes/hard-delete-code/route.ts'
 import { route as importCodes } from './codes/import-codes/route.ts'
 import { route as listCodes } from './codes/list-codes/route.ts'
 import { route as readCode } from './codes/read-code/route.ts'
+import { route as replaceCode } from './codes/replace-code/route.ts'
 import { route as restoreCode } from './codes/restore-code/route.ts'
 import { route as shareCode } from './codes/share-code/route.ts'
 import { route as softDeleteCode } from './codes/soft-delete-code/route.ts'
@@ -23,13 +24,14 @@ import { route as readOrder } from './orders/read-order/route.ts'
 import { route as requestOtp } from './otp/request-otp/route.ts'
 import { route as verifyOtp } from './otp/verify-otp/route.ts'
 import { route as createRefund } from './refunds/create-refund/route.ts'
+import { route as readRefund } from './refunds/read-refund/route.ts'
 import { route as receiveEvent } from './webhooks/receive-event/route.ts'
 
 /** One operation of the service, and the folder under functions/ that holds its handler.ts. */
 export interface RouteEntry {
   route: Route
   folder: string
-  /** The folder of the handler.ts that serves several operations of one gateway method. */
+  /** The folder of the handler.ts that serves several operations of one path. */
   sharedFunction?: string
 }
 
@@ -39,11 +41,13 @@ export const routes: readonly RouteEntry[] = [
   { route: readOrder, folder: 'orders/read-order' },
   { route: listOrders, folder: 'orders/list-orders' },
   { route: createRefund, folder: 'refunds/create-refund' },
+  { route: readRefund, folder: 'refunds/read-refund' },
   { route: receiveEvent, folder: 'webhooks/receive-event' },
   { route: createCode, folder: 'codes/create-code' },
   { route: readCode, folder: 'codes/read-code' },
   { route: listCodes, folder: 'codes/list-codes' },
-  { route: updateCode, folder: 'codes/update-code' },
+  { route: updateCode, folder: 'codes/update-code', sharedFunction: 'codes/change-code' },
+  { route: replaceCode, folder: 'codes/replace-code', sharedFunction: 'codes/change-code' },
   { route: softDeleteCode, folder: 'codes/soft-delete-code', sharedFunction: 'codes/delete-code' },
   { route: hardDeleteCode, folder: 'codes/hard-delete-code', sharedFunction: 'codes/delete-code' },
   { route: restoreCode, folder: 'codes/restore-code', sharedFunction: 'codes/act-on-code' },

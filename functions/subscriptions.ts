@@ -8,6 +8,7 @@ export type ConsumerUse =
   | `queue.${TaskQueue}`
   | 'imports.start'
   | 'imports.describe'
+  | 'reconciliations.send'
   | 'mail.send'
 
 /** A function that AWS invokes for something other than a request. */
@@ -17,9 +18,9 @@ export interface Subscription {
   description: string
   /**
    * The trigger: table changes with events or tasks, a task queue, the clock, or the user pool before it issues
-   * tokens.
+   * tokens. A schedule sends a message to a daily queue, and the function sends further ones.
    */
-  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue } | 'every.minute' | 'pool.token'
+  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue; daily?: true } | 'every.minute' | 'pool.token'
   uses: readonly (Use | ConsumerUse)[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
@@ -48,7 +49,15 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'webhooks/handle-event',
     description: 'Handle received events',
     source: { queue: 'webhooks' },
-    uses: ['table.read', 'table.find', 'table.write', 'table.update', 'queue.webhooks'],
+    uses: [
+      'table.read',
+      'table.read-many',
+      'table.find',
+      'table.write',
+      'table.update',
+      'table.delete',
+      'queue.webhooks',
+    ],
     impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },
   {
@@ -94,10 +103,19 @@ export const subscriptions: readonly Subscription[] = [
   {
     name: 'intents.finish',
     folder: 'platform/finish-sagas',
-    description: 'Finish pending refunds',
+    description: 'Finish pending refunds, and ask the provider about those that it has not settled',
     source: 'every.minute',
-    uses: ['table.read', 'table.query', 'table.write', 'table.delete', 'secret.payments'],
-    impact: 'Interrupted refunds stay pending until their callers retry.',
+    uses: ['table.read', 'table.query', 'table.write', 'table.update', 'table.delete', 'secret.payments'],
+    impact:
+      'Interrupted refunds stay pending until their callers retry, and accepted ones until an event settles them.',
+  },
+  {
+    name: 'refunds.reconcile',
+    folder: 'refunds/reconcile-refunds',
+    description: 'Compare the ledger with the refunds of the payment provider',
+    source: { queue: 'reconciliations', daily: true },
+    uses: ['table.read', 'table.query', 'secret.payments', 'queue.reconciliations', 'reconciliations.send'],
+    impact: 'A refund that was paid twice, or that is missing in the ledger, is not noticed.',
   },
   {
     name: 'login.send-reset',

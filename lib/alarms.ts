@@ -5,17 +5,11 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
-import { functionOf, routes } from '#functions/routes.ts'
-import {
-  alarmDefinitions,
-  alarmName,
-  apiFailing,
-  type Severity,
-  type Threshold,
-} from './alarm-definitions.ts'
+import { alarmName, type Severity, type Threshold } from './alarm-definition.ts'
+import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
 import { dashboard } from './dashboard.ts'
-import { stackOfFunction } from './endpoint-functions.ts'
-import type { AnyMetric, Watched } from './measures.ts'
+import { stackOfArea } from './endpoint-functions.ts'
+import type { AnyMetric, Watched } from './measure.ts'
 import { alarmsOf } from './own-key.ts'
 
 export interface WatchProps extends Watched {
@@ -79,7 +73,7 @@ export class Watch extends NestedStack {
       const [first] = parts
       if (!first) continue
       const alarmDescription = `${impact} ${act}`
-      const scope = this.#stackOf(first.threshold)
+      const scope = this.#stackOf(first.threshold, watched)
       if (thresholds.length === 1 && (severity === 'ticket' || definition === apiFailing)) {
         const name = { alarmName: alarmName(stage, severity, id), alarmDescription }
         const alarm = metricAlarm(scope, first, name)
@@ -113,10 +107,10 @@ export class Watch extends NestedStack {
     }
   }
 
-  /** Returns the stack of an alarm. The alarms of a route are in a nested stack if its function is in one. */
-  #stackOf({ measure }: Threshold): Stack {
-    const entry = routes.find(({ route }) => route === measure.route)
-    return entry ? stackOfFunction(this, functionOf(entry).name) : this
+  /** Returns the stack of an alarm: for one of a route, the nested stack of its area. */
+  #stackOf({ measure }: Threshold, { stage }: WatchProps): Stack {
+    if (!measure.route) return this
+    return stackOfArea(this, measure.route.operation, `Alarms of commerce-${stage.name}`)
   }
 }
 

@@ -5,7 +5,7 @@ import { hastySunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
-import { rateRules } from './web-acl.ts'
+import { pathRates } from './rate-rules.ts'
 
 /** Returns the operations that a profile names, by setting. */
 function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {
@@ -37,6 +37,41 @@ function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): strin
   })
 }
 
+/** Finds operations without a decision about API keys. A missing scope would silently deny the operation to every key. */
+function undecidedKeys(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const undecided = routes.filter(
+    ({ route }) => route.auth === 'bearer' && settings['auth.operationScopes'][route.operation] === undefined,
+  )
+  return undecided.map(
+    ({ route }) => `add the scope that an API key needs for ${route.operation}, or null if no key may use it`,
+  )
+}
+
+/** Finds routes that the gateway cannot distinguish and that different functions would handle. */
+function ambiguousRoutes(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const atMethod = Map.groupBy(routes, ({ route }) => `${route.method} ${gatewayPathOf(route, settings)}`)
+  return [...atMethod].flatMap(([method, entries]) => {
+    const operations = entries.map(({ route }) => route.operation)
+    return new Set(entries.map((entry) => functionOf(entry).name)).size > 1
+      ? [
+          `${operations.join(' and ')} are ${method} at the gateway: give them one path each, or one sharedFunction`,
+        ]
+      : []
+  })
+}
+
+/** Finds path variables in one place with different names, which the gateway rejects. */
+function ambiguousVariables(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const paths = routes.map(({ route }) => gatewayPathOf(route, settings))
+  const variables = paths.flatMap((path) =>
+    Array.from(path.matchAll(/\{\w+\}/g), ({ 0: name, index }) => path.slice(0, index + name.length)),
+  )
+  const inPlace = Map.groupBy(new Set(variables), (path) => path.slice(0, path.lastIndexOf('/')))
+  return [...inPlace.values()].flatMap((names) =>
+    names.length > 1 ? [`${names.join(' and ')} differ only in the name of a variable: use one name`] : [],
+  )
+}
+
 /** Finds session operations that need a scope. A session has no scopes, so they would reject every session. */
 function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const scoped = routes.filter(
@@ -46,22 +81,35 @@ function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): stri
 }
 
 /**
- * Finds counted operations without a principal. All callers would share one counter, so each could lock out the others.
+ * Finds operations that cannot be counted as the setting says. Without a principal, all callers would share one counter,
+ * so each could lock out the others. An address is stored as a hash with a key of the deployment.
  */
-function countedWithoutPrincipal(settings: Settings, routes: readonly RouteEntry[]): string[] {
-  const counted = routes.filter(
-    ({ route }) => route.auth !== 'bearer' && Object.hasOwn(settings['limits.other'], route.operation),
-  )
-  return counted.map(({ route }) => `${route.operation} has no principal to count by`)
+function uncountable(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return routes.flatMap(({ route: { auth, operation, uses } }) => {
+    const kinds = new Set(settings['limits.other'][operation]?.map(({ per }) => per))
+    return [
+      ...(kinds.has('principal') && auth !== 'bearer' ? [`${operation} has no principal to count by`] : []),
+      ...(kinds.has('source') && !uses.includes('secret.read')
+        ? [`${operation} has no secret to hash a source with`]
+        : []),
+    ]
+  })
 }
 
-/** Finds login settings that no login could satisfy: the largest request budget is shorter than a rejection. */
+/** Finds time limits of requests that no login could satisfy: they are shorter than a rejection. */
 function hastyLogins(settings: Settings): string[] {
   const least = minLoginMilliseconds(settings)
-  const { maxMilliseconds } = settings['requests.timeoutHeader']
-  return maxMilliseconds > least
+  const { minMilliseconds } = settings['requests.timeoutHeader']
+  return minMilliseconds > least
     ? []
-    : [`a login takes ${least} ms, but requests.timeoutHeader allows ${maxMilliseconds} ms`]
+    : [`a login takes ${least} ms, but requests.timeoutHeader permits a limit of ${minMilliseconds} ms`]
+}
+
+/** Returns the problem with an issuer of cart owners whose tokens nobody can have. */
+function unknownOwners(settings: Settings): string[] {
+  const known = ['user_pool', 'sessions', ...settings['auth.issuers'].map(({ issuer }) => issuer)]
+  const name = settings['discount.cartOwners']
+  return known.includes(name) ? [] : [`${name} is none of ${known.join(', ')}`]
 }
 
 /** Returns the problem with settings that leave the API without an address. */
@@ -91,13 +139,13 @@ export function strayMailDomains(settings: Settings): string[] {
  * @returns a sentence for each
  */
 export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
-  return rateRules.flatMap(({ path, limit }) =>
+  const rates = [...pathRates, { path: '/', limit: 'anonymous' } as const]
+  return rates.flatMap(({ path, limit }) =>
     routes.flatMap(({ route }) => {
-      const throttles = route.throttle?.(settings)
+      const throttles = route.auth === 'none' && route.throttle?.(settings)
       if (!throttles || !gatewayPathOf(route, settings).startsWith(path)) return []
       const { requests, windowSeconds } = settings['limits.webAcl'][limit]
-      const rates = throttles.map((throttle) => throttle.limit / throttle.windowSeconds)
-      const allowed = Math.max(...rates) * windowSeconds
+      const allowed = Math.max(...throttles.map((one) => one.limit / one.windowSeconds)) * windowSeconds
       return requests > allowed
         ? []
         : [
@@ -108,8 +156,8 @@ export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEn
 }
 
 /**
- * Rejects settings that name an unknown operation, which would silently protect nothing, and sunsets that are earlier
- * than promised to callers.
+ * Rejects settings that name an unknown operation, which would silently protect nothing, settings that leave out an
+ * operation, and routes that the gateway cannot serve.
  * @throws ProfileError that names every such setting at once
  */
 export function checkOperations(settings: Settings, routes: readonly RouteEntry[], source: string): void {
@@ -119,13 +167,17 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   )
   const problems = [
     ...unknown,
+    ...undecidedKeys(settings, routes).map((one) => `  auth.operationScopes: ${one}`),
+    ...ambiguousRoutes(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
+    ...ambiguousVariables(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
     ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
     ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
     ...strayMailDomains(settings).map((one) => `  mail.domain: ${one}`),
+    ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
-    ...countedWithoutPrincipal(settings, routes).map((one) => `  limits.other: ${one}`),
+    ...uncountable(settings, routes).map((one) => `  limits.other: ${one}`),
     ...hastyLogins(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return

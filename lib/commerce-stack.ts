@@ -1,5 +1,5 @@
 import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
@@ -11,10 +11,14 @@ import { Watch } from './alarms.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
-import { endpointFunctions, preflightFunction } from './endpoint-functions.ts'
+import { endpointFunctions, preflightFunction, unknownRouteFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
-import { preflight as entryOfPreflight, type FunctionCodes } from './function-entries.ts'
+import {
+  preflight as entryOfPreflight,
+  unknownRoute as entryOfUnknownRoute,
+  type FunctionCodes,
+} from './function-entries.ts'
 import { bypassRollout, gradualDeployments, invokedBy } from './gradual-deployment.ts'
 import { importMachine, stepFunctions } from './import-machine.ts'
 import { mailEvents, mailing } from './mail.ts'
@@ -31,44 +35,37 @@ export interface CommerceStackProps {
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */
   codes: FunctionCodes
-  /**
-   * Creates the key of the stage and grants its use, but encrypts nothing with it yet. An update that introduces the
-   * key takes two deployments: in a single one, the table is encrypted before its functions may use the key.
-   */
-  preparesKey?: boolean
   /** Deploys new versions at once, without CodeDeploy and its alarms, in case the alarms block a fix. */
   bypassesRollout?: boolean
 }
 
 /** The whole service of one stage, in the order in which requests and their events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(
-    scope: Construct,
-    { stage, settings, codes, preparesKey, bypassesRollout }: CommerceStackProps,
-  ) {
+  constructor(scope: Construct, { stage, settings, codes, bypassesRollout }: CommerceStackProps) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
       tags: { service: 'commerce' },
     })
     const key = ownKey(this, stage)
-    const dataKey = preparesKey ? undefined : key
-    const table = dataTable(this, { stage, settings, key: dataKey })
+    const table = dataTable(this, { stage, settings, key })
     const backupVault = stage.keepsData ? backups(this, table, { settings, key }) : undefined
-    const secretsOfStage = secrets(this, stage, dataKey)
-    const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, dataKey)
-    const files = filesBucket(this, stage, settings, dataKey)
-    const queues = workQueues(this, settings, dataKey)
+    const secretsOfStage = secrets(this, stage, key)
+    const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, key)
+    const files = filesBucket(this, stage, settings, key)
+    const queues = workQueues(this, settings, key)
     const mail = mailing(this, settings)
     mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
     const users = userPool(this, { stage, settings, mail })
-    const resources = { key, dataKey, table, secrets: secretsOfStage, bus, files, queues, mail, users }
+    const resources = { key, table, secrets: secretsOfStage, bus, files, queues, mail, users }
     const deployment = { stage, settings, codes, resources }
 
     const endpoints = endpointFunctions(this, deployment, routes)
     const preflightHandler = preflightFunction(this, deployment, routes)
     const preflight = invokedBy(preflightHandler, stage)
-    const api = restApi(this, { stage, settings, endpoints, preflight, key })
+    const unknownRouteHandler = unknownRouteFunction(this, deployment, routes)
+    const unknownRoute = invokedBy(unknownRouteHandler, stage)
+    const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
     if (stage.onAws) {
       webAcl(this, api, { stage, settings, key })
@@ -80,10 +77,11 @@ export class CommerceStack extends Stack {
     const withMachine = { ...deployment, resources: { ...resources, importMachine: machine } }
     const consuming = consumers(this, withMachine, subscriptions)
 
-    const functions = new Map<string, IFunction>([
+    const functions = new Map<string, LambdaFunction>([
       ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
       ...[...consuming, ...working].map(({ name, handler }) => [name, handler] as const),
       [entryOfPreflight.name, preflightHandler],
+      [entryOfUnknownRoute.name, unknownRouteHandler],
     ])
     const deadLetters = new Map([
       ...(undelivered ? [[busName, undelivered] as const] : []),
@@ -91,7 +89,7 @@ export class CommerceStack extends Stack {
     ])
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
     const watch = stage.onAws ? new Watch(this, { ...watched, key, table, queues, backupVault }) : undefined
-    const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight]
+    const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight, unknownRoute]
     gradualDeployments(this, stage, invoked)
     if (bypassesRollout) for (const one of invoked) bypassRollout(one)
     // The tag of the stack itself is among its properties.

@@ -6,8 +6,9 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
+import { startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from './function-entries.ts'
-import { grant, grantStream } from './grants.ts'
+import { grant, grantKey, grantStream } from './grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
@@ -26,9 +27,9 @@ export function consumers(
 ): Consumer[] {
   const { stage, resources } = deployment
   return subscriptions.map(({ name, description, uses, source }) => {
-    const create = (onFailure: string, concurrency?: number) => {
+    const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
-      const props = { name, description, uses, timeout, onFailure, concurrency }
+      const props = { name, description, uses, timeout, onFailure }
       return serviceFunction(scope, deployment, props)
     }
     if (source === 'every.minute') {
@@ -46,16 +47,19 @@ export function consumers(
       return { name, handler }
     }
     if ('queue' in source) {
-      const concurrency = stage.concurrency?.queues[source.queue]
-      const handler = create('Its source is a queue with a dead-letter queue.', concurrency)
+      const handler = create('Its source is a queue with a dead-letter queue.')
       const queue = resources.queues[source.queue]
-      feedFromQueue(handler, queue, concurrency)
+      if (source.daily) scheduleDaily(handler, queue.queue, deployment)
+      feedFromQueue(handler, queue, {
+        maxConcurrency: stage.concurrency?.[name],
+        batchSize: source.daily ? 1 : 10,
+      })
       return { name, handler, deadLetters: queue.deadLetters }
     }
     const handler = create(
       'The stream invokes it through a mapping, whose on-failure destination is the dead-letter queue.',
     )
-    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.dataKey)
+    const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
     feedFromStream(handler, deployment, { stream: source.stream, deadLetters })
     new CfnOutput(scope, deadLettersOutput(name), { value: deadLetters.queueUrl })
     new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
@@ -63,10 +67,14 @@ export function consumers(
   })
 }
 
-function feedFromQueue(handler: lambda.Function, { queue }: WorkQueue, maxConcurrency?: number): void {
+function feedFromQueue(
+  handler: lambda.Function,
+  { queue }: WorkQueue,
+  { maxConcurrency, batchSize }: { maxConcurrency: number | undefined; batchSize: number },
+): void {
   const mapping = feed(handler, 'Queue', {
     eventSourceArn: queue.queueArn,
-    batchSize: 10,
+    batchSize,
     // Without a maximum, Lambda receives more messages than the function may handle and counts each as a failed
     // attempt.
     ...(maxConcurrency !== undefined && { maxConcurrency }),
@@ -85,6 +93,18 @@ function feedEachMinute(handler: lambda.Function): void {
     scheduleExpression: 'rate(1 minute)',
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: handler.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
+  })
+}
+
+/** Sends a message to the queue of the function each day. The queue repeats it after a failure. */
+function scheduleDaily(handler: lambda.Function, queue: Queue, { settings, resources }: Deployment): void {
+  const sender = new Role(handler, 'Sender', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  grant(sender, ['sqs:SendMessage'], [queue.queueArn])
+  grantKey(sender, resources.key, ['sqs:SendMessage', 'sqs:ReceiveMessage'])
+  new CfnSchedule(handler, 'Daily', {
+    scheduleExpression: `cron(0 ${settings['refunds.reconcile'].hour} * * ? *)`,
+    flexibleTimeWindow: { mode: 'OFF' },
+    target: { arn: queue.queueArn, roleArn: sender.roleArn, input: startMessage },
   })
 }
 

@@ -3,17 +3,13 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { errorMetric } from '#shared/platform/base/log.ts'
 import type { Route } from '#shared/platform/request/route.ts'
-import { alarmDefinitions, tailRatio } from './alarm-definitions.ts'
-import {
-  failureGraph,
-  latency,
-  latencyGraph,
-  period,
-  serverErrors,
-  sharedGraphs,
-  tail,
-  type Watched,
-} from './measures.ts'
+import { alarmDefinitions } from './alarm-definitions.ts'
+import { unknownRoute } from './function-entries.ts'
+import { loudestQueries } from './loudest.ts'
+import type { Watched } from './measure.ts'
+import { period, sharedGraphs } from './measures.ts'
+import { failureGraph, failures, latency, latencyGraph, tail } from './request-measures.ts'
+import { tailRatio } from './route-alarms.ts'
 import { metricsNamespace } from './stage.ts'
 
 /**
@@ -36,9 +32,9 @@ export function dashboard(scope: Construct, props: Watched): void {
   const rows = [
     [graph('Errors by code', [errorsByCode(stage)]), shown(sharedGraphs.api)],
     ...routes.flatMap(({ route }) =>
-      route.latency ? [[latencies(route, props), failures(route, props)]] : [],
+      route.latency ? [[latencies(route, props), failureWidget(route, props)]] : [],
     ),
-    [graph(sharedGraphs.failures, labeled(serverErrors)), graph(sharedGraphs.tails, labeled(tail))],
+    [graph(sharedGraphs.failures, labeled(failures)), graph(sharedGraphs.tails, labeled(tail))],
     [shown(sharedGraphs.errors), shown(sharedGraphs.schedules)],
     [shown(sharedGraphs.deadLetters), shown(sharedGraphs.streams)],
     [
@@ -50,7 +46,9 @@ export function dashboard(scope: Construct, props: Watched): void {
       ]),
     ],
     [shown(sharedGraphs.unfinished), shown(sharedGraphs.throttles)],
+    [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
     [shown(sharedGraphs.mail), ...(props.backupVault ? [shown(sharedGraphs.backups)] : [])],
+    loudestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),
     [
       new cloudwatch.TextWidget({
         markdown: '`npx commerce runbook` prints the response to each alarm.',
@@ -69,6 +67,18 @@ const half = { width: 12, height: 6, leftYAxis: { min: 0 } }
 
 function graph(title: string, left: cloudwatch.IMetric[]): cloudwatch.GraphWidget {
   return new cloudwatch.GraphWidget({ title, left, ...half })
+}
+
+/** Returns a table of the results of a query over the logs of all functions behind the gateway. */
+function requestQuery(
+  title: string,
+  lines: readonly string[],
+  { functions }: Watched,
+): cloudwatch.LogQueryWidget {
+  const names = [...routes.map(({ route }) => route.operation), unknownRoute.name]
+  const handlers = new Set(names.flatMap((name) => functions.get(name) ?? []))
+  const logGroupNames = [...handlers].map(({ logGroup }) => logGroup.logGroupName)
+  return new cloudwatch.LogQueryWidget({ title, logGroupNames, queryLines: [...lines], width: 12, height: 6 })
 }
 
 /** Returns one line for each logged error code. The expression names no code. */
@@ -91,10 +101,10 @@ function latencies(route: Route, watched: Watched): cloudwatch.GraphWidget {
   })
 }
 
-function failures(route: Route, watched: Watched): cloudwatch.GraphWidget {
+function failureWidget(route: Route, watched: Watched): cloudwatch.GraphWidget {
   return new cloudwatch.GraphWidget({
     title: failureGraph(route),
-    left: [serverErrors(route, watched)],
+    left: [failures(route, watched)],
     right: [tail(route, watched)],
     rightAnnotations: [{ value: tailRatio, label: 'alarm above this ratio' }],
     ...half,

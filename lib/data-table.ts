@@ -31,6 +31,12 @@ export function dataTable(
       ? { encryption: dynamodb.TableEncryption.CUSTOMER_MANAGED, encryptionKey: key }
       : { encryption: dynamodb.TableEncryption.AWS_MANAGED }),
     pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+    ...(settings['storage.contributorInsights'] && {
+      contributorInsightsSpecification: {
+        enabled: true,
+        mode: dynamodb.ContributorInsightsMode.ACCESSED_AND_THROTTLED_KEYS,
+      },
+    }),
     timeToLiveAttribute: 'expires_at',
     // The relay compares both images to tell new events from events that the item already carried.
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,

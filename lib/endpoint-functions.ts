@@ -1,9 +1,17 @@
 import { Duration, NestedStack, type Stack } from 'aws-cdk-lib'
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
-import { gatewayPathOf, type Route, usesCookies } from '#shared/platform/request/route.ts'
+import {
+  gatewayPathOf,
+  methodsByPath,
+  pathOf,
+  type Route,
+  usesCookies,
+  usesOf,
+} from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pascalCase, preflight } from './function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
 import { invokedBy } from './gradual-deployment.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
@@ -29,20 +37,57 @@ export function endpointFunctions(
   return [...byFunction].flatMap(([name, entries]) => {
     // The issuer of the deployment's own users (see `poolIssuer`).
     const issuer = { USER_POOL_ISSUER: users.issuer, USER_POOL_CLIENT_ID: users.client.userPoolClientId }
-    const handler = serviceFunction(stackOfFunction(main, name), deployment, {
+    // With its role, log, alias and methods.
+    const area = stackOfArea(main, name, `Endpoints of ${main.stackName}`)
+    const handler = serviceFunction(area, deployment, {
       name,
       description: entries.map(({ route }) => route.summary).join('; '),
-      uses: [...new Set(entries.flatMap(({ route }) => route.uses))],
+      uses: [...new Set(entries.flatMap(({ route }) => usesOf(route, settings)))],
       timeout: requestTimeout(settings),
       environment: {
         TABLE_NAME: table.tableName,
         ...(entries.some(({ route }) => route.auth === 'bearer') && issuer),
+        ...methodsBeside(entries, routes, settings),
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
       },
       onFailure,
     })
     const invoked = invokedBy(handler, stage)
     return entries.map(({ route }) => ({ route, handler, invoked }))
+  })
+}
+
+/** Returns the methods of the paths that the gateway cannot distinguish from those of a function, if there are any. */
+function methodsBeside(
+  entries: readonly RouteEntry[],
+  all: readonly RouteEntry[],
+  settings: Settings,
+): { METHODS?: string } {
+  const paths = new Set(entries.map(({ route }) => gatewayPathOf(route, settings)))
+  const beside = all.map(({ route }) => route).filter((route) => paths.has(gatewayPathOf(route, settings)))
+  const methods = methodsByPath(beside, settings)
+  return Object.keys(methods).length > 1 ? { METHODS: JSON.stringify(methods) } : {}
+}
+
+/** Creates the function that answers requests for an unknown path, or for a path that lacks their method. */
+export function unknownRouteFunction(
+  main: Stack,
+  deployment: Deployment,
+  routes: readonly RouteEntry[],
+): LambdaFunction {
+  const { settings, resources } = deployment
+  const methods = methodsByPath(
+    routes.map(({ route }) => route),
+    settings,
+  )
+  return serviceFunction(main, deployment, {
+    name: unknownRoute.name,
+    description: 'Answer unknown paths and methods',
+    uses: [],
+    timeout: requestTimeout(settings),
+    // A request names its table when it is opened, but this function has no access to it.
+    environment: { METHODS: JSON.stringify(methods), TABLE_NAME: resources.table.tableName },
+    onFailure,
   })
 }
 
@@ -53,30 +98,21 @@ export function preflightFunction(
   routes: readonly RouteEntry[],
 ): LambdaFunction {
   const { settings } = deployment
-  const byPath = Map.groupBy(routes, ({ route }) => gatewayPathOf(route, settings))
-  const methods = [...byPath].map(([path, entries]) => {
-    return [path, [...new Set(entries.flatMap(({ route }) => methodsOf(route)))].sort()] as const
-  })
-  const withCookies = [...byPath].filter(([, entries]) =>
-    entries.some(({ route }) => usesCookies(route, settings)),
-  )
+  const all = routes.map(({ route }) => route)
+  const withCookies = all.filter((route) => usesCookies(route, settings))
   return serviceFunction(main, deployment, {
     name: preflight.name,
     description: 'Answer preflight requests',
     uses: [],
     timeout: requestTimeout(settings),
     environment: {
-      // {"/v1/orders":["GET","HEAD","POST"]}
-      METHODS: JSON.stringify(Object.fromEntries(methods)),
-      COOKIE_PATHS: JSON.stringify(withCookies.map(([path]) => path)),
+      METHODS: JSON.stringify(methodsByPath(all, settings)),
+      COOKIE_PATHS: JSON.stringify(
+        Object.fromEntries(withCookies.map((route) => [pathOf(route, settings), true])),
+      ),
     },
     onFailure,
   })
-}
-
-/** Returns the gateway methods of a route. HEAD requests the response of GET without its body. */
-export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
-  return method === 'GET' ? ['GET', 'HEAD'] : [method]
 }
 
 /**
@@ -88,40 +124,16 @@ function requestTimeout(settings: Settings): Duration {
 }
 
 /**
- * Functions deployed before areas had nested stacks. They stay in the main stack: a move would replace the function,
- * delete its log and rename it, and the gateway rejects a second method of the same name. Add nothing here.
+ * Returns the nested stack of an area (`<area>.<verb>`). Each area has one, because CloudFormation accepts only 500
+ * resources in one stack.
  */
-const deployedInMainStack: Readonly<Record<string, readonly string[]>> = {
-  orders: ['create', 'read', 'list'],
-  refunds: ['create'],
-  webhooks: ['receive'],
-  codes: [
-    'create',
-    'read',
-    'list',
-    'update',
-    'delete-code',
-    'act-on-code',
-    'export',
-    'import',
-    'bulk-update',
-  ],
-  discount: ['verify'],
-  otp: ['request', 'verify'],
-  login: ['sign-in', 'reset-password'],
-  imports: ['create'],
-  operations: ['read', 'cancel'],
-  health: ['read'],
-}
-
-/**
- * Returns the stack of an endpoint's function, with its role, log, alias and methods. Each area (`<area>.<verb>`) has a
- * nested stack, because CloudFormation accepts only 500 resources in one stack.
- */
-export function stackOfFunction(main: Stack, name: string): Stack {
-  const [area = '', verb = ''] = name.split('.')
-  if (deployedInMainStack[area]?.includes(verb)) return main
+export function stackOfArea(parent: Construct, name: string, description: string): Stack {
+  const [area = ''] = name.split('.')
   const id = `${pascalCase(area)}Area`
-  const existing = main.node.tryFindChild(id) as NestedStack | undefined
-  return existing ?? new NestedStack(main, id, { description: `Endpoints of ${main.stackName}.` })
+  const existing = parent.node.tryFindChild(id) as NestedStack | undefined
+  if (existing) return existing
+  const nested = new NestedStack(parent, id, { description: `${description}, area ${area}.` })
+  // By default the id repeats itself, and leaves no room for a function's own name in the names that AWS generates.
+  nested.nestedStackResource?.overrideLogicalId(id)
+  return nested
 }

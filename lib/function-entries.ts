@@ -9,13 +9,22 @@ export const preflight = {
   name: 'platform.preflight',
   folder: 'platform/preflight',
   impact: 'Browsers cannot call the service from other origins.',
+  severity: 'page',
+} as const
+
+/** The function that answers what no endpoint takes: an unknown path, or a method that a path lacks. */
+export const unknownRoute = {
+  name: 'platform.unknown-route',
+  folder: 'platform/unknown-route',
+  impact: 'Callers of an unknown path or method get a 5xx error instead of 404 or 405.',
+  severity: 'ticket',
 } as const
 
 const functions = join(import.meta.dirname, '../functions')
 
 /** Returns every deployed function: its name, which is the operation of a route, mapped to its entry file. */
 export function functionEntries(): Record<string, string> {
-  const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight]
+  const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight, unknownRoute]
   return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))
 }
 

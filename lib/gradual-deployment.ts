@@ -1,4 +1,4 @@
-import { Duration, Fn, NestedStack, Stack, Validations } from 'aws-cdk-lib'
+import { Duration, Fn, Stack, Validations } from 'aws-cdk-lib'
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import * as codedeploy from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -41,11 +41,9 @@ export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly 
   const deployments = new Construct(main, 'Deployments')
   const application = new codedeploy.LambdaApplication(deployments, 'Application', { applicationName })
   const shared = { application, role: deployer(deployments), deploymentConfig: configs[rollout] }
-  const description = `Deployment groups of ${applicationName}.`
-  const groups = new NestedStack(deployments, 'Groups', { description })
   for (const alias of new Set(invoked)) {
     if (!(alias instanceof lambda.Alias)) throw new Error('there is no alias to move')
-    const scope = Stack.of(alias) === main ? groups : Stack.of(alias)
+    const scope = Stack.of(alias)
     const alarms = [newVersionAlarm(scope, alias, stage)]
     const deploymentGroupName = `${idOf(alias)}Rollout`
     const props = { ...shared, deploymentGroupName, alias, alarms }

@@ -1,4 +1,4 @@
-import { ArnFormat, Stack, Validations } from 'aws-cdk-lib'
+import { ArnFormat, Names, Stack, Validations } from 'aws-cdk-lib'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
@@ -20,8 +20,6 @@ import type { Users } from './user-pool.ts'
 export interface Resources {
   /** The data encryption key of a stage with its own key. Functions get grants on it. */
   key?: Key | undefined
-  /** The same key, or undefined if the deployment only prepares the key. */
-  dataKey?: Key | undefined
   table: DataTable
   secrets: Secrets
   bus: EventBus
@@ -86,6 +84,11 @@ const rights: Record<Right, Access> = {
   'queue.mail_events': onQueue('mail_events'),
   'queue.password_resets': onQueue('password_resets'),
   'queue.imports': onQueue('imports'),
+  'queue.reconciliations': onQueue('reconciliations'),
+  'reconciliations.send': {
+    actions: ['sqs:SendMessage'],
+    on: ({ queues }) => queues.reconciliations.queue.queueArn,
+  },
   'mail.send': {
     actions: ['ses:SendEmail'],
     on({ mail: { identity, configurationSet } }) {
@@ -214,9 +217,15 @@ export function grant(grantee: IGrantable, actions: readonly string[], resourceA
 
 /** States why a permission on all objects of a folder is not too broad. */
 export function acknowledgeFolder(role: IRole, folder: string, { files }: Pick<Resources, 'files'>): void {
-  const bucket = Stack.of(files).getLogicalId(files.node.defaultChild as CfnBucket)
+  const bucket = files.node.defaultChild as CfnBucket
+  const main = Stack.of(files)
+  // A nested stack gets the ARN of the bucket as a parameter, which CDK names so.
+  const arn =
+    Stack.of(role) === main
+      ? `${main.getLogicalId(bucket)}.Arn`
+      : `referenceto${Names.nodeUniqueId(bucket.node)}Arn`
   Validations.of(role).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}*]`,
+    id: `AwsSolutions-IAM5[Resource::<${arn}>/${folder}*]`,
     reason: `Objects get their names when they are written. The permission covers only the folder ${folder}.`,
   })
 }

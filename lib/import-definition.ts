@@ -6,9 +6,8 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks'
 import { Construct } from 'constructs'
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { workflowSeconds } from '#shared/operations/end-abandoned.ts'
+import type { Settings } from '#shared/settings/register.ts'
 
-/** Chunks at once: about ten thousand rows a second, within the capacity of a new table. */
-const chunksAtOnce = 20
 /** The polling interval while an earlier import of the same file is running. */
 const waitSeconds = 5
 
@@ -31,14 +30,19 @@ const again: sfn.RetryProps = {
   jitterStrategy: sfn.JitterType.FULL,
 }
 
+export interface ImportDefinitionProps {
+  functions: Readonly<Record<ImportStep, IFunction>>
+  bucket: Bucket | IBucket
+  settings: Settings
+}
+
 /**
  * Returns the import workflow: prepare the file → process its chunks in parallel → write the completion record. A
  * permanent failure also ends the operation. The state holds only ids.
  */
 export function importDefinition(
   scope: Construct,
-  functions: Readonly<Record<ImportStep, IFunction>>,
-  bucket: Bucket | IBucket,
+  { functions, bucket, settings }: ImportDefinitionProps,
 ): sfn.StateGraph {
   const states = new Construct(scope, 'ImportDefinition')
   const task = (id: string, step: ImportStep, paths: { resultPath?: string; outputPath?: string } = {}) => {
@@ -54,7 +58,7 @@ export function importDefinition(
   const rows = sfn.DistributedMap.jsonPath(states, 'Rows', {
     label: 'Rows',
     mapExecutionType: sfn.StateMachineType.EXPRESS,
-    maxConcurrency: chunksAtOnce,
+    maxConcurrency: settings['imports.chunksAtOnce'],
     itemReader: new sfn.S3JsonItemReader({
       bucket: bucket as IBucket,
       key: sfn.JsonPath.stringAt('$.prepared.manifest'),

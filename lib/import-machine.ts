@@ -38,7 +38,6 @@ export function stepFunctions(
       description,
       uses,
       timeout: Duration.seconds(importSteps[step].seconds + graceSeconds),
-      concurrency: deployment.stage.concurrency?.steps[step],
       onFailure:
         'The workflow invokes it synchronously, retries it, and fails the operation after the last attempt.',
     })
@@ -49,17 +48,21 @@ export function stepFunctions(
 /** Creates the import workflow. Its role may invoke its steps, read manifests and run its map. */
 export function importMachine(
   scope: Construct,
-  { stage, resources }: Deployment,
+  { stage, settings, resources }: Deployment,
   steps: readonly WorkingStep[],
 ): NamedMachine {
-  const { key, dataKey, files } = resources
+  const { key, files } = resources
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
   // A fixed name: the permission to run its own map would otherwise be a circular reference.
   const name = `commerce-${stage.name}-imports`
   const functions = Object.fromEntries(steps.map(({ step, handler }) => [step, handler]))
-  const definition = importDefinition(scope, functions as Record<ImportStep, LambdaFunction>, files)
+  const definition = importDefinition(scope, {
+    functions: functions as Record<ImportStep, LambdaFunction>,
+    bucket: files,
+    settings,
+  })
   const machine = new sfn.StateMachine(scope, 'ImportMachine', {
     stateMachineName: name,
     // From a chainable, CDK would let the role invoke every version of a function and read the whole bucket.
@@ -73,7 +76,7 @@ export function importMachine(
     },
     // CDK grants the role the key for this workflow and for the delivery of its log.
     // https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
-    ...(dataKey && { encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(dataKey) }),
+    ...(key && { encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(key) }),
   })
   const stack = Stack.of(scope)
   const functionArns = steps.map(({ handler }) => handler.functionArn)

@@ -4,28 +4,35 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { bodyTypesOf, gatewayPathOf } from '#shared/platform/request/route.ts'
+import { bodyTypesOf, gatewayPathOf, methodsOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type Endpoint, methodsOf } from './endpoint-functions.ts'
+import type { Endpoint } from './endpoint-functions.ts'
+import { unknownRoute } from './function-entries.ts'
 import { addGatewayResponses } from './gateway-responses.ts'
+import { unansweredMetric } from './request-measures.ts'
 import { serviceLog } from './service-log.ts'
-import { type Stage, StageError } from './stage.ts'
+import { metricsNamespace, type Stage, StageError } from './stage.ts'
 
 export interface RestApiProps {
   stage: Stage
   settings: Settings
   endpoints: readonly Endpoint[]
   preflight: IFunction
+  unknownRoute: IFunction
   key: Key | undefined
 }
 
 /**
- * Creates the gateway: a method for each route, OPTIONS for each path, and the error envelope for its own responses.
+ * Creates the gateway: a method for each route, OPTIONS for each path, a greedy path for all other requests, and the
+ * error envelope for its own responses.
  */
 export function restApi(scope: Construct, props: RestApiProps): apigateway.RestApi {
-  const { stage, settings, endpoints, preflight, key } = props
+  const { stage, settings, endpoints, preflight, unknownRoute, key } = props
   const domain = settings['api.domain']
+  const accessLog = serviceLog(scope, 'AccessLog', { stage, key })
+  if (stage.onAws) countUnanswered(accessLog, stage)
   const api = new apigateway.RestApi(scope, 'Api', {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',
@@ -40,10 +47,8 @@ export function restApi(scope: Construct, props: RestApiProps): apigateway.RestA
       stageName: stage.name,
       tracingEnabled: true,
       ...methodOptions(settings['limits.gateway']),
-      methodOptions: optionsByMethod(endpoints, settings, stage),
-      accessLogDestination: new apigateway.LogGroupLogDestination(
-        serviceLog(scope, 'AccessLog', { stage, key }),
-      ),
+      methodOptions: { ...optionsByMethod(endpoints, settings, stage), ...optionsOfUnknownRoutes(stage) },
+      accessLogDestination: new apigateway.LogGroupLogDestination(accessLog),
       accessLogFormat: apigateway.AccessLogFormat.custom(JSON.stringify(accessLine)),
     },
   })
@@ -60,7 +65,11 @@ export function restApi(scope: Construct, props: RestApiProps): apigateway.RestA
   api.deploymentStage.node.addDependency(serviceLog(scope, 'ExecutionLog', { stage, key, logGroupName }))
   addGatewayResponses(api, settings)
   addMethods(api, endpoints, preflight, settings)
-  allowInvocations(scope, api, [...endpoints.map(({ invoked }) => invoked), preflight])
+  // A request falls through to the greedy path if its own path lacks the method.
+  for (const resource of [api.root, api.root.addResource('{proxy+}')]) {
+    resource.addMethod('ANY', integrationOf(unknownRoute))
+  }
+  allowInvocations(scope, api, [...endpoints.map(({ invoked }) => invoked), preflight, unknownRoute])
   acknowledgeFindings(api, stage)
   return api
 }
@@ -133,6 +142,20 @@ function optionsByMethod(
   return Object.fromEntries(named)
 }
 
+/**
+ * Returns the throttle of requests that no endpoint takes: as many a second as their function has slots. Excess requests
+ * get 429, not a 5xx that would raise alarms. The gateway accepts no options for ANY.
+ */
+function optionsOfUnknownRoutes({ concurrency }: Stage): Record<string, apigateway.MethodDeploymentOptions> {
+  const slots = concurrency?.[unknownRoute.name]
+  if (slots === undefined) return {}
+  const options = methodOptions({ requestsPerSecond: slots, burst: slots })
+  const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+  return Object.fromEntries(
+    ['//', '/{proxy+}/'].flatMap((path) => methods.map((method) => [`${path}${method}`, options])),
+  )
+}
+
 /** One log line for each request. It holds no data of the caller: no address, no header, no path with ids. */
 const accessLine = {
   requestId: '$context.requestId',
@@ -143,6 +166,20 @@ const accessLine = {
   integrationLatency: '$context.integrationLatency',
   gatewayError: '$context.error.responseType',
   xrayTraceId: '$context.xrayTraceId',
+}
+
+/**
+ * Counts the 5xx responses that the gateway made itself, because a function did not start, crashed or could not be
+ * invoked. A function counts its own.
+ */
+function countUnanswered(accessLog: LogGroup, stage: Stage): void {
+  accessLog.addMetricFilter('Unanswered', {
+    // The gateway writes `-` for a variable without a value.
+    filterPattern: FilterPattern.literal('{ $.status = "5*" && $.gatewayError != "-" }'),
+    metricNamespace: metricsNamespace(stage),
+    metricName: unansweredMetric,
+    metricValue: '1',
+  })
 }
 
 function addMethods(
@@ -160,17 +197,13 @@ function addMethods(
       atPath.flatMap(({ route, invoked }) => methodsOf(route).map((method) => [method, invoked])),
     )
     for (const [httpMethod, invoked] of byMethod) {
-      const stack = Stack.of(invoked)
-      if (stack === Stack.of(api)) resource.addMethod(httpMethod, integrationOf(invoked))
-      else {
-        const integration = integrationOf(invoked)
-        const method = new apigateway.Method(stack, `${httpMethod}${path}`, {
-          resource,
-          httpMethod,
-          integration,
-        })
-        Validations.of(method).acknowledge(...ownAuthorization)
-      }
+      // In the nested stack of the function.
+      const method = new apigateway.Method(Stack.of(invoked), `${httpMethod}${path}`, {
+        resource,
+        httpMethod,
+        integration: integrationOf(invoked),
+      })
+      Validations.of(method).acknowledge(...ownAuthorization)
     }
   }
 }

@@ -23,8 +23,6 @@ export interface ServiceFunctionProps {
   uses: readonly Right[]
   timeout: Duration
   environment?: Record<string, string>
-  /** Reserved concurrency of the function, which is also its maximum. */
-  concurrency?: number | undefined
   /** Why the function needs no dead-letter queue. */
   onFailure: string
 }
@@ -36,11 +34,12 @@ export interface ServiceFunctionProps {
 export function serviceFunction(
   scope: Construct,
   { stage, codes, resources }: Deployment,
-  { name, description, uses, timeout, environment, concurrency, onFailure }: ServiceFunctionProps,
+  { name, description, uses, timeout, environment, onFailure }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
   const code = codes[name]
   if (!code) throw new Error(`the function ${name} was not bundled`)
+  const concurrency = stage.concurrency?.[name]
   const logGroup = serviceLog(scope, `${id}Log`, { stage, key: resources.key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)

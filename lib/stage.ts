@@ -1,18 +1,13 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
-import type { ImportStep } from '#shared/imports/import-steps.ts'
-import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** How traffic shifts to a new version of a function: a tenth first, or all at once. */
 export type Rollout = 'canary' | 'at_once'
 
 /**
- * Reserved concurrency of the functions that work on queues and imports. A flood of such work never takes the API's
- * share of the account's quota of concurrent executions.
+ * Reserved concurrency by the name of the function, which is also its maximum. A flood or a partner that hangs takes
+ * only the slots of that function, not the account's quota. Other functions share what is left of it.
  */
-export interface Concurrency {
-  queues: Readonly<Record<TaskQueue, number>>
-  steps: Readonly<Partial<Record<ImportStep, number>>>
-}
+export type Concurrency = Readonly<Record<string, number>>
 
 /** The differences between the deployments of the service, except their settings. */
 export interface Stage {
@@ -38,15 +33,40 @@ export interface Stage {
   basePath?: string
 }
 
+/**
+ * A function that reads the table's stream runs ten times for each shard, and a new table has four shards. More waits
+ * in the stream, which an alarm on its age reports.
+ */
+const streams = { 'events.relay': 40, 'tasks.enqueue': 40 }
+
+/**
+ * One tenant's imports hold a quarter of them at most (see check-concurrency.ts). The step that ends a failed import has
+ * no limit, because it must always run.
+ */
+const steps = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.complete': 20 }
+
 const production: Omit<Stage, 'name'> = {
   keepsData: true,
   onAws: true,
   logRetention: RetentionDays.SIX_MONTHS,
   rollout: 'canary',
   concurrency: {
-    queues: { webhooks: 50, mail: 20, mail_events: 10, password_resets: 5, imports: 5 },
-    // The step that ends a failed import has no limit, because it must always run.
-    steps: { prepare: 20, rows: 100, complete: 20 },
+    // They call partners, or work for seconds. The gateway throttles logins, which anyone may try, below their slots.
+    'refunds.create': 100,
+    'login.sign-in': 100,
+    'login.add-claims': 50,
+    'codes.export': 40,
+    'codes.import': 40,
+    'imports.create': 20,
+    ...streams,
+    'webhooks.handle': 50,
+    'otp.send': 20,
+    'otp.note-delivery': 10,
+    'login.send-reset': 5,
+    'imports.start': 5,
+    'refunds.reconcile': 5,
+    ...steps,
+    'platform.unknown-route': 10,
   },
 }
 
@@ -67,8 +87,21 @@ const stages: readonly Stage[] = [
     ...production,
     name: 'staging',
     concurrency: {
-      queues: { webhooks: 5, mail: 5, mail_events: 5, password_resets: 2, imports: 2 },
-      steps: { prepare: 5, rows: 20, complete: 5 },
+      'refunds.create': 10,
+      'login.sign-in': 100,
+      'login.add-claims': 50,
+      'codes.export': 5,
+      'codes.import': 5,
+      'imports.create': 5,
+      ...streams,
+      'webhooks.handle': 5,
+      'otp.send': 5,
+      'otp.note-delivery': 5,
+      'login.send-reset': 2,
+      'imports.start': 2,
+      'refunds.reconcile': 2,
+      ...steps,
+      'platform.unknown-route': 10,
     },
   },
   { ...production, name: 'prod' },
@@ -91,7 +124,7 @@ export function stageNamed(name: unknown): Stage {
   )
 }
 
-/** Returns the namespace of a stage's metrics (see shared/platform/base/embedded-metric.ts). */
+/** Returns the namespace of a stage's metrics (see shared/platform/base/log.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
 }

@@ -76,10 +76,9 @@ export function userPool(
 
 function loginClient(pool: cognito.UserPool, settings: Settings): cognito.UserPoolClient {
   const { accessMinutes, refreshDays } = settings['login.tokenLifetimes']
-  const { flow } = settings['login.provider']
   return pool.addClient('LoginClient', {
     // Callers must not be able to start a flow with a password, which would bypass the throttle of POST /login.
-    authFlows: { adminUserPassword: flow === 'ADMIN_USER_PASSWORD_AUTH' },
+    authFlows: { adminUserPassword: true },
     disableOAuth: true,
     generateSecret: false,
     preventUserExistenceErrors: true,

@@ -4,26 +4,11 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
 import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
 import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
 import type { Construct } from 'constructs'
-import { envelope, fail } from '#shared/platform/base/failure.ts'
-import { securityHeaders } from '#shared/platform/request/respond.ts'
+import { routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { byAddress, type Rule, rateRules, tooManyRequestsBody, visible } from './rate-rules.ts'
 import { serviceLog } from './service-log.ts'
 import type { Stage } from './stage.ts'
-
-/** A rate that the web ACL allows each source address for the paths that contain `path`. */
-interface RateRule {
-  name: string
-  path: string
-  limit: 'logins' | 'passwordResets' | 'oneTimeCodes'
-  /** Asks for a CAPTCHA instead of blocking: a browser that solves it continues. */
-  captcha: boolean
-}
-
-export const rateRules: readonly RateRule[] = [
-  { name: 'Logins', path: '/login', limit: 'logins', captcha: true },
-  { name: 'PasswordResets', path: '/password/reset', limit: 'passwordResets', captcha: false },
-  { name: 'OneTimeCodes', path: '/otp/', limit: 'oneTimeCodes', captcha: false },
-]
 
 interface WebAclProps {
   stage: Stage
@@ -32,17 +17,17 @@ interface WebAclProps {
 }
 
 /**
- * Creates the web ACL of the gateway: the managed rules of AWS, and rate rules for logins, password resets and one-time
- * codes. Its rates are above the service's own throttles, so the service answers 429 first.
+ * Creates the web ACL of the gateway: the managed rules of AWS, and rate rules. Its rates are above the service's own
+ * throttles, so the service answers 429 first.
  */
 export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void {
-  const limits = props.settings['limits.webAcl']
-  const { tokenDomains, immunitySeconds } = limits.captcha
+  const { settings } = props
+  const { tokenDomains, immunitySeconds } = settings['limits.webAcl'].captcha
   const acl = new CfnWebACL(scope, 'WebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
     visibilityConfig: visible('WebAcl'),
-    dataProtectionConfig: withoutSecrets(),
+    dataProtectionConfig: withoutSecrets(settings),
     // A page has another host than the API. Without this list WAF rejects its tokens.
     tokenDomains,
     captchaConfig: { immunityTimeProperty: { immunityTime: immunitySeconds } },
@@ -53,7 +38,7 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
       managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList'),
       managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet'),
       managed('CommonRules', 'AWSManagedRulesCommonRuleSet', countedOnly),
-      ...rateRules.map((rule) => rateRule(rule, limits)),
+      ...rateRules(routes, settings),
     ].map((rule, priority) => ({ ...rule, priority })),
   })
   const { stageArn: resourceArn } = api.deploymentStage
@@ -106,8 +91,6 @@ const countedOnly = [
   'NoUserAgent_HEADER',
 ]
 
-type Rule = Omit<CfnWebACL.RuleProperty, 'priority'>
-
 function managed(name: string, ruleSet: string, counted: readonly string[] = []): Rule {
   const ruleActionOverrides = counted.map((one) => ({ name: one, actionToUse: { count: {} } }))
   return {
@@ -118,73 +101,25 @@ function managed(name: string, ruleSet: string, counted: readonly string[] = [])
   }
 }
 
-/** Returns a rate rule by source address, for POST only: a preflight is not an attempt. */
-function rateRule({ name, path, limit, captcha }: RateRule, limits: Settings['limits.webAcl']): Rule {
-  const matching = (positionalConstraint: string, searchString: string) => ({
-    positionalConstraint,
-    searchString,
-  })
-  const [post, below] = [matching('EXACTLY', 'POST'), matching('CONTAINS', path)]
-  const statements = [
-    { ...post, fieldToMatch: { method: {} }, textTransformations: [{ priority: 0, type: 'NONE' }] },
-    // The gateway's own address has the stage before the path and accepts a trailing slash.
-    { ...below, fieldToMatch: { uriPath: {} }, textTransformations: [{ priority: 0, type: 'URL_DECODE' }] },
-  ].map((byteMatchStatement) => ({ byteMatchStatement }))
-  return {
-    name,
-    action: captcha ? { captcha: {} } : tooManyRequests(limits.retryAfterSeconds),
-    statement: byAddress(limits[limit], { andStatement: { statements } }),
-    visibilityConfig: visible(name),
-  }
-}
-
-/** Returns the condition that a source address sends more requests than allowed. */
-function byAddress(
-  { requests, windowSeconds }: { requests: number; windowSeconds: number },
-  scopeDownStatement?: CfnWebACL.StatementProperty,
-): CfnWebACL.StatementProperty {
-  const limit = { limit: requests, evaluationWindowSec: windowSeconds, aggregateKeyType: 'IP' }
-  return { rateBasedStatement: { ...limit, ...(scopeDownStatement && { scopeDownStatement }) } }
-}
-
-/** WAF sends constant texts: it knows neither the caller's correlation id nor the gateway's request id. */
-const correlationId = 'web-acl'
-const tooManyRequestsBody = JSON.stringify(envelope(fail('RATE_LIMIT.exceeded'), correlationId))
-
 /**
- * Returns a block action with 429 in the error envelope. A custom response of WAF takes precedence over the gateway's
- * WAF_FILTERED response, which has one status, 403, for all rules.
+ * Returns the redaction of credentials, queries and bodies in everything that WAF records about a request, also of those
+ * that a rate rule counted by.
  */
-function tooManyRequests(retryAfterSeconds: number): CfnWebACL.RuleActionProperty {
-  const headers = {
-    ...securityHeaders,
-    'Cache-Control': 'no-store',
-    Vary: 'Origin',
-    'X-Correlation-Id': correlationId,
-    'Retry-After': String(retryAfterSeconds),
-  }
-  const responseHeaders = Object.entries(headers).map(([name, value]) => ({ name, value }))
-  return {
-    block: {
-      customResponse: { responseCode: 429, customResponseBodyKey: 'TooManyRequests', responseHeaders },
-    },
-  }
-}
-
-/** Returns a configuration without samples, which would show requests with their headers. */
-function visible(metricName: string): CfnWebACL.VisibilityConfigProperty {
-  return { metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: false }
-}
-
-/** Returns the redaction of credentials, queries and bodies in everything that WAF records about a request. */
-function withoutSecrets(): CfnWebACL.DataProtectionConfigProperty {
-  const headers = ['authorization', 'cookie', 'x-csrf-token', 'x-api-key', 'x-token-nonce', 'idempotency-key']
+function withoutSecrets(settings: Settings): CfnWebACL.DataProtectionConfigProperty {
+  const named = [settings['auth.apiKeyHeader'], settings['auth.nonce'].header].map((one) => one.toLowerCase())
+  const headers = ['authorization', 'cookie', 'x-csrf-token', ...named, 'idempotency-key']
   const fields = [
     { fieldType: 'SINGLE_HEADER', fieldKeys: headers },
     { fieldType: 'QUERY_STRING' },
     { fieldType: 'BODY' },
   ]
-  return { dataProtections: fields.map((field) => ({ field, action: 'SUBSTITUTION' })) }
+  return {
+    dataProtections: fields.map((field) => ({
+      field,
+      action: 'SUBSTITUTION',
+      excludeRateBasedDetails: false,
+    })),
+  }
 }
 
 /** Logs blocked requests and CAPTCHAs with the matching rule. Addresses are masked. */

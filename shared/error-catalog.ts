@@ -22,6 +22,7 @@ export const errorCatalog = {
   'VALIDATION.body.encoding': invalid,
   'VALIDATION.content_type.unsupported': { http: 415, retryable: false },
   'VALIDATION.accept.unsupported': { http: 406, retryable: false },
+  'VALIDATION.method.not_allowed': { http: 405, retryable: false },
   'VALIDATION.field.required': invalid,
   'VALIDATION.field.unknown': invalid,
   'VALIDATION.field.type': invalid,
@@ -90,7 +91,8 @@ export const errorCatalog = {
   'NOT_FOUND.code': missing,
   'NOT_FOUND.charge': missing,
   'NOT_FOUND.refund': missing,
-  'NOT_FOUND.cart': missing,
+  // The event that states the cart's amount may be on its way. Clients never repeat a 4xx on their own.
+  'NOT_FOUND.cart': { http: 404, retryable: true },
   'NOT_FOUND.operation': missing,
   'NOT_FOUND.route': missing,
   'GONE.order': gone,

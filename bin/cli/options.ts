@@ -1,10 +1,11 @@
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
 
 /** A command line that is wrong as a whole. Wrong values of single options are InvalidArgumentErrors. */
 export class UsageError extends Error {}
 
-export const tenant = new Option('--tenant <name>', 'the tenant').makeOptionMandatory()
+export const tenant = new Option('--tenant <name>', 'the tenant').argParser(parseTenant).makeOptionMandatory()
 export const stack = new Option('--stack <name>', 'a stack of your AWS account instead of the local run')
 export const awsStack = new Option('--stack <name>', 'the stack of your AWS account').makeOptionMandatory()
 export const settings = new Option(
@@ -22,6 +23,11 @@ export async function stackOf(name: string | undefined) {
 /** Returns the table of the deployment that --stack names. */
 export async function tableOf(name: string | undefined) {
   return (await import('../deployment.ts')).openTable(await stackOf(name))
+}
+
+/** Returns the operator who runs a command on the deployment that --stack names. */
+export async function operatorOf(name: string | undefined) {
+  return (await import('../operator.ts')).operatorOf(await stackOf(name))
 }
 
 /** Returns the profile that --settings names. */
@@ -46,7 +52,7 @@ export function definer(program: Command) {
   const groups = new Map<string, Command>()
   return (path: string, description: string, ...examples: string[]) => {
     const [name = '', group] = path.replace(/[[\]]/g, '').split(' ').reverse()
-    if (group && !groups.has(group)) groups.set(group, program.command(group).helpCommand(false))
+    if (group && !groups.has(group)) groups.set(group, program.command(group))
     const parent = groups.get(group ?? '')
     const lines = examples.map((example) => `  $ npx commerce ${example}`)
     const command = (parent ?? program)
@@ -55,6 +61,12 @@ export function definer(program: Command) {
     if (parent) command.helpGroup(parent.helpGroup())
     return command.addHelpText('after', ['\nExamples:', ...lines].join('\n'))
   }
+}
+
+/** @throws InvalidArgumentError for a name that no tenant can have */
+export function parseTenant(text: string): string {
+  if (tenantPattern.test(text)) return text
+  throw new InvalidArgumentError(`It takes a name that matches ${tenantPattern.source}`)
 }
 
 /** @throws InvalidArgumentError for anything but a time in UTC */

@@ -1,7 +1,9 @@
 import { styleText } from 'node:util'
 import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings'
+import { version } from '../version.ts'
 import { defineDeploymentCommands } from './deployment-commands.ts'
 import { definer, UsageError } from './options.ts'
+import { defineRefundCommands } from './refund-commands.ts'
 import { defineServiceCommands } from './service-commands.ts'
 import { defineTenantCommands } from './tenant-commands.ts'
 
@@ -17,7 +19,7 @@ export function createProgram(): Command {
   const program = new Command('commerce')
     .description(description)
     .addHelpText('after', conventions)
-    .helpCommand(false)
+    .version(version, '--version', 'print the version')
     .exitOverride()
     .configureHelp({
       styleTitle: (title) => styleText('bold', title),
@@ -36,6 +38,7 @@ export function createProgram(): Command {
   defineServiceCommands(define)
   program.commandsGroup('Tenants:')
   defineTenantCommands(define)
+  defineRefundCommands(define)
   program.commandsGroup('Operate a deployment:')
   defineDeploymentCommands(define)
   return program

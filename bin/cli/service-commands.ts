@@ -16,7 +16,7 @@ import {
   url,
   yes,
 } from './options.ts'
-import { confirm, printLine, printRecord, withProgress } from './output.ts'
+import { confirm, printLine, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands that use the service as callers, senders and subscribers do. */
 export function defineServiceCommands(define: Define): void {
@@ -26,11 +26,27 @@ export function defineServiceCommands(define: Define): void {
     'start',
     'start --port 5000',
   )
-    .option('--port <number>', 'the port of the local AWS', parseWholeNumber, 4566)
+    .option(
+      '--port <number>',
+      'the port of the local AWS, by default 4566. The payment provider and the pages take the next free ports after it; by default those of the profile',
+      parseWholeNumber,
+    )
     .option('--settings <file>', 'another profile than the local one')
     .action(async ({ port, settings }) => {
-      if (port < 1024 || port > 65_535) throw new UsageError('--port takes a number from 1024 to 65535')
+      if (port !== undefined && (port < 1024 || port > 65_000))
+        throw new UsageError('--port takes a number from 1024 to 65000')
       await (await import('../local/start.ts')).start({ port, settings })
+    })
+  define('url', 'Print the address of the API.', 'url', 'url --provider', 'url --stack commerce-prod')
+    .option('--provider', 'print the address of the payment provider of the local run instead')
+    .addOption(stack)
+    .action(async ({ provider, stack: name }) => {
+      if (provider && name !== undefined) throw new UsageError('--provider is for the local run only')
+      if (name !== undefined)
+        return console.log((await import('../deployment.ts')).baseUrlOf(await stackOf(name)))
+      const { providerUrlOf, runningService } = await import('../local/service-file.ts')
+      const service = runningService(provider ? '' : ', or use --stack')
+      console.log(provider ? providerUrlOf(service) : service.base_url)
     })
   define(
     'token',
@@ -47,8 +63,23 @@ export function defineServiceCommands(define: Define): void {
     .action(async ({ settings, expiresIn: expiresInSeconds, ...request }) => {
       if (!roles.some((role) => role === request.role))
         console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
-      const { issueToken } = await import('../token.ts')
+      const { issueToken, unknownScopes } = await import('../token.ts')
+      const { unknown, known } = unknownScopes(request.scope, await settingsOf(settings))
+      if (unknown.length > 0)
+        console.error(`warning: unknown scope: ${unknown.join(' ')}; the scopes are ${known.join(' ')}`)
       console.log(await issueToken({ ...request, expiresInSeconds }, settings))
+    })
+  define(
+    'mail list',
+    'Print the mails of the local run, which sends none. They hold one-time codes and new passwords.',
+    'mail list --to shopper@example.com',
+  )
+    .option('--to <address>', 'only mails to this address')
+    .action(async ({ to }) => {
+      const { accessOf, runningService } = await import('../local/service-file.ts')
+      const service = runningService('. A stack on AWS sends its mails, and keeps none')
+      const { sentMails } = await import('../local/mail.ts')
+      await printRecords(await sentMails(accessOf(service), to))
     })
   defineImports(define)
   defineEvents(define)
@@ -72,7 +103,7 @@ function defineImports(define: Define): void {
       const { issueToken } = await import('../token.ts')
       const { runningService } = await import('../local/service-file.ts')
       const service = {
-        baseUrl: (url ?? runningService('--url').base_url).replace(/\/$/, ''),
+        baseUrl: (url ?? runningService(', or use --url').base_url).replace(/\/$/, ''),
         token: token ?? (await issueToken({ tenant, role: 'Editor', sub: 'import' }, settings)),
         tenant,
       }

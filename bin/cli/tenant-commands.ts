@@ -3,6 +3,8 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { roles } from '#shared/platform/identity/caller.ts'
 import {
   type Define,
+  operatorOf,
+  parseTenant,
   parseWholeNumber,
   secretFrom,
   stack,
@@ -22,6 +24,7 @@ export function defineTenantCommands(define: Define): void {
     'List the audit records of a tenant, oldest first: who did what, allowed or denied.',
     'at',
     'actor_id',
+    'issuer',
     'action',
     'target',
     'result',
@@ -43,7 +46,7 @@ export function defineTenantCommands(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { eraseOrder } = await import('../erase-order.ts')
       await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
-      printRecord({ order_id: id, erased: await eraseOrder(await tableOf(stack), systemClock, tenant, id) })
+      printRecord({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
     })
   defineSessions(define)
   defineApiKeys(define)
@@ -53,17 +56,15 @@ export function defineTenantCommands(define: Define): void {
     'Delete the data of a tenant in the table permanently. Idempotency records and files expire later. Users remain in the user pool. An interrupted purge can be repeated.',
     'tenants purge acme --yes',
   )
-    .argument('<tenant>', 'the tenant')
+    .argument('<tenant>', 'the tenant', parseTenant)
     .option('--with-audit', 'also delete its audit records', false)
     .addOption(yes)
     .addOption(stack)
     .action(async (tenant, { withAudit, yes, stack }) => {
       const { purgeTenant } = await import('../purge-tenant.ts')
       await confirm(`Delete all data of ${tenant} permanently?`, yes)
-      const table = await tableOf(stack)
-      const deleted = await withProgress((report) =>
-        purgeTenant(table, systemClock, tenant, { withAudit, report }),
-      )
+      const operator = await operatorOf(stack)
+      const deleted = await withProgress((report) => purgeTenant(operator, tenant, { withAudit, report }))
       printRecord({ tenant, deleted })
     })
 }
@@ -103,7 +104,7 @@ function defineSessions(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { revoke } = await import('../sessions.ts')
       await confirm(`End the session ${id} of ${tenant}?`, yes)
-      await revoke(await tableOf(stack), systemClock, tenant, id)
+      await revoke(await operatorOf(stack), tenant, id)
       printRecord({ session_id: id, revoked: true })
     })
 }
@@ -118,12 +119,11 @@ function defineApiKeys(define: Define): void {
     .requiredOption('--name <purpose>', 'what the key is for')
     .requiredOption('--scope <scopes>', 'scopes, separated by spaces')
     .addOption(stack)
-    .action(async ({ tenant, name, scope, stack: stackName }) => {
+    .action(async ({ tenant, name, scope, stack }) => {
       const { make, scopesOf } = await import('../api-keys.ts')
-      const { openTable, outputOf } = await import('../deployment.ts')
-      const stack = await stackOf(stackName)
-      const scopes = scopesOf(scope, outputOf(stack, 'ApiKeyScopes'))
-      printRecord(await make(openTable(stack), systemClock, { tenant, name, scopes }))
+      const { outputOf } = await import('../deployment.ts')
+      const scopes = scopesOf(scope, outputOf(await stackOf(stack), 'ApiKeyScopes'))
+      printRecord(await make(await operatorOf(stack), { tenant, name, scopes }))
     })
   define(
     'api-keys list',
@@ -135,7 +135,7 @@ function defineApiKeys(define: Define): void {
     .action(async ({ tenant, stack }) => {
       const { list } = await import('../api-keys.ts')
       await printRecords(
-        list(await tableOf(stack), tenant),
+        list(await tableOf(stack), tenant, systemClock),
         'key_id',
         'name',
         'scopes',
@@ -145,7 +145,7 @@ function defineApiKeys(define: Define): void {
     })
   define(
     'api-keys rotate',
-    'Create a key with the name and scopes of an active one, and print it.',
+    'Replace an active key, and print the new one. The new key has the name, the scopes and the principal of the old one: requests that are repeated with it are replayed. With --overlap the old key ends, and cannot be rotated again.',
     'api-keys rotate KEY_ID --tenant acme --overlap 86400',
   )
     .argument('<id>', 'the key to replace')
@@ -158,7 +158,7 @@ function defineApiKeys(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, overlap, stack }) => {
       const { rotate } = await import('../api-keys.ts')
-      printRecord(await rotate(await tableOf(stack), systemClock, { tenant, id, overlapSeconds: overlap }))
+      printRecord(await rotate(await operatorOf(stack), { tenant, id, overlapSeconds: overlap }))
     })
   define('api-keys revoke', 'End a key at once.', 'api-keys revoke KEY_ID --tenant acme --yes')
     .argument('<id>', 'the key')
@@ -168,7 +168,7 @@ function defineApiKeys(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { revoke } = await import('../api-keys.ts')
       await confirm(`End the API key ${id} of ${tenant}?`, yes)
-      await revoke(await tableOf(stack), systemClock, tenant, id)
+      await revoke(await operatorOf(stack), tenant, id)
       printRecord({ key_id: id, revoked: true })
     })
 }
@@ -193,7 +193,7 @@ function defineUsers(define: Define): void {
       const { changeUser, userStore } = await import('../user.ts')
       const secret = passwordStdin ? await secretFrom(process.stdin) : password
       printRecord(
-        await changeUser({ email, tenant, role, password: secret }, userStore(await stackOf(stack))),
+        await changeUser({ email, tenant, role, password: secret }, await userStore(await stackOf(stack))),
       )
     })
 }

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { newSigningKey, storeSigningSecret } from '../webhook-secret.ts'
-import { ACCOUNT, cleanEnvironment, localAwsEnvironment, NODE_BIN, REGION } from './environment.ts'
+import {
+  ACCOUNT,
+  cleanEnvironment,
+  type LocalAws,
+  localAwsEnvironment,
+  NODE_BIN,
+  REGION,
+} from './environment.ts'
 import { runStep, StartFailure } from './process.ts'
 
 const STACK = 'commerce-local'
@@ -62,21 +69,21 @@ export async function synthesize(options: SynthesisOptions): Promise<void> {
 }
 
 /** Creates the bucket and roles that deployments use. */
-export async function bootstrap(endpoint: string, signal: AbortSignal): Promise<void> {
+export async function bootstrap(aws: LocalAws, signal: AbortSignal): Promise<void> {
   // No app: bootstrapping concerns the account, and the app would require a stage.
   const args = ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--app', '']
-  await cdk('Bootstrapping the local AWS', args, localAwsEnvironment(endpoint), signal)
+  await cdk('Bootstrapping the local AWS', args, localAwsEnvironment(aws), signal)
 }
 
 /**
  * Deploys a synthesized assembly to the local AWS.
  * @throws StartFailure with the whole output of the CDK command line, or if an output is missing.
  */
-export async function deploy(endpoint: string, assembly: string, signal: AbortSignal): Promise<StackOutputs> {
+export async function deploy(aws: LocalAws, assembly: string, signal: AbortSignal): Promise<StackOutputs> {
   const file = join(dirname(assembly), 'outputs.json')
   const unattended = ['--require-approval', 'never', '--outputs-file', file]
   const args = ['deploy', '--all', '--app', assembly, ...unattended]
-  const output = await cdk('Deploying to the local AWS', args, localAwsEnvironment(endpoint), signal)
+  const output = await cdk('Deploying to the local AWS', args, localAwsEnvironment(aws), signal)
   const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
   const missing = NEEDED.filter((name) => !outputs[name])
   if (missing.length === 0) return outputs
@@ -87,8 +94,7 @@ export async function deploy(endpoint: string, assembly: string, signal: AbortSi
  * Stores a new key that signs webhooks, and returns it. On AWS the stack generates one without punctuation, which is
  * valid base64. The local engine also generates punctuation, which senders cannot decode.
  */
-export async function storeWebhookKey(endpoint: string, outputs: StackOutputs): Promise<string> {
-  const access = { endpoint, region: REGION, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
+export async function storeWebhookKey(access: LocalAws, outputs: StackOutputs): Promise<string> {
   const secret = newSigningKey()
   await storeSigningSecret({ outputs, access }, secret)
   return secret

@@ -4,13 +4,16 @@ import { dirname, join } from 'node:path'
 import { ROOT } from './environment.ts'
 import { runStep } from './process.ts'
 
-/** The local AWS and its library for signing tokens. Its limits were measured with exactly these versions. */
-const PACKAGES = ['ministack==1.5.33', 'cryptography==50.0.2']
+/**
+ * The local AWS, its library for signing tokens and all packages that they need, with hashes: nothing else is installed,
+ * whatever an index offers. The limits of the local AWS were measured with exactly these versions.
+ */
+const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt')
 
 const HOME = join(ROOT, 'node_modules/.cache/ministack')
 /** Written last, so an interrupted installation, or one with other versions, is replaced. */
 const MARKER = 'installed.txt'
-const MARKER_TEXT = `${PACKAGES.join('\n')}\n`
+const MARKER_TEXT = readFileSync(REQUIREMENTS, 'utf8')
 
 /** Returns the Python of the virtual environment created by `installEngine`. */
 export function enginePython(): string {
@@ -32,9 +35,11 @@ export async function installEngine(python: string, signal: AbortSignal): Promis
     const run = (name: string, command: string, args: string[]) =>
       runStep({ name, command, args, env: process.env, signal })
     await run('Creating the virtual environment of the local AWS', python, ['-m', 'venv', draft])
+    // Built files are preferred: the tools that build a source archive have no hashes. Only Macs with Intel need one.
     const options = ['--quiet', '--no-compile', '--disable-pip-version-check', '--prefer-binary']
+    const packages = ['--require-hashes', '--requirement', REQUIREMENTS]
     const name = 'Installing the local AWS from PyPI (this first start needs the internet)'
-    await run(name, join(draft, 'bin/python'), ['-m', 'pip', 'install', ...options, ...PACKAGES])
+    await run(name, join(draft, 'bin/python'), ['-m', 'pip', 'install', ...options, ...packages])
     writeFileSync(join(draft, MARKER), MARKER_TEXT)
     if (isEngineInstalled()) return
     await rm(HOME, { recursive: true, force: true })
@@ -44,7 +49,7 @@ export async function installEngine(python: string, signal: AbortSignal): Promis
   }
 }
 
-/** Returns whether the virtual environment exists with exactly the pinned versions. */
+/** Returns whether the virtual environment exists with exactly the required packages. */
 export function isEngineInstalled(): boolean {
   // If Python was removed since the installation, a dangling link remains.
   if (!existsSync(enginePython()) || !existsSync(join(HOME, MARKER))) return false

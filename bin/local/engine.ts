@@ -1,39 +1,63 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isFree } from './addresses.ts'
 import { enginePython } from './engine-install.ts'
-import { cleanEnvironment, REGION } from './environment.ts'
+import { cleanEnvironment, type LocalAws, makePrivateDirectory, REGION } from './environment.ts'
 import { type Server, StartFailure, startServer } from './process.ts'
 
 const HOST = '127.0.0.1'
 
+export interface EngineOptions {
+  readonly port: number
+  /** The directory of its log, the activity file and `permissions.log`: the permissions that functions used. */
+  readonly directory: string
+  /** The origins whose pages may call the API. */
+  readonly origins?: readonly string[]
+  /** The port of a proxy, if requests that are signed for it are forwarded to the engine. */
+  readonly proxyPort?: number
+}
+
+export interface Engine extends Server {
+  readonly aws: LocalAws
+}
+
 /**
- * Starts the installed engine (see `installEngine`) on loopback, with all state in memory. The endpoint is the value of
- * AWS_ENDPOINT_URL.
- * @param directory of its log, the activity file and `permissions.log`: the permissions that functions used
+ * Starts the installed engine (see `installEngine`) on loopback, with all state in memory and new random keys. The
+ * endpoint is the value of AWS_ENDPOINT_URL.
  * @throws StartFailure if the port is in use or the engine does not respond within 30 s
  */
-export async function startEngine({ port, directory }: { port: number; directory: string }): Promise<Server> {
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const { port, directory, origins = [], proxyPort = port } = options
   await assertPortFree(port)
+  makePrivateDirectory(directory)
   // The code of the Lambdas is unpacked here. The directory is removed with the engine.
   const scratch = mkdtempSync(join(tmpdir(), 'commerce-local-'))
   const endpoint = `http://${HOST}:${port}`
-  return startServer({
+  const credentials = {
+    accessKeyId: `LOCAL${randomBytes(8).toString('hex').toUpperCase()}`,
+    secretAccessKey: randomBytes(30).toString('base64url'),
+  }
+  const aws = { endpoint, region: REGION, credentials }
+  const { accessKeyId: key_id, secretAccessKey: secret } = credentials
+  const server = await startServer({
     name: 'The local AWS',
     command: enginePython(),
     args: [join(import.meta.dirname, 'launcher.py')],
     env: {
       ...engineEnvironment(port, scratch),
+      LOCAL_ENGINE_ACCESS: JSON.stringify({ key_id, secret, ports: [port, proxyPort], origins }),
       LOCAL_ENGINE_ACTIVITY: activityFile(directory),
       LOCAL_ENGINE_PERMISSIONS: join(directory, 'permissions.log'),
     },
     channel: 'stdin',
     endpoint,
     logFile: join(directory, 'engine.log'),
-    isReady: () => isHealthy(endpoint),
+    isReady: () => isHealthy(aws),
     cleanUp: () => rmSync(scratch, { recursive: true, force: true }),
   })
+  return { ...server, aws }
 }
 
 /** Returns the file that gets a line of JSON for each request and each log line of a function, as they come. */
@@ -43,12 +67,8 @@ export function activityFile(directory: string): string {
 
 /** @throws StartFailure with advice if something already listens on the port. */
 export async function assertPortFree(port: number): Promise<void> {
-  const free = await new Promise<boolean>((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen({ port, host: HOST, exclusive: true }, () => server.close(() => resolve(true)))
-  })
-  if (free && !(await isHealthy(`http://${HOST}:${port}`))) return
+  // Some systems also let a second program listen. The first one still answers.
+  if ((await isFree(port, HOST)) && (await statusOf(`http://${HOST}:${port}`)) === undefined) return
   throw new StartFailure(
     `Port ${port} is in use: stop the program that uses it, or choose another with --port.`,
   )
@@ -84,13 +104,22 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
   }
 }
 
-/** Returns whether an engine answers at the endpoint. */
-export async function isHealthy(endpoint: string): Promise<boolean> {
+/** Returns whether the engine with these keys answers. */
+export async function isHealthy(aws: LocalAws): Promise<boolean> {
+  return (await statusOf(`${aws.endpoint}/_ministack/health`, ownHeaders(aws))) === 200
+}
+
+/** Returns the headers of a request for the engine's own paths, below /_ministack/. */
+export function ownHeaders({ credentials }: LocalAws): Record<string, string> {
+  return { 'X-Local-Secret': credentials.secretAccessKey }
+}
+
+async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
   try {
-    const response = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(2_000) })
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(2_000) })
     await response.arrayBuffer()
-    return response.ok
+    return response.status
   } catch {
-    return false
+    return undefined
   }
 }

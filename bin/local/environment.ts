@@ -1,3 +1,4 @@
+import { chmodSync, mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 export const ACCOUNT = '000000000000'
@@ -20,19 +21,32 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
   return env
 }
 
+/** The access of AWS tools and SDKs to a local engine, as its administrator. */
+export interface LocalAws {
+  endpoint: string
+  region: string
+  credentials: { accessKeyId: string; secretAccessKey: string }
+}
+
+/** Creates a directory that no other user of the machine can read. */
+export function makePrivateDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  chmodSync(directory, 0o700)
+}
+
 /**
  * Returns an environment in which AWS tools and SDKs reach only the local engine.
  * @throws Error without a loopback endpoint: without one, the same commands would reach real AWS.
  */
-export function localAwsEnvironment(endpoint: string): NodeJS.ProcessEnv {
+export function localAwsEnvironment({ endpoint, credentials }: LocalAws): NodeJS.ProcessEnv {
   if (!/^http:\/\/127\.0\.0\.1:\d+$/.test(endpoint)) {
     throw new Error(`refusing to run: ${endpoint || '(nothing)'} is not the local AWS endpoint`)
   }
   return {
     ...cleanEnvironment(),
     AWS_ENDPOINT_URL: endpoint,
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
+    AWS_ACCESS_KEY_ID: credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,
     AWS_EC2_METADATA_DISABLED: 'true',

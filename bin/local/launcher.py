@@ -10,8 +10,11 @@ Changes behaviors for which the engine has no setting:
   for all, so the audit holds one record for each refresh.
 * The engine enforces the permissions of the functions' roles (AUTH=true) and refuses five kinds of calls that AWS
   would allow. `allow_as_aws_does` names them.
+* The engine serves every web page and every user of the machine. `gate.py` refuses them. The keys that it gives to
+  the roles of functions follow from their names; here they are random.
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
+* The engine describes content that a 204 or 304 does not have: its length as 0, and its media type as JSON.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
   a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
 """
@@ -19,6 +22,7 @@ Changes behaviors for which the engine has no setting:
 import collections
 import json
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -27,15 +31,47 @@ import time
 import urllib.parse
 
 from ministack import app
-from ministack.core import iam_actions, iam_evaluator
+from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.lambda_runtime import Worker
 from ministack.services import apigateway_v1, cognito, lambda_svc, sts
 from ministack.services.cloudformation import provisioners
+
+sys.dont_write_bytecode = True  # of the next module, which is in the repository
+from gate import guarded
+
+sys.dont_write_bytecode = False
 
 LOG_WAIT_SECONDS = 0.002
 LOG_IDLE_SECONDS = 0.001
 LOG_CAP_SECONDS = 0.050
 WORKERS_PER_FUNCTION = 8
+
+
+def refuse_strangers() -> None:
+    # Everything that the engine writes is for this user only, and functions do not inherit the secret of the run.
+    os.umask(0o077)
+    access = json.loads(os.environ.pop("LOCAL_ENGINE_ACCESS"))
+    os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"] = access["key_id"], access["secret"]
+    app.app = guarded(app.app, **access)
+
+
+def make_keys_of_roles_random() -> None:
+    def execution_credentials(config):
+        account, role, function = config["FunctionArn"].split(":")[4], config["Role"].split("/")[-1], config["FunctionName"]
+        keys = {
+            "AWS_ACCESS_KEY_ID": f"ASIA{secrets.token_hex(8).upper()}",
+            "AWS_SECRET_ACCESS_KEY": secrets.token_urlsafe(30),
+            "AWS_SESSION_TOKEN": secrets.token_urlsafe(30),
+        }
+        sts.register_session(keys["AWS_ACCESS_KEY_ID"], {
+            "Arn": f"arn:aws:sts::{account}:assumed-role/{role}/{function[:64]}",
+            "UserId": f"{role}:{function[:64]}",
+            "SecretAccessKey": keys["AWS_SECRET_ACCESS_KEY"],
+            "SessionToken": keys["AWS_SESSION_TOKEN"],
+        })
+        return keys
+
+    lambda_runtime.execution_credentials = lambda_svc.execution_credentials = execution_credentials
 
 
 def lower_log_waits() -> None:
@@ -163,6 +199,18 @@ def allow_as_aws_does() -> None:
     iam_actions.extract_resource_arn = resource_of_entries
 
 
+def describe_no_content() -> None:
+    send = app._send_response
+
+    async def send_as_is(send_event, status, headers, body, *, head=False):
+        empty = status in (204, 304)
+        if empty:
+            headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}
+        await send(send_event, status, headers, body, head=head or empty)
+
+    app._send_response = send_as_is
+
+
 def record_permissions() -> None:
     # Tests compare these with the roles: one line `ROLE ACTION allowed|denied` for each combination.
     enforce, recorded = iam_evaluator.enforce, set()
@@ -189,11 +237,14 @@ def end_with_parent() -> None:
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
+refuse_strangers()
+make_keys_of_roles_random()
 lower_log_waits()
 limit_workers()
 ask_for_claims_once()
 record_activity()
 allow_as_aws_does()
+describe_no_content()
 record_permissions()
 threading.Thread(target=end_with_parent, daemon=True).start()
 sys.argv = sys.argv[:1]

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
+import { addressesIn } from './addresses.ts'
 import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
-import { activityFile, assertPortFree, startEngine } from './engine.ts'
+import { activityFile, assertPortFree, type Engine, startEngine } from './engine.ts'
 import { installEngine, isEngineInstalled } from './engine-install.ts'
 import { ROOT } from './environment.ts'
-import { assertProviderPortFree, localProviderPort, startPaymentProvider } from './payment-provider.ts'
+import { assertProviderPortFree, startPaymentProvider } from './payment-provider.ts'
 import { checkPrerequisites } from './prerequisites.ts'
 import { type Server, StartFailure } from './process.ts'
 import { describeService, type ServiceFile } from './service-file.ts'
@@ -28,6 +29,11 @@ export interface LocalService {
   stop(): Promise<void>
 }
 
+/** Returns the directory of a run's logs and templates. */
+export function directoryOf(port: number): string {
+  return join(ROOT, '.build/local', String(port))
+}
+
 /**
  * Starts the engine, deploys the stack on it, and starts the fake payment provider if the profile expects one on this
  * machine. On failure it leaves nothing running. Synthesis needs no AWS, so it runs in parallel with installing,
@@ -38,9 +44,9 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const { port } = options
   const { python } = await checkPrerequisites()
   await assertPortFree(port)
-  const providerPort = await localProviderPort(options.settings)
+  const { providerPort, origins } = await addressesIn(options.settings)
   if (providerPort !== undefined) await assertProviderPortFree(providerPort)
-  const directory = join(ROOT, '.build/local', String(port))
+  const directory = directoryOf(port)
   const assembly = join(directory, 'cdk.out')
 
   // One failure ends the other steps: nothing is left to deploy, or to deploy to.
@@ -56,11 +62,12 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()))
   }
-  const engineReady = async (): Promise<Server> => {
+  const engineReady = async (): Promise<Engine> => {
     if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
     signal.throwIfAborted()
-    const engine = watch(await timed('local AWS started', startEngine({ port, directory })))
-    await timed('local AWS bootstrapped', bootstrap(engine.endpoint, signal))
+    const engine = await timed('local AWS started', startEngine({ port, directory, origins }))
+    watch(engine)
+    await timed('local AWS bootstrapped', bootstrap(engine.aws, signal))
     return engine
   }
   const providerReady = async (): Promise<Server | undefined> => {
@@ -72,10 +79,10 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const synthesis = timed('stack synthesized', synthesize({ ...options, assembly, signal }))
   const steps = [engineReady(), providerReady(), synthesis] as const
   try {
-    const [{ endpoint, pid: enginePid }, provider] = await Promise.all(steps)
-    const outputs = await timed('stack deployed', deploy(endpoint, assembly, signal))
-    const webhookKey = await storeWebhookKey(endpoint, outputs)
-    const service = describeService({ endpoint, outputs, webhookKey, providerUrl: provider?.endpoint })
+    const [{ aws, pid: enginePid }, provider] = await Promise.all(steps)
+    const outputs = await timed('stack deployed', deploy(aws, assembly, signal))
+    const webhookKey = await storeWebhookKey(aws, outputs)
+    const service = describeService({ aws, outputs, webhookKey, providerUrl: provider?.endpoint })
     const died = Promise.race(running.map((server) => server.died))
     return { service, enginePid, activityFile: activityFile(directory), died, stop }
   } catch (error) {

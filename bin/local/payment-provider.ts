@@ -1,20 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assertPortFree } from './engine.ts'
 import { cleanEnvironment, ROOT } from './environment.ts'
 import { type Server, StartFailure, startServer } from './process.ts'
 
 const HOST = '127.0.0.1'
-
-/** Returns the port on this machine where a profile expects the payment provider, or undefined if it is elsewhere. */
-export async function localProviderPort(settings: string): Promise<number | undefined> {
-  const endpoint = await readFile(settings, 'utf8')
-    .then((text) => new URL(JSON.parse(text)['refunds.provider'].endpoint))
-    // Synthesis reports invalid profiles in full.
-    .catch(() => undefined)
-  if (endpoint?.protocol !== 'http:' || endpoint.hostname !== HOST) return undefined
-  return Number(endpoint.port || 80)
-}
 
 /** @throws StartFailure with advice if something already listens on the port. */
 export async function assertProviderPortFree(port: number): Promise<void> {

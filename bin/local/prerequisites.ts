@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
 import { StartFailure } from './process.ts'
 
-const NODE = '22.18'
-/** Node 20 works too, but it is past its end of life, and npm warns about packages that no longer support it. */
-const OLDEST_NODE_MAJOR = 20
+/** The oldest Node whose npm installs the packages. Everything else runs on the Node that npm ci installs. */
+const NODE = { major: 20, minor: 17 }
 const PYTHON_NAMES = ['python3', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor}`), 'python']
 
 /** Prints the version, then whether a virtual environment with pip can be created (a separate package on Debian). */
@@ -45,9 +44,10 @@ function describeMissing(missing: readonly MissingProgram[]): string {
 function missingNode(): MissingProgram | undefined {
   const version =
     /\bnode\/v([\d.]+)/.exec(process.env.npm_config_user_agent ?? '')?.[1] ?? process.versions.node
-  if (Number.parseInt(version, 10) >= OLDEST_NODE_MAJOR) return undefined
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > NODE.major || (major === NODE.major && minor >= NODE.minor)) return undefined
   return {
-    problem: `Node ${NODE} or newer is required, but npm runs on ${version}.`,
+    problem: `Node ${NODE.major}.${NODE.minor} or newer is required, but npm runs on ${version}.`,
     install: { Debian: 'sudo npx n lts', Ubuntu: 'sudo npx n lts', macOS: 'brew install node' },
   }
 }

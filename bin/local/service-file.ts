@@ -1,16 +1,20 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { StackOutputs } from './deploy.ts'
 import { isHealthy } from './engine.ts'
-import { REGION, ROOT } from './environment.ts'
+import { type LocalAws, makePrivateDirectory, ROOT } from './environment.ts'
 
-/** The file in which tests and tools find the running service. It exists only while the service is ready. */
-const SERVICE_FILE = join(ROOT, '.local/service.json')
+const FOLDER = join(ROOT, '.local')
+/** The file in which tests and tools find the run that started last. It exists only while the service is ready. */
+const CURRENT = 'service.json'
 
 export interface ServiceFile {
   readonly base_url: string
   readonly aws_endpoint: string
   readonly region: string
+  /** The keys of the administrator of the local AWS, new at each start. */
+  readonly access_key_id: string
+  readonly secret_access_key: string
   readonly table: string
   readonly event_bus: string
   /** The local payment provider; absent if the profile names one elsewhere. */
@@ -23,19 +27,22 @@ export interface ServiceFile {
 
 /** The parts of a running service. */
 export interface ServiceParts {
-  endpoint: string
+  aws: LocalAws
   outputs: StackOutputs
   webhookKey: string
   /** The address of the local payment provider, if there is one. */
   providerUrl: string | undefined
 }
 
-export function describeService({ endpoint, outputs, webhookKey, providerUrl }: ServiceParts): ServiceFile {
+export function describeService({ aws, outputs, webhookKey, providerUrl }: ServiceParts): ServiceFile {
+  const { endpoint, region, credentials } = aws
   const baseUrl = `${endpoint}/restapis/${outputs.RestApiId}/${outputs.StageName}/_user_request_`
   return {
     base_url: baseUrl,
     aws_endpoint: endpoint,
-    region: REGION,
+    region,
+    access_key_id: credentials.accessKeyId,
+    secret_access_key: credentials.secretAccessKey,
     table: outputs.TableName,
     event_bus: outputs.EventBusName,
     ...(providerUrl !== undefined && { provider_url: providerUrl }),
@@ -45,32 +52,73 @@ export function describeService({ endpoint, outputs, webhookKey, providerUrl }: 
   }
 }
 
-export function writeServiceFile(service: ServiceFile): void {
-  mkdirSync(dirname(SERVICE_FILE), { recursive: true })
-  writeFileSync(SERVICE_FILE, `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600 })
+/** Returns the access of AWS clients to the local run. */
+export function accessOf(service: Pick<ServiceFile, AccessField>): LocalAws {
+  const { aws_endpoint: endpoint, region, access_key_id, secret_access_key } = service
+  return { endpoint, region, credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } }
+}
+type AccessField = 'aws_endpoint' | 'region' | 'access_key_id' | 'secret_access_key'
+
+/** @throws Error if the local run has no payment provider */
+export function providerUrlOf({ provider_url }: Pick<ServiceFile, 'provider_url'>): string {
+  if (provider_url !== undefined) return provider_url
+  throw new Error('the local run has no payment provider: its profile names one elsewhere')
 }
 
-/** Removes the file if it describes this endpoint: a start on another port may have replaced it. */
-export function removeServiceFile(endpoint: string): void {
-  if (readServiceFile()?.aws_endpoint === endpoint) rmSync(SERVICE_FILE, { force: true })
+/** Writes the file of the run, and makes this run the one that commands use. */
+export function writeServiceFile(service: ServiceFile, folder = FOLDER): void {
+  makePrivateDirectory(folder)
+  for (const file of [fileOfRun(service.aws_endpoint, folder), join(folder, CURRENT)]) write(file, service)
 }
 
-/** Removes the file of a start that was killed, so nobody waits for a service that is gone. */
-export async function removeStaleServiceFile(): Promise<void> {
-  const service = readServiceFile()
-  if (service !== undefined && !(await isHealthy(service.aws_endpoint))) rmSync(SERVICE_FILE, { force: true })
+/** Removes the file of a run. If commands use that run, they use the one that started before it instead. */
+export function removeServiceFile(endpoint: string, folder = FOLDER): void {
+  const current = join(folder, CURRENT)
+  rmSync(fileOfRun(endpoint, folder), { force: true })
+  if (read(current)?.aws_endpoint !== endpoint) return
+  const [latest] = filesOfRuns(folder).toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
+  const service = latest === undefined ? undefined : read(latest)
+  if (service) write(current, service)
+  else rmSync(current, { force: true })
 }
 
-/** Returns the running service. @param option names another service on the command line */
-export function runningService(option: string): ServiceFile {
-  const service = readServiceFile()
+/** Removes the files of starts that were killed, so nobody waits for a service that is gone. */
+export async function removeStaleServiceFiles(): Promise<void> {
+  for (const file of [...filesOfRuns(FOLDER), join(FOLDER, CURRENT)]) {
+    const service = read(file)
+    if (service !== undefined && !(await isHealthy(accessOf(service))))
+      removeServiceFile(service.aws_endpoint)
+  }
+}
+
+/** Returns the running service. @param hint what to do if there is none */
+export function runningService(hint: string, folder = FOLDER): ServiceFile {
+  const service = read(join(folder, CURRENT))
   if (service) return service
-  throw new Error(`the local service is not running: start it with npm start, or use ${option}`)
+  throw new Error(`the local service is not running: start it with npm start${hint}`)
 }
 
-function readServiceFile(): ServiceFile | undefined {
+function fileOfRun(endpoint: string, folder: string): string {
+  return join(folder, `service-${new URL(endpoint).port}.json`)
+}
+
+function filesOfRuns(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => /^service-\d+\.json$/.test(name))
+  return names.map((name) => join(folder, name))
+}
+
+function write(file: string, service: ServiceFile): void {
+  // It is never visible to others, not even while an older file with other permissions is replaced.
+  const draft = `${file}.${process.pid}`
+  rmSync(draft, { force: true })
+  writeFileSync(draft, `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  renameSync(draft, file)
+}
+
+function read(file: string): ServiceFile | undefined {
   try {
-    return JSON.parse(readFileSync(SERVICE_FILE, 'utf8'))
+    return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
     return undefined
   }

@@ -4,25 +4,31 @@ import { relative, resolve } from 'node:path'
 import { referenceSite, type ServedSite, serveSite } from '../reference/site.ts'
 import { loadSettings } from '../settings-file.ts'
 import { issueToken } from '../token.ts'
+import { addressesIn, withFreePorts } from './addresses.ts'
 import { type Console, startConsole } from './console/console.ts'
-import { type LocalService, secondsSince, startLocalService } from './local-service.ts'
+import { directoryOf, type LocalService, secondsSince, startLocalService } from './local-service.ts'
 import { StartFailure } from './process.ts'
 import {
   removeServiceFile,
-  removeStaleServiceFile,
+  removeStaleServiceFiles,
   type ServiceFile,
   writeServiceFile,
 } from './service-file.ts'
 
+const DEFAULT_PORT = 4566
 /** Long enough to try the service; `npx commerce token` creates more tokens. */
 const TOKEN_SECONDS = 8 * 3600
 
-/** Runs the service until Ctrl-C or the end of npm. @param file the path of another profile than the local one */
+/**
+ * Runs the service until Ctrl-C or the end of npm.
+ * @param port of the local AWS. The payment provider and the pages take the next ports, or else those of the profile
+ * @param file the path of another profile than the local one
+ */
 export async function start({
   port,
   settings: file,
 }: {
-  port: number
+  port?: number | undefined
   settings?: string | undefined
 }): Promise<void> {
   const settings = resolve(file ?? 'shared/settings/profiles/local.json')
@@ -56,10 +62,13 @@ function stopSignal(): AbortSignal {
 }
 
 /** Stays in the foreground until it is stopped, which is success, or until a part of the service ends unexpectedly. */
-async function serve(port: number, settings: string, stopped: AbortSignal): Promise<void> {
+async function serve(asked: number | undefined, profile: string, stopped: AbortSignal): Promise<void> {
   const started = performance.now()
-  await removeStaleServiceFile()
-  console.log(`Starting the service on port ${port} with ${relative('.', settings)}`)
+  const port = asked ?? DEFAULT_PORT
+  await removeStaleServiceFiles()
+  console.log(`Starting the service on port ${port} with ${relative('.', profile)}`)
+  const ports = { port, moved: asked !== undefined, directory: directoryOf(port) }
+  const settings = await withFreePorts(profile, ports)
   const local = await startLocalService({ port, settings, signal: stopped })
   const shown = startConsole(local.service, local.activityFile)
   let reference: ServedSite | undefined
@@ -103,9 +112,9 @@ async function startPages(
   token: string | Error,
   shown: Console,
 ): Promise<ServedSite | undefined> {
-  const settings = await loadSettings(settingsFile)
-  const origin = settings['cors.allowedOrigins'].find((one) => /^http:\/\/localhost:\d+$/.test(one))
+  const { pages: origin } = await addressesIn(settingsFile)
   if (origin === undefined) return undefined
+  const settings = await loadSettings(settingsFile)
   const site = await referenceSite(settings, { base_url, ...(typeof token === 'string' && { token }) })
   return serveSite(await shown.pages(site), origin, base_url, shown.answer).catch(
     (thrown: NodeJS.ErrnoException) => {

@@ -2,8 +2,8 @@ import { STATUS_CODES } from 'node:http'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import { hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { reference } from './components.ts'
-import type { Json } from './schemas.ts'
+import { pascalCase, reference } from './components.ts'
+import { type Json, opened } from './schemas.ts'
 
 /** The codes of requests of a kind. A new code of one of these families is described without another list. */
 const families = {
@@ -14,6 +14,8 @@ const families = {
   body: /^VALIDATION\.(body\.(?!too_large)|content_type\.|field\.(?!unknown))/,
   key: /^VALIDATION\.idempotency_key\.(?!required)|^CONFLICT\.idempotency\.payload_mismatch$/,
   list: /^VALIDATION\.(cursor|sort|filter|datetime|date|page_size)\.|^AUTHZ\.filter\./,
+  /** The examples of responses that may be stored for a key: every 500, and refunds that the provider rejected. */
+  stored: /^INTERNAL\.|^TRANSIENT\.|^NOT_FOUND\.charge$|^POLICY\.refund\.(declined|exceeds_charge)$/,
 }
 
 /** Returns every error code that an operation may return, derived from its route, in the order of the catalog. */
@@ -30,10 +32,14 @@ function codesOf(route: Route, settings: Settings): ErrorCode[] {
   const own: string[] = [...route.errors, settings['limits.tooLarge']]
   if (!route.listing) own.push('VALIDATION.field.unknown')
   if (isDeprecated(route, settings)) own.push(settings['versioning.sunset'].code)
+  if (route.reply.etag && !hasBody(route)) own.push('CONFLICT.etag.mismatch')
   if (isKeyed) own.push(settings['idempotency.missingKey'])
   if (isKeyed && settings['idempotency.whilePending'].status === 409)
     own.push('CONFLICT.idempotency.in_progress')
-  const codes = Object.keys(errorCatalog) as ErrorCode[]
+  // A route without options ignores all that could be invalid.
+  const codes = (Object.keys(errorCatalog) as ErrorCode[]).filter(
+    (code) => !route.ignoresOptions || !code.startsWith('VALIDATION.') || statusOf(code, settings) === 413,
+  )
   return codes.filter((code) => own.includes(code) || expressions.some((one) => one.test(code)))
 }
 
@@ -53,6 +59,11 @@ export function statusOf(code: ErrorCode, settings: Settings): number {
   return errorCatalog[code].http
 }
 
+/** Returns the code that is the example of a response: one of the operation itself if there is one. */
+function exampleOf(route: Route, codes: ErrorCode[]): ErrorCode {
+  return codes.find((code) => route.errors.includes(code)) ?? (codes[0] as ErrorCode)
+}
+
 /** Returns the error responses of an operation, one for each status, with its codes. */
 export function errorResponses(route: Route, settings: Settings): Record<string, Json> {
   const byStatus = Map.groupBy(codesOf(route, settings), (code) => statusOf(code, settings))
@@ -60,25 +71,23 @@ export function errorResponses(route: Route, settings: Settings): Record<string,
   return Object.fromEntries(
     sorted.map(([status, codes]) => [
       String(status),
-      { ...reference('responses', nameOf(status)), description: codes.join(', ') },
+      { ...reference('responses', nameOf(exampleOf(route, codes))), description: codes.join(', ') },
     ]),
   )
 }
 
-/** Returns the error responses of all operations, by their names. */
-export function sharedErrorResponses(settings: Settings): Json {
-  const shared: Record<string, Json> = {}
-  for (const code of Object.keys(errorCatalog) as ErrorCode[]) {
-    const status = statusOf(code, settings)
-    // A code that the catalog gives this status is a better example than one that the deployment does.
-    if (errorCatalog[code].http === status) shared[nameOf(status)] ??= response(status, code)
-  }
-  return shared
+/** Returns the error responses that operations refer to, by their names. */
+export function sharedErrorResponses(operations: Json, settings: Settings): Json {
+  const used = JSON.stringify(operations)
+  const codes = (Object.keys(errorCatalog) as ErrorCode[]).filter((code) =>
+    used.includes(JSON.stringify(reference('responses', nameOf(code)).$ref)),
+  )
+  return Object.fromEntries(codes.map((code) => [nameOf(code), response(statusOf(code, settings), code)]))
 }
 
-/** Returns the name of a status in PascalCase: NotFound. */
-function nameOf(status: number): string {
-  return STATUS_CODES[status]?.replaceAll(' ', '') ?? `Status${status}`
+/** Returns the name of a code in PascalCase: NotFoundOrder. */
+function nameOf(code: ErrorCode): string {
+  return pascalCase(code.toLowerCase())
 }
 
 function response(status: number, code: ErrorCode): Json {
@@ -86,9 +95,14 @@ function response(status: number, code: ErrorCode): Json {
     'X-Correlation-Id': reference('headers', 'CorrelationId'),
     ...([429, 503].includes(status) && { 'Retry-After': reference('headers', 'RetryAfter') }),
     ...(status === 401 && { 'WWW-Authenticate': reference('headers', 'Challenge') }),
+    ...(code === 'VALIDATION.content_type.unsupported' && {
+      'Accept-Post': reference('headers', 'AcceptPost'),
+      'Accept-Patch': reference('headers', 'AcceptPatch'),
+    }),
+    ...(families.stored.test(code) && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
   }
   const { retryable } = errorCatalog[code]
-  const correlation_id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
+  const correlation_id = '01a1fd42-cae3-848a-b36e-b4be13e97000'
   const example = { code, message_id: messageId(code), http: status, retryable, correlation_id, details: {} }
   return {
     description: STATUS_CODES[status] ?? `Status ${status}`,
@@ -97,21 +111,43 @@ function response(status: number, code: ErrorCode): Json {
   }
 }
 
+const texts = { type: 'array', items: { type: 'string' } }
+
+const fieldProblem: Json = {
+  title: 'FieldProblem',
+  type: 'object',
+  description: 'The error code of one field, what would be valid, and what was sent.',
+  required: ['code', 'reason'],
+  properties: {
+    code: { type: 'string' },
+    reason: { type: 'string' },
+    min: { type: 'number' },
+    max: { type: 'number' },
+    regex: { type: 'string', description: 'The pattern of a valid value.' },
+    allowed: { ...texts, description: 'The valid values, or the roles that may send the field.' },
+    integer: { type: 'boolean', description: 'True if only an integer is valid.' },
+    type: { type: 'string', description: 'The JSON type of a valid value.' },
+    not_before: { type: 'string', format: 'date-time', description: 'The earliest valid time.' },
+    actual: {
+      description:
+        'A number or time as it was sent, the length of a text or list, or a JSON type; absent without any. It never quotes a text.',
+    },
+  },
+}
+
 /** The envelope of every error. */
-const errorSchema: Json = {
+const errorSchema: Json = opened({
   title: 'Error',
   type: 'object',
   required: ['error'],
-  additionalProperties: false,
   properties: {
     error: {
       title: 'ErrorBody',
       type: 'object',
       required: ['code', 'message_id', 'http', 'retryable', 'correlation_id', 'details'],
-      additionalProperties: false,
       properties: {
         code: { type: 'string', enum: Object.keys(errorCatalog).sort() },
-        message_id: { type: 'string', pattern: '^error\\.[a-z_.]+$' },
+        message_id: { type: 'string', pattern: '^error\\.[a-z0-9_.]+$' },
         http: { type: 'integer', minimum: 400, maximum: 599 },
         retryable: { type: 'boolean' },
         correlation_id: { type: 'string' },
@@ -122,17 +158,38 @@ const errorSchema: Json = {
           properties: {
             fields: {
               type: 'object',
-              description: 'The reason why each field was rejected.',
-              additionalProperties: {
-                title: 'FieldProblem',
-                type: 'object',
-                required: ['reason'],
-                properties: { reason: { type: 'string' }, min: { type: 'number' }, max: { type: 'number' } },
-              },
+              description: 'The problem with each rejected field or parameter, by its name.',
+              additionalProperties: fieldProblem,
+            },
+            required_scopes: {
+              ...texts,
+              description: 'AUTHZ.scope.token: the scopes that the operation needs.',
+            },
+            supported: {
+              ...texts,
+              description:
+                'The media types that the operation supports (415), or the methods of the path (405).',
+            },
+            position: {
+              type: 'integer',
+              minimum: 0,
+              maximum: 2 ** 31 - 1,
+              description: 'VALIDATION.body.json: the number of characters before the error.',
+            },
+            refund_id: {
+              type: 'string',
+              description:
+                'The refund that the payment provider rejected. A later outcome can be read by its id.',
+            },
+            remaining: {
+              type: 'integer',
+              format: 'int64',
+              description:
+                'POLICY.refund.exceeds_charge: what is left of the charge in minor units, if the provider returns it.',
             },
           },
         },
       },
     },
   },
-}
+})

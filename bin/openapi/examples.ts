@@ -1,6 +1,6 @@
 import type { Json } from './schemas.ts'
 
-const id = '01a1fd42-cae3-748a-b36e-b4be13e970b1'
+const id = '01a1fd42-cae3-848a-b36e-b4be13e97000'
 const token = 'eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl'
 const link = 'https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c'
 
@@ -51,19 +51,18 @@ const values: Record<string, unknown> = {
   refresh_token: token,
   message_id: id,
   session_id: id,
-  'text/csv': 'id,code,state\r\n01a1fd42-cae3-748a-b36e-b4be13e970b1,SUMMER-10,active\r\n',
+  'text/csv': 'id,code,state\r\n01a1fd42-cae3-848a-b36e-b4be13e97000,SUMMER-10,active\r\n',
 }
 
 /** Returns an example of a schema. @param names the names under which its value is looked up, the best first */
 export function exampleOf(schema: Json, ...names: string[]): unknown {
   const known = names.find((name) => Object.hasOwn(values, name))
   if (known !== undefined) return values[known]
-  const { title, properties, items, enum: members, minimum = 1 } = schema
+  const { title, properties, items, 'x-extensible-enum': members, minimum = 1 } = schema
   if (properties) {
     const fields = Object.entries(properties as Record<string, Json>)
     return Object.fromEntries(fields.map(([name, of]) => [name, exampleOf(of, `${title}.${name}`, name)]))
   }
   if (items) return [exampleOf(items as Json)]
-  if ('const' in schema) return schema.const
   return (members as unknown[] | undefined)?.[0] ?? (schema.type === 'string' ? names.at(-1) : minimum)
 }

@@ -7,7 +7,7 @@ import { reference } from './components.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { parametersOf } from './parameters.ts'
-import { type Json, jsonSchema, openPoint } from './schemas.ts'
+import { type Json, jsonSchema, openPoint, responseSchema } from './schemas.ts'
 
 type Operation = ReturnType<typeof operation>
 
@@ -79,13 +79,14 @@ function successes(route: Route, settings: Settings): Json {
   const location = { Location: reference('headers', 'Location') }
   const mediaType = reply.mediaType?.(settings) ?? 'application/json'
   const schema = reply.schema(settings)
-  const described = schema.type === 'undefined' ? undefined : jsonSchema(schema)
+  const described = schema.type === 'undefined' ? undefined : responseSchema(schema)
   const success = {
     description: 'Success.',
     headers: {
       ...common,
       ...(reply.etag && etag),
       ...(reply.location && location),
+      ...(reply.attachment && { 'Content-Disposition': reference('headers', 'ContentDisposition') }),
       ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
       ...(idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
     },
@@ -123,9 +124,10 @@ export function withVariant(first: Operation, other: Operation): Operation {
   const merged = first.parameters.map((one) => {
     const same = other.parameters.find(({ name }) => name !== undefined && name === one.name)
     if (!same) return one
-    const equal = JSON.stringify(one.schema) === JSON.stringify(same.schema)
-    const schema = equal ? one.schema : { anyOf: [one.schema, same.schema] }
-    return { ...one, required: Boolean(one.required && same.required), schema }
+    const members = [one.schema, same.schema].flatMap((schema) => (schema as { enum: unknown[] }).enum)
+    const schema = { ...(one.schema as Json), enum: [...new Set(members)] }
+    const description = `${one.description} ${same.description}`
+    return { ...one, description, required: Boolean(one.required && same.required), schema }
   })
   const names = first.parameters.map(nameOf)
   const added = other.parameters

@@ -9,13 +9,16 @@ import { type Json, jsonSchema, openPoint } from './schemas.ts'
 /** Returns every parameter of an operation. Credentials are security schemes instead. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
   const { auth, reason, listing } = route
+  const readsTag = route.reply.etag && route.method === 'GET'
   const shared = [
     ...(route.ifMatch === 'required' ? ['IfMatch'] : []),
-    ...(route.ifMatch === 'accepted' ? ['OptionalIfMatch'] : []),
+    ...(route.ifMatch === 'accepted' || readsTag ? ['OptionalIfMatch'] : []),
     ...(route.idempotency === 'none' ? [] : [idempotencyKeyOf(route, settings)]),
-    ...(route.reply.etag && route.method === 'GET' ? ['IfNoneMatch'] : []),
+    ...(route.ifMatch || readsTag ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),
-    ...['CorrelationId', 'RequestTimeout', 'Traceparent', 'Tracestate', 'Baggage'],
+    'CorrelationId',
+    ...(route.ignoresOptions ? [] : ['RequestTimeout']),
+    ...['Traceparent', 'Tracestate', 'Baggage'],
   ]
   return [
     ...pathVariables(pathOf(route, settings)).map((name) => reference('parameters', pascalCase(name))),
@@ -34,8 +37,11 @@ function idempotencyKeyOf({ operation, idempotency }: Route, settings: Settings)
   return required ? 'IdempotencyKey' : 'OptionalIdempotencyKey'
 }
 
-/** What callers should send. Larger values count as 100; settings decide how large they may be. */
-const pageSize = { type: 'integer', minimum: 1, maximum: 100 }
+/** Returns the accepted sizes of a page. Sizes above 100 count as 100, up to a limit of the deployment. */
+function pageSize(settings: Settings): Json {
+  const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
+  return { type: 'integer', minimum, maximum: settings['lists.pageSizeAbsurd'] }
+}
 
 /** Returns a parameter of type string. */
 function query(name: string, description: string, more: Json = {}): Json {
@@ -52,14 +58,14 @@ function header(name: string, description: string, more: Json = {}): Json {
 
 /** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
-  const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
+  const { unit, minMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
   const { header: nonce, mode } = settings['auth.nonce']
   const pattern = tenantNamePattern(settings).source
   const roles = settings['lists.includeDeletedRoles'].join(', ')
   const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
   const key = header(
     'Idempotency-Key',
-    'Makes retries safe: requests with the same key have one effect and the same response.',
+    'Makes retries safe: requests with the same key have one effect and the same response. The key is opaque: with and without quotes are two keys.',
     {
       example: 'a4f3c1de-7b52-4e0c-9d7e-2f1b6c8d9e01',
       schema: {
@@ -82,8 +88,8 @@ export function sharedParameters(settings: Settings): Json {
         ...openPoint('auth.adminTenantParameter'),
       },
     ),
-    PageSize: query('page_size', 'The number of items in a page. Values above 100 count as 100.', {
-      schema: { ...pageSize, default: 25, ...openPoint('lists.pageSizeAbsurd') },
+    PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
+      schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
     }),
     Cursor: query(
       'cursor',
@@ -102,7 +108,10 @@ export function sharedParameters(settings: Settings): Json {
     IdempotencyKey: { ...key, required: true },
     OptionalIdempotencyKey: key,
     Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, openPoint('auth.nonce')),
-    IfNoneMatch: header('If-None-Match', 'A known entity tag. The response is 304 while it is current.'),
+    IfNoneMatch: header(
+      'If-None-Match',
+      'A known entity tag. While it is current, a read returns 304 and a change is rejected with 412.',
+    ),
     IfMatch: header(
       'If-Match',
       'The entity tag that the caller has read. The request is rejected if the item has changed since.',
@@ -119,9 +128,9 @@ export function sharedParameters(settings: Settings): Json {
     ),
     RequestTimeout: header(
       'X-Request-Timeout',
-      `The time limit of the request, in ${unit}; at most ${maxMilliseconds} ms. Less than a second mostly ends in DEPENDENCY.timeout.`,
+      `The time limit of the request, in ${unit}: ${minMilliseconds} to ${maxMilliseconds} ms, and other values are replaced by the nearest of these. After it the response is DEPENDENCY.timeout.`,
       {
-        schema: { type: 'integer', minimum: 1000, maximum: 999_999_999 },
+        schema: { type: 'integer', minimum: 1, maximum: 999_999_999 },
         ...openPoint('requests.timeoutHeader'),
       },
     ),
@@ -141,8 +150,8 @@ function queryParameters(route: Route, settings: Settings): Json[] {
     properties?: Record<string, Json>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, schema]) => {
-    return { name, in: 'query', required: required.includes(name), schema }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => {
+    return { name, in: 'query', description, required: required.includes(name), schema }
   })
 }
 
@@ -174,16 +183,20 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
     }),
     reference('parameters', 'PageSize'),
     reference('parameters', 'Cursor'),
-    query('q', `Searches ${listing.search(settings).join(', ')} for this text, case-insensitively.`, {
-      schema: { type: 'string', minLength: 1, maxLength: settings['lists.maxSearchLength'] },
-      ...openPoint('lists.searchFields'),
-    }),
+    query(
+      'q',
+      `Searches ${listing.search(settings).join(', ')} for this text in any case, by Unicode case folding.`,
+      {
+        schema: { type: 'string', minLength: 1, maxLength: settings['lists.maxSearchLength'] },
+        ...openPoint('lists.searchFields'),
+      },
+    ),
     reference('parameters', 'IncludeDeleted'),
     reference('parameters', 'Deleted'),
     ...(byOffset
       ? [
           query('limit', 'Legacy paging. Another name of page_size; rejected together with it.', {
-            schema: { ...pageSize, ...byProfile },
+            schema: { ...pageSize(settings), ...byProfile },
           }),
           query('offset', 'Legacy paging. The number of items to skip; rejected with cursor.', {
             schema: { type: 'integer', minimum: 0, maximum: settings['lists.readBudget'], ...byProfile },

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { marked } from 'marked'
 import { routes } from '#functions/routes.ts'
 import { apiKeyScopes, permissions, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { htmlOf } from './markdown.ts'
 import { textPage } from './pages.ts'
 
 const folder = join(import.meta.dirname, '../../docs/guides')
@@ -16,7 +16,7 @@ export async function guidePages(settings: Settings): Promise<[string, string][]
     files.map(async (file): Promise<[string, string]> => {
       const text = await readFile(join(folder, file), 'utf8')
       if (!file.endsWith('.md')) return [file, text]
-      const page = textPage('Guide', await marked.parse(withLinks(withRoles(text, settings))))
+      const page = textPage('Guide', await htmlOf(withLinks(withRoles(text, settings))))
       return [pageOf(file), page]
     }),
   )

@@ -1,9 +1,9 @@
-import { marked } from 'marked'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { resolved } from '../openapi/components.ts'
 import { statusOf } from '../openapi/errors.ts'
 import type { Json } from '../openapi/schemas.ts'
+import { anchorOf, escaped, htmlOf, tableOf } from './markdown.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
 
@@ -23,7 +23,7 @@ export function page(title: keyof typeof pages, content: string): string {
 <link rel="stylesheet" href="style.css">
 </head>
 <body>
-<header><strong>Commerce API</strong><nav>${links.join(' ')}</nav></header>
+<header><strong>Commerce API</strong><nav aria-label="Pages">${links.join(' ')}</nav></header>
 ${content}
 </body>
 </html>
@@ -33,10 +33,6 @@ ${content}
 /** Returns a page of text. */
 export function textPage(title: keyof typeof pages, content: string): string {
   return page(title, `<main class="text">\n${content}\n</main>`)
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
 /**
@@ -57,7 +53,7 @@ export async function errorsPage(markdown: string, settings: Settings): Promise<
       return `| <a id="${code}"></a>\`${code}\` | ${statusOf(code, settings)} | ${retryable ? 'yes' : 'no'} |`
     })
   if (missing.size > 0) throw new Error(`errors.md lacks ${[...missing].join(', ')}`)
-  return textPage('Errors', await marked.parse(table))
+  return textPage('Errors', await htmlOf(table))
 }
 
 interface Message {
@@ -69,29 +65,33 @@ interface Message {
 /** Returns the page of events with the fields of their data, from the AsyncAPI document. */
 export function eventsPage(asyncapi: Json): string {
   const { messages } = resolved(asyncapi.components, asyncapi) as { messages: Record<string, Message> }
-  const sections = (prefix: string) =>
-    Object.entries(messages).flatMap(([name, message]) => (name.startsWith(prefix) ? [section(message)] : []))
+  const sections = (kind: 'published' | 'received') =>
+    Object.entries(messages)
+      .flatMap(([name, message]) => (name.startsWith(`${kind}.`) ? [section(kind, message)] : []))
+      .join('\n')
   return textPage(
     'Events',
-    `<h1>Events</h1>
+    `<h1 id="events">Events</h1>
 <p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.1).</p>
-<h2>Published</h2>
+<h2 id="published">Published</h2>
 <p>On the EventBridge bus of the stack. <code>detail</code> holds <code>event_id</code>, <code>type</code>,
 <code>version</code>, <code>occurred_at</code>, <code>source</code>, <code>correlation_id</code> and <code>data</code>. A change that is published in
 several versions is one event for each: select by <code>detail.version</code>.</p>
-${sections('published.').join('\n')}
-<h2>Received</h2>
+${sections('published')}
+<h2 id="received">Received</h2>
 <p>By <code>POST /v1/webhooks/events</code>, signed. Events of other types are stored and acknowledged, and have no effect.</p>
-${sections('received.').join('\n')}`,
+${sections('received')}`,
   )
 }
 
-function section({ title, summary, payload }: Message): string {
-  const rows = fieldsOf(dataOf(payload)).map(
-    ([name, type, required]) =>
-      `<tr><td><code>data.${escaped(name)}</code></td><td>${escaped(type)}</td><td>${required ? 'always' : 'optional'}</td></tr>`,
-  )
-  return `<h3>${escaped(title)}</h3><p>${escaped(summary)}</p><table>${rows.join('')}</table>`
+function section(kind: string, { title, summary, payload }: Message): string {
+  const rows = fieldsOf(dataOf(payload)).map(([name, type, required]) => [
+    `<code>data.${escaped(name)}</code>`,
+    escaped(type),
+    required ? 'always' : 'optional',
+  ])
+  const table = tableOf(['Field', 'Type', 'Present'], rows, `${title}, ${kind}: fields`)
+  return `<h3 id="${kind}-${anchorOf(title)}">${escaped(title)}</h3><p>${escaped(summary)}</p>${table}`
 }
 
 /** Returns the schema of a message's data from either form of its payload. */

@@ -4,14 +4,19 @@
 globalThis.__zod_globalConfig = { jitless: true }
 await import('./scalar.js')
 
-const response = await fetch('service.json')
-const { token } = await response.json()
+const read = async (file) => (await fetch(file)).json()
+const [{ token }, { components }] = await Promise.all([read('service.json'), read('openapi.json')])
+const exampleKey = components.parameters.IdempotencyKey.example
 
 Scalar.createApiReference('#reference', {
   url: 'openapi.json',
   authentication: {
     preferredSecurityScheme: 'bearer',
     ...(token && { securitySchemes: { bearer: { token } } }),
+  },
+  // The same key again would be a replay, or a conflict with another body. A key that the reader typed is sent as it is.
+  onRequestBuilt: ({ request: { headers } }) => {
+    if (headers.get('Idempotency-Key') === exampleKey) headers.set('Idempotency-Key', crypto.randomUUID())
   },
   telemetry: false,
   withDefaultFonts: false,

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import scalarPlugin from '@scalar/fastify-api-reference'
-import { marked } from 'marked'
 import type { Settings } from '#shared/settings/register.ts'
 import { asyncapiDocument } from '../asyncapi.ts'
 import type { Json } from '../openapi/schemas.ts'
 import { openapiDocument } from '../openapi.ts'
 import { guidePages } from './guides.ts'
+import { htmlOf } from './markdown.ts'
 import { errorsPage, eventsPage, page, textPage } from './pages.ts'
 
 /** The service where operations of the reference can be tried, and the token. */
@@ -30,7 +30,7 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   const info = { ...(openapi.info as Json), description: sectionOf(guide, 'A first request') }
   return new Map<string, string | Uint8Array>([
     ['index.html', page('Reference', await read('reference.html'))],
-    ['guide.html', textPage('Guide', await marked.parse(guide))],
+    ['guide.html', textPage('Guide', await htmlOf(guide))],
     ...(await guidePages(settings)),
     ['errors.html', await errorsPage(await read('errors.md'), settings)],
     ['events.html', eventsPage(asyncapi)],
@@ -116,11 +116,12 @@ export async function serveSite(
   const connect = `'self' ${new URL(base).origin}`
   const policy = `default-src 'self'; connect-src ${connect}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'`
   const { host } = new URL(origin)
+  const plain = { 'Content-Type': 'text/plain; charset=utf-8' }
   const server = createServer((request, response) => {
     const { url = '/', method = '', headers: sent } = request
     const reads = method === 'GET' || method === 'HEAD'
-    if (sent.host !== host || (!reads && sent.origin !== origin)) {
-      response.writeHead(403).end()
+    if (sent.host !== host || !(sent.origin === origin || (reads && sent.origin === undefined))) {
+      response.writeHead(403, plain).end(`open ${origin}/ (other hosts and origins are rejected)\n`)
       return
     }
     if (answer(request, response)) return
@@ -129,7 +130,8 @@ export async function serveSite(
     const body = site.get(file)
     const headers = { 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff' }
     const mediaType = mediaTypes[extname(file)] ?? 'application/octet-stream'
-    if (body === undefined) response.writeHead(404, headers).end()
+    if (body === undefined)
+      response.writeHead(404, { ...headers, ...plain }).end(`there is no such page: open ${origin}/\n`)
     else response.writeHead(200, { ...headers, 'Content-Type': mediaType }).end(body)
   })
   server.listen(Number(new URL(origin).port || 80), 'localhost')

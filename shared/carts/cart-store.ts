@@ -4,7 +4,7 @@ import { type Item, type Key, keyOf, partitionsOf } from '../platform/table/keys
 import { create, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Cart, CartLine } from './cart.ts'
 
-/** The read limit for the lines of a cart; no cart has as many. */
+/** The read limit for the lines of a cart. */
 const maxLines = 100
 
 export async function findCart(table: Table, tenant: string, cartId: string): Promise<Cart | undefined> {
@@ -19,12 +19,10 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
     : create(item, 'TRANSIENT.error')
 }
 
-/**
- * Returns the lines of a cart. Descending, because gift cards must come before the discount lines of release 0.1.0.
- */
+/** Returns the lines of a cart, gift cards first. */
 export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
   const prefix = prefixOf(cartId)
-  const range = { low: prefix, high: `${prefix}~`, descending: true, limit: maxLines }
+  const range = { low: prefix, high: `${prefix}~`, descending: false, limit: maxLines }
   const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
   return items as unknown as CartLine[]
 }

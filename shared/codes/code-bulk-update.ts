@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { fail, failField } from '../platform/base/failure.ts'
+import { failField } from '../platform/base/failure.ts'
 import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
-import { targetOf } from '../platform/request/audit-denial.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { ifMatchRequired } from '../platform/request/parse-headers.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeChanges } from './code.ts'
 import { type CodeUpdate, updateCode } from './update-code.ts'
@@ -15,23 +15,23 @@ const Target = v.object({ id: v.string(), if_match: v.optional(v.pipe(v.string()
  */
 function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUpdate {
   const { id, if_match, ...changes } = item
-  if (id === undefined) throw failField('VALIDATION.field.required', 'id', { reason: 'required' })
+  if (id === undefined) {
+    throw failField('VALIDATION.field.required', 'id', { reason: 'required', actual: 'absent' })
+  }
   const target = v.safeParse(Target, { id, if_match })
   if (!target.success) throw invalidFields(target.issues, settings)
-  if (target.output.if_match === '') {
-    const details = { fields: { if_match: { reason: 'required' } } }
-    throw fail('VALIDATION.if_match.required', { http: settings['codes.missingIfMatch'], details })
-  }
+  if (target.output.if_match === '') throw ifMatchRequired('if_match', settings)
   const parsed = v.safeParse(CodeChanges(settings), changes, { abortPipeEarly: true })
   if (!parsed.success) throw invalidFields(parsed.issues, settings)
-  return { id: target.output.id, ifMatch: target.output.if_match, changes: parsed.output }
+  return { id: target.output.id, precondition: { ifMatch: target.output.if_match }, changes: parsed.output }
 }
 
 /** The update of many codes: each item is an update of one code. */
 export const codeBulkUpdate = bulkSaga<{ items: Record<string, unknown>[] }, Record<string, unknown>>({
   rowsOf: ({ items }) => items,
   keyOf: ({ id }) => (typeof id === 'string' ? id : ''),
+  namedId: ({ id }) => (typeof id === 'string' ? id : null),
   decide: (item, context) =>
     updateCode(codeUpdateOf(item, context.settings), context, ({ id }) => ({ status: 200, id })),
-  attemptOf: ({ id }) => ({ action: 'update', target: targetOf('codes', [id]) }),
+  attemptOf: ({ id }) => ({ action: 'update', area: 'codes', id }),
 })

@@ -1,41 +1,61 @@
 import * as v from 'valibot'
-import { fail } from '../platform/base/failure.ts'
+import { fail, failField } from '../platform/base/failure.ts'
 import { type CsvRow, readCsv } from '../platform/formats/csv-reader.ts'
-import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
+import { bulkSaga, type RowContext } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { makeCode, NewCode } from './code.ts'
+import { type LiveState, liveStates, updateTrigger } from './code-states.ts'
 import { newCode } from './code-store.ts'
 import { codeTextOf } from './code-text.ts'
 
+/** A row: the body of POST /codes, and the state of the code. */
+const CodeRow = perSettings((settings) =>
+  v.strictObject({ ...NewCode(settings).entries, state: v.picklist(liveStates) }),
+)
+
 /**
- * Reads the rows of a file of codes. Columns that only an export has are ignored.
+ * Reads the rows of a file of codes. The column `state` is optional. Other columns that only an export has are ignored.
  * @throws VALIDATION.csv.*
  */
 function importedRows(text: string, settings: Settings): CsvRow[] {
   const { columns: required, maxRows } = settings['codes.import']
-  const ignored = settings['codes.export'].columns.filter((column) => !required.some((one) => one === column))
-  return readCsv(text, { required, ignored, maxRows })
+  const optional = new Set<string>([...settings['codes.export'].columns, 'state'])
+  for (const column of required) optional.delete(column)
+  return readCsv(text, { required, ignored: [...optional], maxRows })
 }
 
 /**
  * Decides the code of a row by the rules of POST /codes.
- * @throws the error that POST /codes would return for the row
+ * @throws the error that POST /codes would return for the row, AUTHZ.field.denied, CONFLICT.soft_deleted
  */
-function importedCode(
-  { cells, problem }: CsvRow,
-  origin: { id: string; tenant: string; createdBy: string },
-  settings: Settings,
-): RowDecision {
+function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecision {
+  const { newId, settings, scope, caller } = context
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
   // Importing an export that includes deleted codes must not restore them.
-  if (cells.soft_deleted?.toLowerCase() === 'true') throw fail('CONFLICT.soft_deleted')
+  if (cells.soft_deleted?.toLowerCase() === 'true' || cells.state === 'soft_deleted')
+    throw fail('CONFLICT.soft_deleted')
   const fields = settings['codes.import'].columns.map((column) => [column, cells[column]])
-  const parsed = v.safeParse(NewCode(settings), Object.fromEntries(fields), { abortPipeEarly: true })
+  const state = cells.state || settings['codes.initialState']
+  const row = { ...Object.fromEntries(fields), state }
+  const parsed = v.safeParse(CodeRow(settings), row, { abortPipeEarly: true })
   if (!parsed.success) throw invalidFields(parsed.issues, settings)
+  checkState(parsed.output.state, context)
+  const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
   const code = makeCode(parsed.output, origin, settings)
   return { status: 201, id: code.id, writes: newCode(code) }
+}
+
+/**
+ * Checks that the caller may create a code in a state. If new codes are not active, only an Admin activates them.
+ * @throws AUTHZ.field.denied
+ */
+function checkState(state: LiveState, { settings, caller }: RowContext): void {
+  const activates = state === 'active' && settings['codes.initialState'] !== 'active'
+  if (activates && updateTrigger(caller?.role) === 'update')
+    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'] })
 }
 
 /** The import of codes from CSV: each row creates a code or is rejected. */
@@ -43,7 +63,6 @@ export const codeImport = bulkSaga<string, CsvRow>({
   rowsOf: importedRows,
   audit: { action: 'import', target: 'codes' },
   keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
-  decide: async (row, { newId, settings, scope, caller }) =>
-    importedCode(row, { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }, settings),
-  attemptOf: () => ({ action: 'import', target: 'codes' }),
+  decide: async (row, context) => importedCode(row, context),
+  attemptOf: () => ({ action: 'import', area: 'codes' }),
 })

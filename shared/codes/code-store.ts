@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { smallestId } from '../platform/base/clock.ts'
 import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { entityTag } from '../platform/request/parse-headers.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import type { Code } from './code.ts'
+import { type Code, viewOf } from './code.ts'
 import { startCondition, type Trigger } from './code-states.ts'
 
 /** Casts an item of the codes' partitions. */
@@ -27,8 +27,14 @@ export async function findByText(table: Table, tenant: string, text: string): Pr
   return item && asCode(item)
 }
 
-export function codeEtag({ id, version }: Pick<Code, 'id' | 'version'>): string {
-  return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
+/** Returns codes by id, at most 100, in no order. Absent ones are left out. */
+export async function findCodes(table: Table, tenant: string, ids: readonly string[]): Promise<Code[]> {
+  return (await table.getMany(ids.map((id) => keyOf(tenant, 'code', id)))).map(asCode)
+}
+
+/** Returns the entity tag with which a code is read. Each change gives it another one, as updated_at advances. */
+export function codeEtag(code: Code, settings: Settings): string {
+  return entityTag(viewOf(code, settings))
 }
 
 /** Writes a code and the uniqueness lock of its text in the tenant. */

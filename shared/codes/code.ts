@@ -12,7 +12,7 @@ import { CodeText } from './code-text.ts'
 export const NewCode = perSettings((settings) => {
   const type = v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types'))
   const fields = { code: CodeText, type, name: CodeName(settings), expiry_at: instant }
-  return v.pipe(v.strictObject(fields), v.title('NewDiscountCode'))
+  return v.pipe(v.strictObject(fields), v.title('DiscountCodeRequest'))
 })
 export type NewCode = v.InferOutput<ReturnType<typeof NewCode>>
 
@@ -42,6 +42,13 @@ export const CodeChanges = perSettings((settings) => {
   )
 })
 export type CodeChanges = v.InferOutput<ReturnType<typeof CodeChanges>>
+
+/** The body of PUT /codes/{id}. */
+export const CodeReplacement = perSettings((settings) => {
+  const [{ entries }] = CodeChanges(settings).pipe
+  const fields = { ...entries, name: CodeName(settings), expiry_at: instant }
+  return v.pipe(v.strictObject(fields), v.title('DiscountCodeReplacement'))
+})
 
 /** A stored code. */
 export interface Code {
@@ -107,11 +114,11 @@ export function viewOf(code: Code, settings: Settings): Record<string, unknown> 
 }
 
 /**
- * Creates a code in its initial state. created_at is the time in its id.
+ * Creates a code, in the first state of codes by default. created_at is the time in its id.
  * @throws VALIDATION.date.range if expiry_at has passed
  */
 export function makeCode(
-  request: NewCode,
+  request: NewCode & { state?: LiveState },
   { id, tenant, createdBy }: { id: string; tenant: string; createdBy: string },
   settings: Settings,
 ): Code {
@@ -124,7 +131,7 @@ export function makeCode(
     created_by: createdBy,
     created_at: at,
     updated_at: at,
-    state: settings['codes.initialState'],
+    state: request.state ?? settings['codes.initialState'],
     soft_deleted: false,
     version: 1,
   }
@@ -157,5 +164,7 @@ function next(code: Code, changes: Partial<Code>, now: number): Code {
 }
 
 function checkExpiry(expiryAt: string, now: number): void {
-  if (Date.parse(expiryAt) < now) throw failField('VALIDATION.date.range', 'expiry_at', { reason: 'past' })
+  if (Date.parse(expiryAt) >= now) return
+  const problem = { reason: 'past', not_before: timestamp(now), actual: expiryAt }
+  throw failField('VALIDATION.date.range', 'expiry_at', problem)
 }

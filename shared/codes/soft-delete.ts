@@ -1,8 +1,8 @@
-import { isUuidV7, timestamp } from '../platform/base/clock.ts'
+import { isId, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Decision, noContent } from '../platform/request/endpoint.ts'
-import { checkIfMatch } from '../platform/request/parse-headers.ts'
+import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
@@ -11,8 +11,7 @@ import { asCode, changedCode, codeEtag, readCode, releaseLock, softDeletedCode }
 
 interface SoftDelete {
   id: string
-  /** The entity tag of If-Match, if the request has one. */
-  ifMatch: string | undefined
+  precondition: Precondition
 }
 
 type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope'>
@@ -23,10 +22,11 @@ type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope'
  * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
 export async function softDelete(request: SoftDelete, context: DeleteContext): Promise<Decision> {
-  const { id, ifMatch } = request
+  const { id, precondition } = request
+  const { ifMatch, ifNoneMatch } = precondition
   const { settings, table, scope } = context
-  const anyTag = ifMatch === undefined || ifMatch === '*'
-  return anyTag && isUuidV7(id) && settings['codes.duplicate'].softDeletedKeepsCode
+  const anyTag = ifNoneMatch === undefined && (ifMatch === undefined || ifMatch === '*')
+  return anyTag && isId(id) && settings['codes.duplicate'].softDeletedKeepsCode
     ? deleteWithoutRead(request, context)
     : deleteCode(await readCode(table, scope, id, settings), request, context)
 }
@@ -46,7 +46,7 @@ function deleteCode(code: Code, request: SoftDelete, context: DeleteContext): De
   const { table, settings, now, scope } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
-  checkIfMatch(request.ifMatch, codeEtag(code))
+  checkPrecondition(request.precondition, codeEtag(code, settings))
   if (!live) return noContent()
   const after = softDeleteCode(code, settings, now())
   return noContent({

@@ -1,17 +1,16 @@
 import { Denial, fail, failField } from '../platform/base/failure.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
 import type { RowContext } from '../platform/jobs/bulk-saga.ts'
-import { checkIfMatch } from '../platform/request/parse-headers.ts'
+import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
-import { mayMove, mayStart, updateTrigger } from './code-states.ts'
+import { liveStates, mayMove, mayStart, updateTrigger } from './code-states.ts'
 import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {
   id: string
-  /** The entity tag of If-Match. */
-  ifMatch: string | undefined
+  precondition: Precondition
   changes: CodeChanges
 }
 
@@ -26,13 +25,13 @@ type Updated<Response> = Response & Effects<Updated<Response>>
  * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.etag.mismatch, VALIDATION.date.range
  */
 export async function updateCode<Response extends object>(
-  { id, ifMatch, changes }: CodeUpdate,
+  { id, precondition, changes }: CodeUpdate,
   { caller, scope, table, settings, now }: UpdateContext,
   responseOf: (code: Code) => Response,
 ): Promise<Updated<Response>> {
   const trigger = updateTrigger(caller?.role)
   if (changes.state !== undefined && trigger === 'update') {
-    throw failField('AUTHZ.field.denied', 'state', { reason: 'role' })
+    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'] })
   }
   function decide(code: Code): Updated<Response> {
     if (!mayStart(trigger, code.state, settings)) {
@@ -40,7 +39,7 @@ export async function updateCode<Response extends object>(
       const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
       throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
     }
-    checkIfMatch(ifMatch, codeEtag(code))
+    checkPrecondition(precondition, codeEtag(code, settings))
     checkMove(code, changes, settings)
     const after = changeCode(code, changes, now())
     return {
@@ -56,5 +55,6 @@ export async function updateCode<Response extends object>(
 
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
   if (to === undefined || to === state || mayMove(state, to, settings)) return
-  throw failField('AUTHZ.field.denied', 'state', { reason: 'transition' })
+  const allowed = liveStates.filter((one) => mayMove(state, one, settings))
+  throw failField('AUTHZ.field.denied', 'state', { reason: 'transition', allowed, actual: to })
 }

@@ -12,13 +12,13 @@ const roundings = {
 
 /**
  * Returns the discount of a code in minor units of the cart's currency.
- * @param otherDiscounts the total discount of the other codes on the cart
+ * @param earlierDiscounts the total discount of the codes that were applied to the cart before
  * @returns undefined if the currencies of code and cart differ
  */
 export function amountOff(
   pricing: Pricing,
   cart: Pick<PricedCart, 'amount_minor' | 'currency'>,
-  otherDiscounts: number,
+  earlierDiscounts: number,
   settings: Settings,
 ): number | undefined {
   const { rounding, cappedAtCart } = settings['discount.amount']
@@ -28,5 +28,5 @@ export function amountOff(
       ? new Big(pricing.value)
       : new Big(cart.amount_minor).times(pricing.value).div(100)
   const whole = exact.round(0, roundings[rounding]).toNumber()
-  return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - otherDiscounts)) : whole
+  return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - earlierDiscounts)) : whole
 }

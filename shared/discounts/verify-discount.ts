@@ -1,18 +1,19 @@
-import { type Cart, type CartLine, discountsOf, isPriced, sumOf } from '../carts/cart.ts'
+import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { Denial, fail } from '../platform/base/failure.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
 import { reachOf } from '../platform/identity/authorize.ts'
+import { sessionIssuer } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
-import { type Decision, ok, rejection as rejected } from '../platform/request/endpoint.ts'
+import { type Decision, ok, rejection } from '../platform/request/endpoint.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
-import type { Settings } from '../settings/register.ts'
-import { amountOff, type Pricing } from './amount-off.ts'
-import { promoApplied, promoRejected } from './promo-events.ts'
+import { discountsOf, type PricedCode, priceCode, usableCodes } from './cart-discounts.ts'
+import { promoRejected } from './promo-events.ts'
 
 /** A request to verify a code. */
 export interface Verification {
@@ -21,7 +22,7 @@ export interface Verification {
   cartId: string | undefined
 }
 
-/** How long the item that carries the event is kept, in seconds. */
+/** How long the item that carries the event of a rejection is kept, in seconds. */
 const retentionSeconds = 24 * 3600
 
 /**
@@ -39,91 +40,120 @@ export async function verifyDiscount(request: Verification, context: RequestCont
     cartId === undefined ? undefined : findCart(table, tenant, cartId),
     cartId === undefined ? [] : linesOf(table, tenant, cartId),
   ])
-  const pricing = pricingOf(code, now(), settings)
-  if (cartId !== undefined) return verifyOnCart(request, { pricing, cart, lines }, context)
-  return typeof pricing === 'string'
-    ? notApplied(request, pricing, context)
+  if (cartId !== undefined) return verifyOnCart(request, { code, cart, lines }, context)
+  const priced = priceCode(code, now(), settings)
+  return typeof priced === 'string'
+    ? notApplied({ request, reason: priced }, context)
     : ok({ applied: true, amount: 0 })
 }
 
-/** The pricing rule of a code, or the reason why the code cannot be used. */
-function pricingOf(code: Code | undefined, now: number, settings: Settings): Pricing | ErrorCode {
-  if (!code) return 'NOT_FOUND.code'
-  if (code.state === 'soft_deleted') return 'GONE.code'
-  if (code.state !== 'active') return 'POLICY.code.inactive'
-  if (Date.parse(code.expiry_at) < now) return 'POLICY.code.expired'
-  return settings['codes.types'][code.type] ?? 'POLICY.code.inactive'
-}
-
 interface Found {
-  pricing: Pricing | ErrorCode
+  code: Code | undefined
   cart: Cart | undefined
   lines: readonly CartLine[]
 }
 
-function verifyOnCart(request: Verification, found: Found, context: RequestContext): Decision {
-  const { settings } = context
-  const { pricing, cart, lines } = found
+/**
+ * Applies a code to a cart, or removes it if it does not apply. Other codes on the cart that became unusable are removed
+ * too. A cart whose discounts stay the same is not written.
+ */
+async function verifyOnCart(request: Verification, found: Found, context: RequestContext): Promise<Decision> {
+  const { table, settings, now, correlation } = context
+  const { text } = request
+  const { code, cart } = found
   if (!isPriced(cart)) throw fail('NOT_FOUND.cart')
   checkMayApply(cart, context)
-  if (typeof pricing === 'string') return notApplied(request, pricing, context)
-  const known = discountsOf(cart, lines)
-  const others = known.filter(({ code }) => code !== request.text)
-  const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
+  const present = await usableCodes(cart, { table, settings, now: now() }, code)
+  const others = present.filter((one) => one.code !== text)
+  const verified = applicable(found, others, context)
+  const codes = typeof verified === 'string' ? others : withCode(verified, present)
+  const after = { ...cart, version: cart.version + 1 }
+  const { discounts, events } = discountsOf(after, codes, { settings, correlationId: correlation.id })
+  const isChanged = events.length > 0 || discounts.length < (cart.discounts?.length ?? 0)
+  const change: Effects<Decision> = {
+    // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
+    writes: [changedCart(cart, { ...after, discounts })],
+    events,
+    onConflict: async (existing) =>
+      verifyOnCart(request, { ...found, cart: existing as Cart | undefined }, context),
+  }
+  const effects = isChanged ? change : {}
+  if (typeof verified === 'string') return notApplied({ request, reason: verified, effects }, context)
+  const discount = discounts.find((one) => one.code === text)
+  return discount
+    ? ok({ applied: true, amount: discount.amount_minor }, effects)
+    : notApplied({ request, reason: 'POLICY.code.currency', effects }, context)
+}
+
+/** Returns a code with its pricing rule, or the reason why it cannot be on a cart with the other codes. */
+function applicable(
+  { code, lines }: Found,
+  others: readonly PricedCode[],
+  { settings, now }: RequestContext,
+): PricedCode | ErrorCode {
+  const priced = priceCode(code, now(), settings)
+  if (typeof priced === 'string') return priced
   const isFull = others.length >= settings['discount.combination'].maxCodes
-  if (isFull || (hasGiftCard && !pricing.combinable_with_gift_card)) return notCombinable(request, context)
-  const amount = amountOff(pricing, cart, sumOf(others), settings)
-  if (amount === undefined) return notApplied(request, 'POLICY.code.currency', context)
-  const discount = { code: request.text, amount_minor: amount }
-  const discounts =
-    others.length === known.length
-      ? [...known, discount]
-      : known.map((one) => (one.code === request.text ? discount : one))
-  const { note, promo } = announcement(request, context)
-  return ok(
-    { applied: true, amount },
-    {
-      // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
-      writes: [note, changedCart(cart, { ...cart, discounts, version: cart.version + 1 })],
-      events: promoApplied({ ...promo, cart_id: cart.cart_id, amount, rule_id: pricing.rule_id }),
-      onConflict: async (existing) =>
-        verifyOnCart(request, { ...found, cart: existing as Cart | undefined }, context),
-    },
-  )
+  const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
+  const isCombinable = !isFull && (!hasGiftCard || priced.pricing.combinable_with_gift_card)
+  return isCombinable ? priced : 'CONFLICT.code.not_combinable'
+}
+
+/** Adds a code unless it is among those on the cart. */
+function withCode(code: PricedCode, present: readonly PricedCode[]): readonly PricedCode[] {
+  return present.some(({ code_id }) => code_id === code.code_id) ? present : [...present, code]
 }
 
 /** @throws AUTHZ.role.denied by the setting discount.mayApply */
-function checkMayApply(cart: Cart, { caller, settings }: RequestContext): void {
+function checkMayApply(cart: Cart, context: RequestContext): void {
+  const { caller, settings } = context
   const policy = settings['discount.mayApply']
-  const isOwner = cart.owner === undefined || cart.owner.subject === caller?.sub
+  const isOwner = cart.owner === undefined || isSubject(cart.owner.subject, context)
   if (policy === 'readers' || (policy === 'owner' && isOwner)) return
   if (reachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 
-function notCombinable(request: Verification, context: RequestContext): Decision {
-  const failure = fail('CONFLICT.code.not_combinable')
-  return rejected(failure, rejectionEffects(request, failure.code, context))
+/** Returns whether the caller is this subject of the issuer whose subjects own carts. Others may use the same name. */
+function isSubject(subject: string, { caller, settings, environment }: RequestContext): boolean {
+  const name = settings['discount.cartOwners']
+  const issuers: Record<string, string | undefined> = {
+    user_pool: environment('USER_POOL_ISSUER'),
+    sessions: sessionIssuer,
+  }
+  const issuer = Object.hasOwn(issuers, name) ? issuers[name] : name
+  return issuer !== undefined && caller?.claims.iss === issuer && caller.sub === subject
 }
 
-/** Returns the same response for every reason, so guessing does not reveal which codes exist. */
-function notApplied(request: Verification, reason: ErrorCode, context: RequestContext): Decision {
-  const effects = rejectionEffects(request, reason, context)
-  if (context.settings['discount.rejection'].status === 404) return rejected(fail('NOT_FOUND.code'), effects)
-  return ok({ applied: false, amount: 0 }, effects)
+interface Rejected {
+  request: Verification
+  reason: ErrorCode
+  /** The change of the cart, if its discounts change. */
+  effects?: Effects<Decision>
 }
 
-function rejectionEffects(request: Verification, reason: ErrorCode, context: RequestContext) {
-  const { note, promo } = announcement(request, context)
-  const events = promoRejected({ ...promo, cart_id: request.cartId ?? null, error_code: reason })
-  return { writes: [note], events }
+/**
+ * Publishes the rejection of a code. Codes that cannot be combined get an error. Every other reason gets the same
+ * response, so guessing does not reveal which codes exist.
+ */
+function notApplied({ request, reason, effects = {} }: Rejected, context: RequestContext): Decision {
+  const { scope, correlation, settings } = context
+  const event = promoRejected({
+    tenant_id: scope.tenant,
+    cart_id: request.cartId ?? null,
+    code: request.text,
+    error_code: reason,
+    correlation_id: correlation.id,
+  })
+  const { writes = [eventCarrier(context)], events = [] } = effects
+  const all = { ...effects, writes, events: [event, ...events] }
+  if (reason === 'CONFLICT.code.not_combinable') return rejection(fail(reason), all)
+  if (settings['discount.rejection'].status === 404) return rejection(fail('NOT_FOUND.code'), all)
+  return ok({ applied: false, amount: 0 }, all)
 }
 
-/** Returns the common fields of a verification event, and the item that carries the event. */
-function announcement({ text }: Verification, { now, newId, scope, correlation }: RequestContext) {
-  const { tenant } = scope
-  const id = newId()
+/** Returns an item that carries the event of a rejection without a change of a cart. */
+function eventCarrier({ now, newId, scope }: RequestContext): Write {
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + retentionSeconds]
-  const note: Write = create({ ...keyOf(tenant, 'verification', id), at, expires_at })
-  return { note, promo: { id, tenant_id: tenant, code: text, correlation_id: correlation.id } }
+  return create({ ...keyOf(scope.tenant, 'verification', newId()), at, expires_at })
 }

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { uuidV8 } from '../platform/base/clock.ts'
+import { derivedId } from '../platform/base/clock.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -21,6 +21,6 @@ export async function personOf(
   derivedKey: (purpose: string) => Promise<KeyObject>,
 ): Promise<Person> {
   const email_hash = keyedHash(await derivedKey('e-mail hashes v1'), email)
-  const user_id = settings['otp.user'] === 'uuid' ? uuidV8(`user|${email_hash}`) : email_hash
+  const user_id = settings['otp.user'] === 'uuid' ? derivedId(`user|${email_hash}`) : email_hash
   return { user_id, email_hash }
 }

@@ -8,15 +8,16 @@ import type { Decision } from '../platform/request/endpoint.ts'
 import type { Write } from '../platform/table/table.ts'
 import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
 import { fileKey } from './import-files.ts'
-import type { NewImport } from './new-import.ts'
+import type { ImportRequest } from './import-request.ts'
 
 /**
  * Starts an import, or returns the operation that imports or has imported the same file (by hash) in the tenant. A
- * file whose import failed or was canceled is imported again. For `file_url`, only the workflow learns the hash.
+ * file whose import failed, was canceled or is to be canceled is imported again. For `file_url`, only the workflow
+ * learns the hash.
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function createImport(body: NewImport, context: RequestContext): Promise<Decision> {
+export async function createImport(body: ImportRequest, context: RequestContext): Promise<Decision> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)

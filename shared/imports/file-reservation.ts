@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '../operations/operation.ts'
+import { isEnded } from '../operations/operation-states.ts'
 import { asOperation } from '../operations/operation-store.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import type { Table, Write } from '../platform/table/table.ts'
@@ -30,11 +31,16 @@ export async function readReservation(
   const holder = String(item.operation_id)
   const found = await table.get(keyOf(tenant, 'operation', holder))
   const operation = found && asOperation(found)
-  const holds = operation && operation.state !== 'failed' && operation.state !== 'canceled'
-  return { holder, current: holds && operation.expires_at > now / 1000 ? operation : undefined }
+  return { holder, current: operation && holdsFile(operation, now) ? operation : undefined }
 }
 
-/** Reserves a file for an operation. It must have no reservation, or one whose operation failed, was canceled or has expired. */
+/** Returns whether an operation imports or has imported its file. One that is to be canceled does not. */
+function holdsFile({ state, cancel_requested, expires_at }: Operation, now: number): boolean {
+  const imports = isEnded(state) ? state === 'succeeded' : cancel_requested === 'no'
+  return imports && expires_at > now / 1000
+}
+
+/** Reserves a file for an operation. It must have no reservation, or one whose operation does not hold the file. */
 export function reserveFile(
   { tenant_id, id, expires_at }: Operation,
   hash: string,

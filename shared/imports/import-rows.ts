@@ -3,7 +3,7 @@ import { type ImportedCustomer, writeCustomers } from '../customers/customer-sto
 import type { Operation, Reject } from '../operations/operation.ts'
 import { mayMove } from '../operations/operation-states.ts'
 import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
-import { readLines, rowScanner } from '../platform/formats/csv-reader.ts'
+import { linesOf, readLines } from '../platform/formats/csv-reader.ts'
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Change, Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -26,7 +26,7 @@ export async function importRows(ref: ChunkRef, context: StepContext): Promise<v
   if (await table.get(chunkKey(operation.id, chunk.index))) return
   const { customers, rejects } = chunk.too_long
     ? { customers: [], rejects: [{ row: chunk.row, code: 'VALIDATION.csv.row_too_long', field: null }] }
-    : readRows(await linesOf(operation, chunk, context), chunk, operation.columns, settings)
+    : readRows(linesOf(await bytesOf(operation, chunk, context)), chunk, operation.columns, settings)
   const { tenant_id: tenant, schema_version: schemaVersion } = operation
   await writeCustomers(customers, { tenant, operationId: operation.id, schemaVersion }, table)
   if (rejects.length > 0) {
@@ -35,15 +35,11 @@ export async function importRows(ref: ChunkRef, context: StepContext): Promise<v
   await count(operation, chunk, { succeeded: customers.length, failed: rejects.length }, context)
 }
 
-/** Returns the rows of a chunk without line ends. Blank rows are left out. */
-async function linesOf({ id }: Operation, { from, to }: Chunk, { files }: StepContext): Promise<string[]> {
+/** Returns the bytes of a chunk. */
+async function bytesOf({ id }: Operation, { from, to }: Chunk, { files }: StepContext): Promise<Buffer> {
   const read: Uint8Array[] = []
   for await (const bytes of files.read(fileKey(id), { from, to })) read.push(bytes)
-  const bytes = Buffer.concat(read)
-  const scanner = rowScanner()
-  return [...scanner.scan(bytes), ...scanner.end()]
-    .filter((row) => row.from < row.textTo)
-    .map((row) => bytes.toString('utf8', row.from, row.textTo))
+  return Buffer.concat(read)
 }
 
 function readRows(lines: readonly string[], chunk: Chunk, columns: readonly string[], settings: Settings) {

@@ -1,16 +1,16 @@
 import { fail } from '../platform/base/failure.ts'
-import { type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
+import { longestRow, type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { Chunk } from './import-files.ts'
 
 /** The size limit of a chunk. A function holds one chunk in memory. */
 export interface ChunkSize {
   rows: number
   bytes: number
-  /** Longer rows are not read. */
+  /** Longer rows are not read, and a quote that no other one closes within this length is never closed. */
   rowBytes: number
 }
 
-export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: 256 * 1024 }
+export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: longestRow }
 
 /** The required columns, and the further columns that a file may have. */
 interface Columns {
@@ -26,8 +26,8 @@ export interface SplitFile {
 }
 
 /**
- * Splits a file into chunks while its bytes arrive. Memory holds one header and one chunk's offsets, whatever the
- * size.
+ * Splits a file into chunks while its bytes arrive. Memory holds one header, one chunk's offsets and one open cell,
+ * whatever the size.
  * @throws VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.malformed and VALIDATION.csv.row_too_long of
  * the header
  */
@@ -36,7 +36,7 @@ export async function* splitFile(
   shape: Columns,
   size: ChunkSize = chunkSize,
 ): AsyncGenerator<Chunk, SplitFile> {
-  const scanner = rowScanner()
+  const scanner = rowScanner(size.rowBytes)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let columns: string[] | undefined
   /** The bytes up to the end of the header, which is the first row that is not blank. */

@@ -13,6 +13,12 @@ export interface ClaimsContext {
 }
 
 /**
+ * The scope of Cognito's own API, with which a user may enroll second factors and delete the account. Only operators may
+ * do that, and a stolen token must not. Cognito renews and revokes tokens without it.
+ */
+const selfService = 'aws.cognito.signin.user.admin'
+
+/**
  * Adds the claims of a user to the tokens that the pool is about to issue. A token refresh is audited first as
  * token.rotated; without that record no token is issued.
  * @throws DEPENDENCY.*, when the record cannot be written; the pool then issues nothing
@@ -23,23 +29,28 @@ export async function addClaims(
 ): Promise<PreTokenGenerationV2TriggerEvent> {
   const { triggerSource, request, callerContext } = event
   const user = userOf(request.userAttributes)
-  if (triggerSource === 'TokenGeneration_RefreshTokens') await auditRotation(user, adding)
+  const issuer = `https://cognito-idp.${event.region}.amazonaws.com/${event.userPoolId}`
+  if (triggerSource === 'TokenGeneration_RefreshTokens') await auditRotation(user, issuer, adding)
   const { claims, scopes, groups } = claimsFor(user, callerContext.clientId, adding.settings)
   return {
     ...event,
     response: {
       claimsAndScopeOverrideDetails: {
-        accessTokenGeneration: { claimsToAddOrOverride: claims, scopesToAdd: scopes },
+        accessTokenGeneration: {
+          claimsToAddOrOverride: claims,
+          scopesToAdd: scopes,
+          scopesToSuppress: [selfService],
+        },
         ...(groups && { groupOverrideDetails: { groupsToOverride: groups } }),
       },
     },
   } as PreTokenGenerationV2TriggerEvent
 }
 
-async function auditRotation(user: PoolUser, adding: ClaimsContext): Promise<void> {
+async function auditRotation(user: PoolUser, iss: string, adding: ClaimsContext): Promise<void> {
   const { table, clock, settings, correlationId } = adding
   const { sub, tenant = settings['auth.publicTenant'], role } = user
-  const caller = { sub, tenant, role, scopes: new Set<string>(), claims: {} }
+  const caller = { sub, tenant, role, scopes: new Set<string>(), claims: { iss } }
   const entry = { action: 'token.rotated', target: 'token', result: 'allow' as const, reason: 'allowed' }
   await table.put({ item: auditItem(caller, entry, correlationId, clock), condition: { absent: true } })
 }

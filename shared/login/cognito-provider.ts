@@ -43,7 +43,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
     async signIn({ email, password }, budget) {
       const command = new AdminInitiateAuthCommand({
         UserPoolId: userPoolId,
-        AuthFlow: settings['login.provider'].flow,
+        AuthFlow: 'ADMIN_USER_PASSWORD_AUTH',
         ClientId: clientId,
         AuthParameters: { USERNAME: email, PASSWORD: password },
       })

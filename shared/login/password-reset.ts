@@ -31,7 +31,7 @@ export async function requestReset(email: string, context: RequestContext): Prom
   const request: ResetRequest & Item = {
     ...resetKey(id, settings),
     sealed_email: seal(key, email, id, (length) => clock.randomBytes(length)),
-    task: { queue: 'password_resets', body: id },
+    task: { queue: 'password_resets', body: id, group: settings['auth.publicTenant'] },
     expires_at: Math.floor(now() / 1000) + validSeconds,
   }
   const body = Object.fromEntries(fields.map((field) => [field, id]))

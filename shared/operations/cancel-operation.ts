@@ -30,7 +30,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
       operation: after,
       writes: [
         { ...canceled, onFailure },
-        ...[removePendingEntry(id), ...decrementCount(operation)].map((change) => ({ ...change, onFailure })),
+        ...[removePendingEntry(id), decrementCount(operation)].map((change) => ({ ...change, onFailure })),
       ],
       audit,
     }

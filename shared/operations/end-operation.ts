@@ -37,7 +37,7 @@ export async function endOperation(
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
     const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
-    if (!(await table.transact([ended, removePendingEntry(operation.id), ...decrementCount(operation)])))
+    if (!(await table.transact([ended, removePendingEntry(operation.id), decrementCount(operation)])))
       return { ...operation, ...set }
   }
   throw new Error('an operation changed during every attempt to end it')

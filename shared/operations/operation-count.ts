@@ -14,10 +14,7 @@ const countKey = (tenant: string): Key => keyOf(tenant, 'operation_count', 'impo
 /** How long the count is kept after the latest operation started, in seconds: longer than any operation runs. */
 const retentionSeconds = 24 * 3600
 
-/**
- * Counts a new operation unless the tenant is at its limit. A count that stays too high expires, for example after a
- * rollback to a release that does not decrement it.
- */
+/** Counts a new operation unless the tenant is at its limit. A count that is too high expires. */
 export function incrementCount({ id, tenant_id }: Operation, settings: Settings): Write {
   const value = settings['imports.inProgressPerTenant']
   return {
@@ -29,10 +26,9 @@ export function incrementCount({ id, tenant_id }: Operation, settings: Settings)
   }
 }
 
-/** Removes an ended operation from the count. Operations of earlier versions were never counted. */
-export function decrementCount({ tenant_id, counted }: Operation): Change[] {
-  if (counted !== 'yes') return []
-  return [{ update: countKey(tenant_id), set: {}, add: { in_progress: -1 }, condition: 'none' }]
+/** Removes an ended operation from the count. */
+export function decrementCount({ tenant_id }: Operation): Change {
+  return { update: countKey(tenant_id), set: {}, add: { in_progress: -1 }, condition: 'none' }
 }
 
 /** Returns whether a write failed because the tenant has too many operations in progress. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { timestamp } from '../platform/base/clock.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import { locate, type Scope } from '../platform/identity/authorize.ts'
@@ -38,15 +37,11 @@ export function asOperation(item: Item): Operation {
   return item as unknown as Operation
 }
 
-export function operationEtag(view: unknown): string {
-  return `"${createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 27)}"`
-}
-
 /** Writes a new operation with its entry and counts it as in progress. Its task is queued after the commit. */
 export function createOperation(operation: Operation, queue: Task['queue'], settings: Settings): Write[] {
   const { id, tenant_id: tenant } = operation
   const ref: OperationRef = { tenant, operation_id: id }
-  const task: Task = { queue, body: JSON.stringify(ref) }
+  const task: Task = { queue, body: JSON.stringify(ref), group: tenant }
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
     create({ ...pendingEntryKey(id), tenant }),

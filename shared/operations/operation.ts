@@ -47,8 +47,6 @@ export interface Operation {
   rows_succeeded: number
   rows_failed: number
   cancel_requested: 'no' | 'yes'
-  /** Set if the count of operations in progress includes it; absent from operations of earlier versions. */
-  counted?: 'yes'
   completion?: Completion
   error?: ErrorEnvelope['error']
 }
@@ -75,7 +73,6 @@ export function newOperation(
     rows_succeeded: 0,
     rows_failed: 0,
     cancel_requested: 'no',
-    counted: 'yes',
   }
 }
 

@@ -1,18 +1,24 @@
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { defineEvent, event, minorUnits, subject, subjectOnly } from '../platform/events/event-definition.ts'
+import {
+  defineEvent,
+  defineResourceEvent,
+  event,
+  minorUnits,
+  resourceEvent,
+  subject,
+} from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
-import { utc } from '../platform/formats/text.ts'
+import { currencyCode, utc } from '../platform/formats/text.ts'
 import { locate, type Scope } from '../platform/identity/authorize.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import { create, replace, type Table, type Write } from '../platform/table/table.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** The body of POST /v1/orders. amount_minor is in minor units of the currency. */
-export const NewOrder = perSettings((settings) => {
+export const OrderRequest = perSettings((settings) => {
   const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
   const fields = {
     cart_id: v.pipe(
@@ -29,11 +35,16 @@ export const NewOrder = perSettings((settings) => {
       v.maxValue(amountMinorMax),
       openPoint('orders.limits'),
     ),
-    currency: v.pipe(v.picklist(settings['orders.currencies']), openPoint('orders.currencies')),
+    // A list would be another type than that of responses, so callers could not send back what they read.
+    currency: v.pipe(
+      v.picklist(settings['orders.currencies']),
+      publishedAs(currencyCode),
+      openPoint('orders.currencies'),
+    ),
   }
-  return v.pipe(v.strictObject(fields), v.title('NewOrder'))
+  return v.pipe(v.strictObject(fields), v.title('OrderRequest'))
 })
-export type NewOrder = v.InferOutput<ReturnType<typeof NewOrder>>
+export type OrderRequest = v.InferOutput<ReturnType<typeof OrderRequest>>
 
 /** A stored order. */
 export interface Order {
@@ -56,7 +67,7 @@ export const OrderView = perSettings((settings) => {
     tenant_id: v.string(),
     cart_id: v.string(),
     amount_minor: v.pipe(v.number(), v.integer()),
-    currency: v.string(),
+    currency: currencyCode,
     status: v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses')),
     created_at: utc,
     updated_at: utc,
@@ -74,7 +85,7 @@ export function viewOf(order: Order, settings: Settings): Record<string, unknown
 }
 
 /** Creates an order in its first status. created_at is the time in its id. */
-export function placeOrder(request: NewOrder, id: string, tenant: string, settings: Settings): Order {
+export function placeOrder(request: OrderRequest, id: string, tenant: string, settings: Settings): Order {
   const at = timestamp(timeOf(id))
   return {
     id,
@@ -109,15 +120,11 @@ export function asOrder(item: Item): Order {
   return item as unknown as Order
 }
 
-export function orderEtag({ id, version }: Order): string {
-  return `"${createHash('sha256').update(`${id}.${version}`).digest('base64url').slice(0, 27)}"`
-}
-
-export const OrderCreated = defineEvent({
+export const OrderCreated = defineResourceEvent({
   type: 'order.created',
   version: 1,
   summary: 'An order was created. Published within a second.',
-  data: subjectOnly,
+  view: OrderView,
 })
 
 export const OrderPlaced = defineEvent({
@@ -125,25 +132,26 @@ export const OrderPlaced = defineEvent({
   version: 1,
   summary: 'A customer placed an order.',
   data: () =>
-    v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: v.string() }),
+    v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: currencyCode }),
 })
 
-export const OrderPaid = defineEvent({
+export const OrderPaid = defineResourceEvent({
   type: 'order.paid',
   version: 1,
   summary: 'An order was paid.',
-  data: subjectOnly,
+  view: OrderView,
 })
 
 /** Returns the events of a placed order. */
-export function orderPlaced({ id, tenant_id, amount_minor, currency }: Order): OutgoingEvent[] {
+export function orderPlaced(order: Order, settings: Settings): OutgoingEvent[] {
+  const { id, tenant_id, amount_minor, currency } = order
   return [
-    event(OrderCreated, { id, tenant_id }),
+    resourceEvent(OrderCreated, order, { viewOf, settings }),
     event(OrderPlaced, { id, tenant_id, order_id: id, amount_minor, currency }),
   ]
 }
 
 /** Returns the event of a paid order. */
-export function orderPaid({ id, tenant_id }: Order): OutgoingEvent[] {
-  return [event(OrderPaid, { id, tenant_id })]
+export function orderPaid(order: Order, settings: Settings): OutgoingEvent[] {
+  return [resourceEvent(OrderPaid, order, { viewOf, settings })]
 }

@@ -13,12 +13,12 @@ import { otpDelivered } from './otp-events.ts'
 export interface MailContent {
   /** Normalized. */
   email: string
-  code: string
 }
 
-/** A queued or sent mail. Reading the table reveals neither its address nor its code. */
+/** A queued or sent mail. Reading the table reveals neither its address nor its code: the address is sealed, the code is derived. */
 export interface MailItem extends Key, Person {
   message_id: string
+  code_id: string
   tenant_id: string
   /** `sent`: accepted by the mail service. */
   state: 'queued' | 'sent' | 'delivered'
@@ -55,7 +55,7 @@ export function queuedMail(
     ...mailKey(mail.message_id),
     ...mail,
     state: 'queued',
-    task: { queue: 'mail', body: mail.message_id },
+    task: { queue: 'mail', body: mail.message_id, group: mail.user_id },
     expires_at: Math.floor(now / 1000) + retentionSeconds,
   }
   return create(item)

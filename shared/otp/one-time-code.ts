@@ -1,206 +1,138 @@
-import { type KeyObject, timingSafeEqual } from 'node:crypto'
-import type { ErrorCode } from '../error-catalog.ts'
 import type { Person } from '../identity/person.ts'
-import { keyedHash } from '../platform/base/secrets.ts'
-import type { Item, Key } from '../platform/table/keys.ts'
-import { create, replace, type Table, type Write } from '../platform/table/table.ts'
-import type { Settings } from '../settings/register.ts'
-
-/** How long a code is valid after the request. */
-export const validMilliseconds = 5 * 60_000
-
-const dayMilliseconds = 24 * 3600_000
-/** The number of remembered sources per address, the latest first. */
-const maxKnownSources = 20
-
-/** A source that has verified a code of the address. */
-export interface KnownSource {
-  /** A keyed hash. */
-  source: string
-  /** Its last success, in milliseconds since 1970. */
-  at: number
-  /** The wrong attempts of this source, as in `CodeItem`. */
-  tries: number[]
-}
-
-/** The latest code of an e-mail address and its recent wrong attempts: one item, so a verification is one write. */
-export interface CodeItem extends Key {
-  /** `none` if a code was submitted before one was requested. */
-  state: 'open' | 'used' | 'none'
-  message_id: string
-  code_hash: string
-  /** The last valid moment, in milliseconds since 1970. */
-  valid_until: number
-  /** Wrong attempts by unknown sources while a code was open, in milliseconds since 1970. */
-  tries: number[]
-  /** Absent in items of earlier versions. */
-  known?: KnownSource[]
-  version: number
-  /** Seconds since 1970. */
-  expires_at: number
-}
-
-export function codeKey(emailHash: string): Key {
-  return { pk: `otp#${emailHash}`, sk: 'code' }
-}
-
-/** Casts an item under a code's key; undefined if there is none. */
-export function asCode(item: Item | undefined): CodeItem | undefined {
-  return item as CodeItem | undefined
-}
-
-/** Generates uniformly distributed digits: bytes from 250 on are skipped, because they would favor some digits. */
-export function newDigits(count: number, randomBytes: (length: number) => Uint8Array): string {
-  let digits = ''
-  while (digits.length < count) {
-    const fair = Array.from(randomBytes(2 * count)).filter((byte) => byte < 250)
-    digits += fair.map((byte) => byte % 10).join('')
-  }
-  return digits.slice(0, count)
-}
-
-/** Returns the stored hash of a code. It includes address and message, so it matches no other ones. */
-export function codeHash(
-  key: KeyObject,
-  { email_hash }: Person,
-  message: { message_id: string; code: string },
-): string {
-  return keyedHash(key, email_hash, message.message_id, message.code)
-}
-
-/** One attempt: its source as a keyed hash, its time and its settings. */
-export interface Attempt {
-  source: string
-  now: number
-  settings: Pick<Settings, 'otp.code' | 'otp.dailyWrongAttempts'>
-}
+import {
+  type Attempt,
+  type Counts,
+  countMail,
+  countSuccess,
+  countWrong,
+  endOf,
+  hasAttemptsLeft,
+  isKnown,
+} from './attempt.ts'
+import { type CodeItem, codeKey, type OpenCode, validMilliseconds } from './code-item.ts'
 
 /**
- * Returns the seconds until the source may try again; undefined if it may now. Each known source has its own count
- * and all others share one, so attackers cannot use up the attempts of the owner's sources.
+ * The rules of the codes of an address. A code is open for five minutes after each request that mails it, until it is
+ * used or spent. Nobody can end a code that was mailed for another source:
+ *
+ * | A source requests a code                         | It is mailed                                               |
+ * |--------------------------------------------------|------------------------------------------------------------|
+ * | and no other source requested an open code       | a new code, which replaces the one that was mailed for it  |
+ * | and another source requested an open code        | the same code                                              |
+ * | and that code is older than ten minutes or spent | a new code; the other one stays open for the other sources |
+ *
+ * | A source submits a code                          | Effect                                                     |
+ * |--------------------------------------------------|------------------------------------------------------------|
+ * | that is open                                     | success; the code is used                                  |
+ * | that is wrong                                    | counts once for each open code that it could have been     |
+ * | after its five wrong ones in five minutes        | rejected; other sources are not affected                   |
+ * | after half of the wrong ones by unknown sources  | rejected for unknown sources: the code is spent for them   |
+ * | after all wrong ones                             | rejected: the code is spent                                |
  */
-export function secondsUntilAllowed(before: CodeItem | undefined, attempt: Attempt): number | undefined {
-  const { limit } = attempt.settings['otp.dailyWrongAttempts']
-  const first = triesOf(before, attempt).at(-limit)
-  return first === undefined ? undefined : Math.ceil((first + dayMilliseconds - attempt.now) / 1000)
-}
 
-/** Replaces the code of an address. Wrong attempts against earlier codes still count. */
-export function issueCode(
-  before: CodeItem | undefined,
-  { email_hash }: Person,
-  code: Pick<CodeItem, 'message_id' | 'code_hash'>,
-  attempt: Attempt,
-): CodeItem {
-  return {
-    ...codeKey(email_hash),
-    ...code,
-    state: 'open',
-    valid_until: attempt.now + validMilliseconds,
-    ...withExpiry(
-      before,
-      { tries: sharedTries(before, attempt), known: knownSources(before, attempt) },
-      attempt,
-    ),
-  }
+/** The longest time that a code is open: a request mails no code that would be open for longer. */
+const longestMilliseconds = 15 * 60_000
+
+/** The usual maximum number of open codes. More are possible only if codes were spent. */
+const usualCodes = 2
+
+/** Returns the codes that some source may still use. */
+export function openCodes(before: CodeItem | undefined, now: number): OpenCode[] {
+  return withRequests(before, ({ at }) => now <= at + validMilliseconds)
 }
 
 /**
- * Decides whether a code is right and returns the item to store: a right code is used up, and a wrong one counts.
- * After the allowed number of wrong codes within the life of a code, every code is rejected, however many were sent
- * in between.
- * @param hash of the submitted code
+ * Decides which code is mailed for a request.
+ * @param newId the id of the code if it is a new one
+ * @throws RATE_LIMIT.exceeded after too many mails to the address
+ */
+export function requestedCode(
+  before: CodeItem | undefined,
+  { person, newId }: { person: Person; newId: string },
+  attempt: Attempt,
+): { id: string; after: CodeItem } {
+  const { source, now } = attempt
+  const counts = countMail(before, attempt)
+  const others = withRequests({ codes: openCodes(before, now) }, (request) => request.source !== source)
+  const latest = others.at(-1)
+  const isKept =
+    latest !== undefined &&
+    now + validMilliseconds <= latest.issued_at + longestMilliseconds &&
+    !isSpent(latest, before, attempt)
+  const mailed = isKept ? latest : newCode(newId, now)
+  const codes = [
+    ...others.filter((code) => code !== latest || !isKept),
+    { ...mailed, requests: [...mailed.requests, { source, at: now }] },
+  ]
+  return { id: mailed.id, after: itemOf(before, { person, codes, counts }, attempt) }
+}
+
+/**
+ * Decides whether a submitted code is right and returns the item to store: a right code is used up, and a wrong one
+ * counts for each code that it could have been.
+ * @param isRight compares the submitted code with the code of an id, in constant time
  */
 export function checkCode(
   before: CodeItem | undefined,
-  { email_hash }: Person,
-  hash: string,
+  { person, isRight }: { person: Person; isRight: (id: string) => boolean },
   attempt: Attempt,
 ): { success: boolean; after: CodeItem } {
-  const { now, settings } = attempt
-  const recent = triesOf(before, attempt).filter((at) => at > now - validMilliseconds)
-  const attemptsLeft = recent.length < settings['otp.code'].maxAttempts
-  const open = before?.state === 'open' && now <= before.valid_until && attemptsLeft
-  // Always compares, so the duration does not reveal whether a code exists.
-  const equal = timingSafeEqual(Buffer.from(hash), Buffer.from(before?.code_hash || '-'.repeat(hash.length)))
-  const success = open && equal
-  const nothing = { message_id: '', code_hash: '', valid_until: 0, state: 'none' as const }
-  const after: CodeItem = {
-    ...nothing,
-    ...before,
-    ...codeKey(email_hash),
-    ...(success && { state: 'used' as const }),
-    ...withExpiry(before, countAttempt(before, open && !equal, success, attempt), attempt),
-  }
-  return { success, after }
+  const codes = openCodes(before, attempt.now)
+  // Always compares, so the duration does not reveal whether a code is open.
+  const missing = Array.from({ length: usualCodes - codes.length }, () => '')
+  const right = new Set([...codes.map(({ id }) => id), ...missing].filter(isRight))
+  const mayTry = hasAttemptsLeft(before, attempt)
+  const tried = codes.filter((code) => mayTry && !isSpent(code, before, attempt))
+  const success = tried.some(({ id }) => right.has(id))
+  const counts = success ? countSuccess(before, attempt) : countWrong(before, tried.length, attempt)
+  const kept = success
+    ? codes.filter(({ id }) => !right.has(id))
+    : codes.map((code) => (tried.includes(code) ? withWrong(code, before, attempt) : code))
+  return { success, after: itemOf(before, { person, codes: kept, counts }, attempt) }
 }
 
-type AttemptCounts = Required<Pick<CodeItem, 'tries' | 'known'>>
+function newCode(id: string, now: number): OpenCode {
+  return { id, issued_at: now, requests: [], wrong: { known: 0, unknown: 0 } }
+}
 
-function countAttempt(
+/** Returns the codes with the requests that are kept, without the codes that have none. */
+function withRequests(
+  before: Pick<CodeItem, 'codes'> | undefined,
+  isKept: (request: OpenCode['requests'][number]) => boolean,
+): OpenCode[] {
+  return (before?.codes ?? [])
+    .map((code) => ({ ...code, requests: code.requests.filter(isKept) }))
+    .filter(({ requests }) => requests.length > 0)
+}
+
+function withWrong(code: OpenCode, before: CodeItem | undefined, attempt: Attempt): OpenCode {
+  const { known, unknown } = code.wrong
+  const wrong = isKnown(before, attempt) ? { known: known + 1, unknown } : { known, unknown: unknown + 1 }
+  return { ...code, wrong }
+}
+
+/**
+ * Returns whether a source may no longer try a code. Guesses find a code with a probability below 1 in 10,000, and those
+ * of unknown sources leave half of the attempts to the known ones.
+ */
+function isSpent({ wrong }: OpenCode, before: CodeItem | undefined, attempt: Attempt): boolean {
+  const all = 10 ** attempt.settings['otp.code'].digits / 10_000 - 1
+  if (wrong.known + wrong.unknown >= all) return true
+  return !isKnown(before, attempt) && wrong.unknown >= Math.floor(all / 2)
+}
+
+/** Sets the expiry to the time when the codes and counts no longer matter. */
+function itemOf(
   before: CodeItem | undefined,
-  wrong: boolean,
-  success: boolean,
+  { person, codes, counts }: { person: Person; codes: OpenCode[]; counts: Counts },
   attempt: Attempt,
-): AttemptCounts {
-  const { source, now } = attempt
-  const known = knownSources(before, attempt)
-  const own = known.find((one) => one.source === source)
-  const others = known.filter((one) => one !== own)
-  const tries = [...triesOf(before, attempt), ...(wrong ? [now] : [])]
-  if (!own && !success) return { tries, known }
-  const latest = { source, at: success ? now : (own?.at ?? now), tries: own ? tries : [] }
-  return { tries: sharedTries(before, attempt), known: [latest, ...others].slice(0, maxKnownSources) }
-}
-
-/** Returns the wrong attempts of the last 24 hours that count for a source. */
-function triesOf(before: CodeItem | undefined, attempt: Attempt): number[] {
-  const own = knownSources(before, attempt).find(({ source }) => source === attempt.source)
-  return own ? own.tries : sharedTries(before, attempt)
-}
-
-function sharedTries(before: CodeItem | undefined, { now }: Attempt): number[] {
-  return withinADay(before?.tries, now)
-}
-
-function knownSources(before: CodeItem | undefined, { now, settings }: Attempt): KnownSource[] {
-  const lasting = settings['otp.dailyWrongAttempts'].knownSourceDays * dayMilliseconds
-  return (before?.known ?? [])
-    .filter(({ at }) => at > now - lasting)
-    .map((one) => ({ ...one, tries: withinADay(one.tries, now) }))
-}
-
-function withinADay(times: readonly number[] = [], now: number): number[] {
-  return times.filter((at) => at > now - dayMilliseconds)
-}
-
-/** Sets the expiry to the time when the code, its attempts and its known sources no longer matter. */
-function withExpiry(
-  before: CodeItem | undefined,
-  { tries, known }: AttemptCounts,
-  { now, settings }: Attempt,
-): AttemptCounts & Pick<CodeItem, 'version' | 'expires_at'> {
-  const lasting = settings['otp.dailyWrongAttempts'].knownSourceDays * dayMilliseconds
-  const attempts = [...tries, ...known.flatMap((one) => one.tries)]
-  const until = [
-    now + 2 * validMilliseconds,
-    ...attempts.map((at) => at + dayMilliseconds),
-    ...known.map(({ at }) => at + lasting),
-  ]
+): CodeItem {
+  const end = Math.max(endOf(counts, attempt), attempt.now + 2 * validMilliseconds)
   return {
-    tries,
-    known,
+    ...codeKey(person.email_hash),
+    codes,
+    ...counts,
     version: (before?.version ?? 0) + 1,
-    expires_at: Math.ceil(Math.max(...until) / 1000),
+    expires_at: Math.ceil(end / 1000),
   }
-}
-
-export async function findCode(table: Table, { email_hash }: Person): Promise<CodeItem | undefined> {
-  return asCode(await table.get(codeKey(email_hash)))
-}
-
-/** Replaces the item if it has not changed since it was read. */
-export function replaceCode(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
-  const item = after as CodeItem & Item
-  return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

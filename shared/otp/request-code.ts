@@ -2,24 +2,14 @@ import { personOf } from '../identity/person.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import type { Decision } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
+import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
-import {
-  asCode,
-  type CodeItem,
-  codeHash,
-  findCode,
-  issueCode,
-  newDigits,
-  replaceCode,
-} from './one-time-code.ts'
+import { requestedCode } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
 
-/** The purpose of the key that hashes codes. */
-export const codeKeyPurpose = 'one-time codes v1'
-
 /**
- * Decides on a new code for an address. It replaces the previous code; its mail is sent once both are committed. The
- * response reveals nothing about the address.
+ * Decides which code is mailed to an address. The mail is sent once it is committed together with the code. The response
+ * reveals nothing about the address.
  * @param email normalized
  */
 export async function requestCode(email: string, context: RequestContext): Promise<Decision> {
@@ -27,21 +17,18 @@ export async function requestCode(email: string, context: RequestContext): Promi
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
   const tenant_id = settings['auth.publicTenant']
-  const code = newDigits(settings['otp.code'].digits, clock.randomBytes)
-  const code_hash = codeHash(await derivedKey(codeKeyPurpose), person, { message_id, code })
-  const sealed = sealMail(await derivedKey(mailKeyPurpose), message_id, { email, code }, clock.randomBytes)
+  const sealed = sealMail(await derivedKey(mailKeyPurpose), message_id, { email }, clock.randomBytes)
   const correlation_id = correlation.id
-  const mail = queuedMail({ ...person, message_id, tenant_id, sealed, correlation_id }, now())
-
   const source = await sourceHash(person, context)
 
   const decide = (before: CodeItem | undefined): Decision => {
     const attempt = attemptOf(before, source, context)
-    const after = issueCode(before, person, { message_id, code_hash }, attempt)
+    const { id: code_id, after } = requestedCode(before, { person, newId: message_id }, attempt)
+    const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }
     return {
       status: 202,
       body: { message_id },
-      writes: [replaceCode(before, after, 'TRANSIENT.error'), mail],
+      writes: [replaceCode(before, after, 'TRANSIENT.error'), queuedMail(mail, now())],
       events: otpRequested({ id: message_id, tenant_id, ...person }),
       onConflict: async (existing) => decide(asCode(existing)),
     }

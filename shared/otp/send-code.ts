@@ -1,8 +1,10 @@
 import type { Mail } from '../platform/aws/ses.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { findMail, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
-import { findCode } from './one-time-code.ts'
+import { codeKeyPurpose, digitsOf } from './code-digits.ts'
+import { findCode } from './code-item.ts'
+import { findMail, type MailContent, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
+import { openCodes } from './one-time-code.ts'
 
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
@@ -21,17 +23,18 @@ export async function sendCode(
   if (mail && mail.state !== 'queued') return 'known'
   // A message that stayed long in the dead-letter queue has expired in the table.
   if (!mail?.sealed) return 'stale'
-  const code = await findCode(table, mail)
-  const current = code?.message_id === messageId && code.state === 'open' && clock.now() <= code.valid_until
-  if (!current) return 'stale'
-  const content = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
+  const codes = openCodes(await findCode(table, mail), clock.now())
+  if (!codes.some(({ id }) => id === mail.code_id)) return 'stale'
+  const { email } = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
   // SES accepts no other address, however often it is asked.
-  if (!/^[\x21-\x7e]+$/.test(content.email)) return 'undeliverable'
-  await send(messageId, textOf(content, settings['otp.mail']))
+  if (!/^[\x21-\x7e]+$/.test(email)) return 'undeliverable'
+  const key = await derivedKey(codeKeyPurpose)
+  const code = digitsOf(key, mail, mail.code_id, settings['otp.code'].digits)
+  await send(messageId, textOf({ email, code }, settings['otp.mail']))
   await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
   return 'sent'
 }
 
-function textOf({ email, code }: { email: string; code: string }, how: Settings['otp.mail']): Mail {
+function textOf({ email, code }: MailContent & { code: string }, how: Settings['otp.mail']): Mail {
   return { from: how.from, to: email, subject: how.subject, text: how.text.replaceAll('{code}', code) }
 }

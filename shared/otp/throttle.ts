@@ -13,6 +13,6 @@ export function requestThrottles(settings: Settings): Throttle[] {
 /** Returns the throttles of verifications: those of requests, and one for the wrong codes of a source. */
 export function verifyThrottles(settings: Settings): Throttle[] {
   const { wrongAttempts: limit, windowSeconds } = settings['otp.sourceThrottle']
-  const wrong = { limit, windowSeconds, by: ['source'], shared: 'otp.wrong', failuresOnly: true } as const
+  const wrong = { limit, windowSeconds, by: ['source'], shared: 'otp.wrong', counts: 'failures' } as const
   return [...requestThrottles(settings), wrong]
 }

@@ -1,12 +1,15 @@
+import { type KeyObject, timingSafeEqual } from 'node:crypto'
 import { personOf } from '../identity/person.ts'
 import { fail } from '../platform/base/failure.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
 import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Decision, ok, rejection } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
-import { asCode, type CodeItem, checkCode, codeHash, findCode, replaceCode } from './one-time-code.ts'
+import { codeKeyPurpose, digitsOf } from './code-digits.ts'
+import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
+import { checkCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
-import { codeKeyPurpose } from './request-code.ts'
 
 /**
  * Decides whether a code is right, and starts a session if it is. Every wrong code gets the same response after the
@@ -32,11 +35,12 @@ export async function verifyCode(
   })
 
   const source = await sourceHash(person, context)
+  const isRight = (codeId: string) =>
+    equalTexts(key, code, digitsOf(key, person, codeId, settings['otp.code'].digits))
 
   const decide = (before: CodeItem | undefined): Decision => {
-    const hash = codeHash(key, person, { message_id: before?.message_id ?? '', code })
     const attempt = attemptOf(before, source, context)
-    const { success, after } = checkCode(before, person, hash, attempt)
+    const { success, after } = checkCode(before, { person, isRight }, attempt)
     const effects = {
       writes: [replaceCode(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
       events: otpVerified({ id, tenant_id, ...person }, success),
@@ -45,4 +49,9 @@ export async function verifyCode(
     return success ? ok({ session_id: id }, effects) : rejection(fail('CODE.invalid'), effects)
   }
   return decide(await findCode(table, person))
+}
+
+/** Compares two texts of any length in a time that reveals nothing about them. */
+function equalTexts(key: KeyObject, one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(keyedHash(key, one)), Buffer.from(keyedHash(key, other)))
 }

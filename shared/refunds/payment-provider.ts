@@ -13,18 +13,23 @@ export interface ProviderRequest {
   requestedSince: number
 }
 
-/** A provider's final outcome. */
+/** A provider's answer. */
 export type ProviderOutcome =
   | {
-      /** `pending` is accepted, and settled later by an event. */
-      status: 'succeeded' | 'pending'
+      /** `pending` is accepted, and settled later. */
+      status: 'succeeded' | 'pending' | 'failed'
       providerRefundId: string
       /** In upper case, if the provider returns it. */
       currency: string | undefined
       /** The provider had already processed this key and returned that outcome. */
       replayed: boolean
     }
-  | { status: 'rejected'; reason: 'no_such_charge' | 'exceeds_charge' | 'declined' }
+  | {
+      status: 'rejected'
+      reason: 'no_such_charge' | 'exceeds_charge' | 'declined'
+      /** The rest of the charge in minor units, if it is too small and the provider returns it. */
+      remaining?: number | undefined
+    }
 
 /** A service that refunds payments. */
 export interface PaymentProvider {
@@ -35,4 +40,9 @@ export interface PaymentProvider {
    * requested again
    */
   refund(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome>
+  /**
+   * Returns what became of a refund, without requesting it; undefined if the provider does not know it.
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
+   */
+  find(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome | undefined>
 }

@@ -1,27 +1,21 @@
-import type { ErrorCode } from '../error-catalog.ts'
 import { timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import type { AuditEntry } from '../platform/idempotency/commit.ts'
-import type { Effects, Saga } from '../platform/idempotency/effects.ts'
-import type { Actor } from '../platform/identity/caller.ts'
+import type { Saga } from '../platform/idempotency/effects.ts'
 import { created, type Decision, rejection, type SagaContext } from '../platform/request/endpoint.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
-import { accountOf, type Refund, refundSucceeded, settle, viewOf } from './refund.ts'
-import { failedRefund, findRefund, newRefund, settledRefund, succeededRefund } from './refund-store.ts'
+import { type Refund, requestOf, viewOf } from './refund.ts'
+import { findRefund, newRefund } from './refund-store.ts'
+import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
-/** The state of a pending refund. Release 0.1.0 recorded only the refund. */
-export interface PendingRefund {
-  refund: Refund
-  /** Recorded, so that a changed setting cannot send a second attempt to another account. */
-  account?: string
-  actor?: Actor | undefined
-}
-
-/** The refund as it was read, and the provider's outcome unless the refund was settled meanwhile. */
+/** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
 interface Attempt {
   refund: Refund
-  outcome?: ProviderOutcome
+  answer?: {
+    outcome: ProviderOutcome
+    /** The time of the request, in milliseconds since 1970. */
+    asked: number
+  }
 }
 
 /** Until this age, hardly anything but its own request has changed a refund. */
@@ -33,99 +27,61 @@ const freshMilliseconds = 10_000
  */
 export function refundSaga(
   context: SagaContext,
-  openProvider: () => Promise<PaymentProvider>,
-): Saga<PendingRefund, Attempt, Decision> {
+  openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
+): Saga<Refund, Attempt, Decision> {
   const { settings, table, now, budget } = context
   return {
     finishedBy: 'service',
-    start({ refund }) {
+    start(refund) {
       const { id, tenant_id: tenant, charge_id, amount } = refund
       return {
         writes: newRefund(refund, settings),
         audit: { action: 'refund', target: `refund/${id}`, tenant, after: { charge_id, amount } },
       }
     },
-    async execute(state) {
-      const isFresh = now() - timeOf(state.refund.id) < freshMilliseconds
-      return attempt(state, isFresh ? state.refund : await currentRefund(state))
+    async execute(recorded) {
+      const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
+      const refund = isFresh ? recorded : await currentRefund(recorded)
+      return refund.status === 'pending' ? attempt(refund) : { refund }
     },
-    outcome: outcomeOf,
+    outcome: (_, result) => outcomeOf(result),
   }
 
   /** @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending */
-  async function attempt(state: PendingRefund, refund: Refund): Promise<Attempt> {
-    if (refund.status !== 'pending') return { refund }
+  async function attempt(refund: Refund): Promise<Attempt> {
     const provider = await openProvider()
-    const { account = accountOf(refund.tenant_id, settings) } = state
-    const { id: refundId, charge_id: chargeId, amount } = refund
-    const request = { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
-    const outcome = await provider.refund(request, budget)
+    const asked = now()
+    const outcome = await provider.refund(requestOf(refund), budget)
     // The provider had processed an earlier attempt whose response was lost; that outcome counts.
     if ('replayed' in outcome && outcome.replayed) context.report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
-    return { refund, outcome }
+    return { refund, answer: { outcome, asked } }
   }
 
-  function outcomeOf(state: PendingRefund, { refund, outcome }: Attempt): Decision {
-    if (!outcome) return alreadySettled(refund, settings)
-    const { actor = context.caller } = state
+  async function outcomeOf({ refund, answer }: Attempt): Promise<Decision> {
+    if (!answer) return responseOf(refund, settings)
+    const { outcome, asked } = answer
+    const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))
     return {
-      ...settlement({ refund, actor }, outcome, settings, now()),
-      // The refund was settled meanwhile, for example by an event of the provider: that outcome counts.
-      onConflict: async () => outcomeOf(state, await attempt(state, await currentRefund(state))),
+      ...responseOf(settled.refund, settings, outcome),
+      ...settled.effects,
+      // Something else settled the refund meanwhile, for example an event of the provider. The answer is added to it.
+      onConflict: async () => outcomeOf({ refund: await currentRefund(refund), answer }),
     }
   }
 
-  async function currentRefund({ refund: { tenant_id, id } }: PendingRefund): Promise<Refund> {
+  async function currentRefund({ tenant_id, id }: Refund): Promise<Refund> {
     const refund = await findRefund(table, tenant_id, id)
     if (!refund) throw new Error('a saga was started without its refund')
     return refund
   }
 }
 
-/** Returns the effects of a payout: the refund, its ledger entry and its event. */
-export function paidRefund(before: Refund, after: Refund): Effects<never> {
-  return { writes: succeededRefund(before, after), events: refundSucceeded(after) }
-}
-
-function settlement(
-  { refund, actor }: Pick<PendingRefund, 'refund' | 'actor'>,
-  outcome: ProviderOutcome,
-  settings: Settings,
-  now: number,
-): Decision {
-  if (outcome.status === 'rejected') {
-    const after = settle(refund, { status: 'failed' }, now)
-    const failure = fail(rejections[outcome.reason])
-    const audit = actor && { ...deniedRefund(refund, failure.code), actor }
-    return rejection(failure, { writes: failedRefund(refund, after, settings), ...(audit && { audit }) })
+/** Returns the refund and the path at which a later outcome can be read. The error of a failed refund names its id. */
+function responseOf(refund: Refund, settings: Settings, outcome?: ProviderOutcome): Decision {
+  if (refund.status !== 'failed') {
+    return created(viewOf(refund, settings), { location: `/v1/refunds/${refund.id}` })
   }
-  const { status, providerRefundId: provider_refund_id, currency } = outcome
-  const after = settle(refund, { status, provider_refund_id, ...(currency && { currency }) }, now)
-  const effects =
-    status === 'succeeded' ? paidRefund(refund, after) : { writes: [settledRefund(refund, after)] }
-  return created(viewOf(after, settings), effects)
+  const { reason = 'declined', remaining } = outcome?.status === 'rejected' ? outcome : {}
+  const details = { refund_id: refund.id, ...(remaining !== undefined && { remaining }) }
+  return rejection(fail(rejections[reason], { details }))
 }
-
-/** Audits the provider's rejection too, because the request is audited as allowed. */
-function deniedRefund({ id, tenant_id: tenant, charge_id, amount }: Refund, reason: ErrorCode): AuditEntry {
-  return {
-    action: 'refund',
-    target: `refund/${id}`,
-    tenant,
-    after: { charge_id, amount },
-    result: 'deny',
-    reason,
-  }
-}
-
-function alreadySettled(refund: Refund, settings: Settings): Decision {
-  return refund.status === 'failed'
-    ? rejection(fail('POLICY.refund.declined'))
-    : created(viewOf(refund, settings))
-}
-
-const rejections = {
-  no_such_charge: 'NOT_FOUND.charge',
-  exceeds_charge: 'POLICY.refund.exceeds_charge',
-  declined: 'POLICY.refund.declined',
-} as const satisfies Record<string, ErrorCode>

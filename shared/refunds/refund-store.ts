@@ -1,20 +1,35 @@
-import { type Item, keyOf } from '../platform/table/keys.ts'
+import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
+import type { RefundStatus } from './refund-states.ts'
 
-/** An immutable ledger entry, one for each refund that succeeded. */
+/** A ledger entry: the payout of a refund, or its reversal. The ledger only grows. */
 export interface LedgerEntry {
   refund_id: string
   charge_id: string
-  /** In minor units. */
+  kind: 'payout' | 'reversal'
+  /** In minor units; negative for a reversal. */
   amount: number
+  /** Absent, like the next one, only until the provider was asked. */
   currency?: string
+  provider_refund_id?: string
   at: string
 }
 
 export function asRefund(item: Item): Refund {
   return item as unknown as Refund
+}
+
+/** @throws NOT_FOUND.refund, also for a refund of another tenant */
+export async function readRefund(
+  table: Table,
+  scope: Scope,
+  id: string,
+  settings: Settings,
+): Promise<Refund> {
+  return asRefund(await locate(table, scope, 'refund', id, 'NOT_FOUND.refund', settings))
 }
 
 export async function findRefund(table: Table, tenant: string, id: string): Promise<Refund | undefined> {
@@ -29,32 +44,65 @@ export function newRefund(refund: Refund, settings: Settings): Write[] {
   return [create(item), create({ ...holdKey(refund), refund_id: refund.id }, 'POLICY.refund.repeated')]
 }
 
-/** Writes a refund that succeeded and its ledger entry in one transaction. */
-export function succeededRefund(before: Refund, after: Refund): Write[] {
-  const entry: LedgerEntry = {
-    refund_id: after.id,
-    charge_id: after.charge_id,
-    amount: after.amount,
-    ...(after.currency !== undefined && { currency: after.currency }),
-    at: after.updated_at,
-  }
-  return [
-    settledRefund(before, after),
-    create({ ...keyOf(after.tenant_id, 'ledger', after.id), ...entry }, 'TRANSIENT.error'),
-  ]
-}
-
-/** Writes a refund that the provider refused, and releases its hold on the charge. */
-export function failedRefund(before: Refund, after: Refund, settings: Settings): Write[] {
-  const settled = settledRefund(before, after)
-  if (settings['refunds.policy'] === 'within_charge') return [settled]
-  return [settled, remove(holdKey(after), { refund_id: after.id }, 'TRANSIENT.error')]
-}
-
 /** Replaces a refund if it has not changed since it was read. */
-export function settledRefund(before: Refund, after: Refund): Write {
+export function replacedRefund(before: Refund, after: Refund): Write {
   const item = { ...keyOf(after.tenant_id, 'refund', after.id), ...after }
   return replace(item, { version: before.version }, 'TRANSIENT.error')
+}
+
+/** The ledger entries of a refund in each status. */
+const entriesOf: Record<RefundStatus, readonly LedgerEntry['kind'][]> = {
+  pending: [],
+  failed: [],
+  succeeded: ['payout'],
+  reversed: ['payout', 'reversal'],
+}
+
+/**
+ * Writes the ledger entries that a change of a refund adds. Entries that exist never change, but for the provider's facts
+ * if the refund gets them now.
+ */
+export function ledgerWrites(before: Refund, after: Refund): Write[] {
+  const { currency, provider_refund_id } = after
+  const facts = { ...(currency && { currency }), ...(provider_refund_id && { provider_refund_id }) }
+  const isLearned = before.currency !== currency || before.provider_refund_id !== provider_refund_id
+  return entriesOf[after.status].flatMap((kind): Write[] => {
+    const key = ledgerKey(after, kind)
+    if (entriesOf[before.status].includes(kind)) {
+      const condition = { matches: { refund_id: after.id } }
+      return isLearned ? [{ update: key, set: facts, condition, onFailure: 'TRANSIENT.error' }] : []
+    }
+    const entry: LedgerEntry = {
+      refund_id: after.id,
+      charge_id: after.charge_id,
+      kind,
+      amount: kind === 'reversal' ? -after.amount : after.amount,
+      ...facts,
+      at: after.updated_at,
+    }
+    return [create({ ...key, ...entry }, 'TRANSIENT.error')]
+  })
+}
+
+/**
+ * Writes the hold on a charge that a change of its refund requires: a refund that failed or was reversed releases its
+ * hold, and one that is paid late takes it, unless another refund has it.
+ */
+export async function holdWrites(
+  refund: Refund,
+  { table, settings }: { table: Table; settings: Settings },
+): Promise<Write[]> {
+  if (settings['refunds.policy'] === 'within_charge') return []
+  const key = holdKey(refund)
+  const hold = await table.get(key)
+  const refund_id = refund.id
+  if (refund.status === 'succeeded') return hold ? [] : [create({ ...key, refund_id }, 'TRANSIENT.error')]
+  return hold?.refund_id === refund_id ? [remove(key, { refund_id }, 'TRANSIENT.error')] : []
+}
+
+/** A refund has one entry of each kind, next to each other. */
+function ledgerKey({ tenant_id, id }: Refund, kind: LedgerEntry['kind']): Key {
+  return { ...keyOf(tenant_id, 'ledger', id), sk: `${id}#${kind}` }
 }
 
 function holdKey({ tenant_id, charge_id }: Refund) {

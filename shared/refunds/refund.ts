@@ -1,21 +1,23 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { defineEvent, event, subjectOnly } from '../platform/events/event-definition.ts'
+import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
-import { utc } from '../platform/formats/text.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { currencyCode, utc } from '../platform/formats/text.ts'
+import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import type { ProviderRequest } from './payment-provider.ts'
+import { type RefundStatus, refundStatuses } from './refund-states.ts'
 
 /** The body of POST /v1/refunds. amount is in minor units of the charge's currency. */
-export const NewRefund = v.pipe(
+export const RefundRequest = v.pipe(
   v.strictObject({
     charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
     amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   }),
-  v.title('NewRefund'),
+  v.title('RefundRequest'),
 )
-export type NewRefund = v.InferOutput<typeof NewRefund>
+export type RefundRequest = v.InferOutput<typeof RefundRequest>
 
 /** A stored refund. */
 export interface Refund {
@@ -23,8 +25,11 @@ export interface Refund {
   tenant_id: string
   charge_id: string
   amount: number
-  /** Pending until the provider has returned a final outcome. */
-  status: 'pending' | 'succeeded' | 'failed'
+  status: RefundStatus
+  /** When the provider's outcome occurred; absent while it is pending, and after the provider rejected the request. */
+  outcome_at?: string
+  /** The provider's account with the charge. Recorded, so a changed setting cannot send an attempt to another account. */
+  account: string
   /** As returned by the provider. */
   currency?: string
   provider_refund_id?: string
@@ -39,8 +44,10 @@ export const RefundView = perSettings((settings) => {
     id: v.string(),
     charge_id: v.string(),
     amount: v.pipe(v.number(), v.integer()),
-    status: v.picklist(['pending', 'succeeded', 'failed']),
+    status: v.picklist(refundStatuses),
     created_at: utc,
+    // As the provider returned it: a check here could only keep a payout from being recorded.
+    currency: v.exactOptional(v.pipe(v.string(), publishedAs(currencyCode))),
   }
   const shown = shownFields(settings).map((field) => [field, fields[field]])
   return v.pipe(
@@ -51,21 +58,22 @@ export const RefundView = perSettings((settings) => {
 })
 
 export function viewOf(refund: Refund, settings: Settings): Record<string, unknown> {
-  return Object.fromEntries(shownFields(settings).map((field) => [field, refund[field]]))
+  const shown = shownFields(settings).filter((field) => refund[field] !== undefined)
+  return Object.fromEntries(shown.map((field) => [field, refund[field]]))
 }
 
 function shownFields(settings: Settings) {
   return [...new Set(['id' as const, ...settings['refunds.fields']])]
 }
 
-export function makeRefund(request: NewRefund, id: string, tenant: string): Refund {
-  const at = timestamp(timeOf(id))
-  return { id, tenant_id: tenant, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
+export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tenant_id' | 'account'>): Refund {
+  const at = timestamp(timeOf(of.id))
+  return { ...of, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
 }
 
-/** Applies an outcome to a refund. */
-export function settle(refund: Refund, outcome: Partial<Refund>, now: number): Refund {
-  return { ...refund, ...outcome, updated_at: timestamp(now), version: refund.version + 1 }
+/** Returns the request of a refund to the provider. */
+export function requestOf({ id: refundId, account, charge_id: chargeId, amount }: Refund): ProviderRequest {
+  return { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
 }
 
 /**
@@ -79,14 +87,14 @@ export function accountOf(tenant: string, settings: Settings): string {
   return `${prefix}${tenant}`
 }
 
-export const RefundSucceeded = defineEvent({
+export const RefundSucceeded = defineResourceEvent({
   type: 'refund.succeeded',
   version: 1,
   summary: 'The payment provider paid a refund.',
-  data: subjectOnly,
+  view: RefundView,
 })
 
 /** Returns the event of a refund that the provider completed. */
-export function refundSucceeded({ id, tenant_id }: Refund): OutgoingEvent[] {
-  return [event(RefundSucceeded, { id, tenant_id })]
+export function refundSucceeded(refund: Refund, settings: Settings): OutgoingEvent[] {
+  return [resourceEvent(RefundSucceeded, refund, { viewOf, settings })]
 }

@@ -6,6 +6,11 @@ export function openPoint<Value>(key: SettingKey) {
   return v.metadata<Value, { 'x-open-point': SettingKey }>({ 'x-open-point': key })
 }
 
+/** Describes a schema by another one in the API description: the requests that callers should send. */
+export function publishedAs<Value>(published: v.GenericSchema) {
+  return v.metadata<Value, { published: v.GenericSchema }>({ published })
+}
+
 /** Caches the result of `build` for each settings object: a schema costs more to build than to use. */
 export function perSettings<T>(build: (settings: Settings) => T): (settings: Settings) => T {
   const built = new WeakMap<Settings, { value: T }>()

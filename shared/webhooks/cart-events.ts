@@ -1,13 +1,13 @@
 import * as v from 'valibot'
-import { type Cart, cutTo, type Moment } from '../carts/cart.ts'
+import { type Cart, isPriced, type Moment } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
+import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
-import type { Effects } from '../platform/idempotency/effects.ts'
 import type { Item } from '../platform/table/keys.ts'
 import { create, replace, type Table } from '../platform/table/table.ts'
 import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { eventData, type Handler, type HandlerContext } from './handler.ts'
+import { eventData, type Handled, type Handler, type HandlerContext } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -44,7 +44,10 @@ export const TaxRecalculated = defineEvent({
   data: () => v.looseObject(cartFields),
 })
 
-/** Amount and owner each follow the latest event that states them, whatever the order of arrival. */
+/**
+ * Amount and owner each follow the latest event that states them, whatever the order of arrival. Discounts follow their
+ * rules, and those that change are published.
+ */
 export const cartUpdated: Handler = async (event, context) => {
   const { table, settings, tenant } = context
   const paths = settings['discount.cartFields']
@@ -52,37 +55,24 @@ export const cartUpdated: Handler = async (event, context) => {
   const isAmountStated = amount_minor !== undefined || currency !== undefined
   const stated = isAmountStated ? v.parse(CartAmount, { amount_minor, currency }) : undefined
   const subject = v.parse(Owner, valueAt(event, paths.owner))
-  if (!stated && !subject) return {}
+  if (!stated && !subject) return 'ignored'
   const cart_id = cartIdOf(event)
   const known = await findCart(table, tenant, cart_id)
   const moment = momentOf(event)
   const isNewAmount = stated && !isStale(event, known, context)
   const isNewOwner = subject && !isStale(event, known?.owner, context)
-  if (!isNewAmount && !isNewOwner) return {}
+  if (!isNewAmount && !isNewOwner) return 'stale'
   const after: Cart = {
     ...known,
-    ...(isNewAmount && { ...stated, ...moment, ...discountsOn(stated, known, settings) }),
+    ...(isNewAmount && { ...stated, ...moment }),
     ...(isNewOwner && { owner: { subject, ...moment } }),
     cart_id,
     tenant_id: tenant,
     version: (known?.version ?? 0) + 1,
   }
-  return { writes: [changedCart(known, after)] }
-}
-
-/**
- * Limits discounts to a cart's new amount (setting discount.amount). Discounts in another currency are removed,
- * because they cannot be compared.
- */
-function discountsOn(
-  { amount_minor, currency }: v.InferOutput<typeof CartAmount>,
-  known: Cart | undefined,
-  settings: Settings,
-): Pick<Cart, 'discounts'> {
-  if (!known?.discounts) return {}
-  if (known.currency !== currency) return { discounts: [] }
-  const limit = settings['discount.amount'].cappedAtCart ? amount_minor : Number.POSITIVE_INFINITY
-  return { discounts: cutTo(limit, known.discounts) }
+  if (!known?.discounts || !isPriced(after)) return { writes: [changedCart(known, after)] }
+  const { discounts, events } = discountsOf(after, await usableCodes(after, context), context)
+  return { writes: [changedCart(known, { ...after, discounts })], events }
 }
 
 /** Keeps one line for each gift card on a cart. Its first event by time counts, whatever the order of arrival. */
@@ -106,11 +96,11 @@ async function upsertLine(
   line: Item,
   table: Table,
   supersedes: (known: Moment) => boolean,
-): Promise<Effects<never>> {
+): Promise<Handled> {
   const item = await table.get({ pk: line.pk, sk: line.sk })
   if (!item) return { writes: [create(line, 'TRANSIENT.error')] }
   const known = { occurred_at: String(item.occurred_at), event_id: String(item.event_id) }
-  return supersedes(known) ? { writes: [replace(line, known, 'TRANSIENT.error')] } : {}
+  return supersedes(known) ? { writes: [replace(line, known, 'TRANSIENT.error')] } : 'stale'
 }
 
 function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
@@ -124,8 +114,8 @@ function isBefore(one: Moment, other: Moment): boolean {
 }
 
 /**
- * Returns whether a later fact is known. A time beyond the tolerance was stored before the tolerance existed. It does
- * not count, because it would make every event stale.
+ * Returns whether a later fact is known. A time beyond the tolerance was accepted under a larger one. It does not
+ * count, because it would make every event stale.
  */
 function isStale(
   event: Moment,

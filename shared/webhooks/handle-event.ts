@@ -1,5 +1,6 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { traceOf } from '../platform/base/correlation.ts'
+import type { AlertCode } from '../platform/base/log.ts'
 import { commit } from '../platform/idempotency/commit.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
@@ -11,28 +12,40 @@ import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
- * Handles a received event once: its effects and its new state are one transaction. An event of a type
- * without a handler is kept and marked as handled too.
+ * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
+ * as one of a type without a handler, is kept and counted.
  * @param events the handled events; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
 export async function handleEvent(
   eventId: string,
-  { table, clock, settings }: Pick<WorkContext, 'table' | 'clock' | 'settings'>,
+  { table, clock, settings, log }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log'>,
   events: readonly ReceivedEvent[] = receivedEvents,
-): Promise<'handled' | 'known'> {
+): Promise<'handled' | 'ignored' | 'known'> {
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
   if (!item) throw new Error('an event was queued that is not in the inbox')
-  if (item.state === 'handled') return 'known'
+  if (item.state !== 'received') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent
-  const now = clock.now()
-  const context = { table, settings, now, tenant: tenantOf(event, settings) }
-  const effects = (await handlerOf(event, events)?.(event, context)) ?? {}
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
-  await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
-    others: [markHandled(eventId, timestamp(now))],
-  }))
-  return 'handled'
+  const isKnownType = events.some(({ definition }) => definition.type === event.type)
+  const line = { eventId, eventType: event.type, isKnownType, correlation }
+  try {
+    const now = clock.now()
+    const tenant = tenantOf(event, settings)
+    const alert = (code: AlertCode) => log.alert(code, correlation)
+    const context = { table, settings, now, alert, tenant, correlationId: correlation.id }
+    const decision = (await handlerOf(event, events)?.(event, context)) ?? 'ignored'
+    const effects = typeof decision === 'string' ? {} : decision
+    const state = decision === 'ignored' ? 'ignored' : 'handled'
+    await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
+      others: [markHandled(eventId, state, timestamp(now))],
+    }))
+    if (state === 'ignored') log.event({ code: 'EVENT_IGNORED', ...line })
+    return state
+  } catch (fault) {
+    log.event({ code: 'EVENT_FAILED', ...line, fault })
+    throw fault
+  }
 }
 
 /**

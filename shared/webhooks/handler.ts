@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import type { AlertCode } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -10,14 +11,25 @@ export interface HandlerContext {
   settings: Settings
   /** Milliseconds since 1970. */
   now: number
+  /** Raises an alarm. */
+  alert(code: AlertCode): void
   /** The tenant that the event names; the public tenant if it names none. */
   tenant: string
+  /** The correlation id of the event, or else of the request that delivered it. */
+  correlationId: string
 }
 
 /**
- * Decides the effects of an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
+ * The decision about an event: its effects; `stale` if it is a duplicate or older than what is stored; `ignored` if it
+ * has no meaning here.
  */
-export type Handler = (event: WebhookEvent, context: HandlerContext) => Promise<Effects<never>>
+export type Handled = Effects<never> | 'stale' | 'ignored'
+
+/**
+ * Decides about an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
+ * @throws the error that prevents handling now, such as a resource that is unknown or of another tenant
+ */
+export type Handler = (event: WebhookEvent, context: HandlerContext) => Promise<Handled>
 
 /** The data of every received event: the resource, and the tenant unless it is the public one. */
 export const eventData = { id: v.string(), tenant_id: v.exactOptional(v.string()) }

@@ -1,6 +1,8 @@
 import type { Task } from '../platform/events/outbox.ts'
+import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { type Change, create, type Write } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id. */
@@ -9,8 +11,11 @@ export interface InboxItem extends Key {
   event: string
   /** The task that handles it. */
   task: Task
-  /** `received` until its handler's effects are committed. */
-  state: 'received' | 'handled'
+  /**
+   * `received` until its handler's effects are committed. `handled`: it had an effect, or is a duplicate or older than
+   * what is stored. `ignored`: it has no meaning here.
+   */
+  state: 'received' | 'handled' | 'ignored'
   /** The correlation id of the request that delivered it; its effects keep it. */
   correlation_id: string
   /** Seconds since 1970. */
@@ -22,23 +27,35 @@ export function inboxKey(eventId: string): Key {
 }
 
 /** Writes a received event. @param now milliseconds since 1970 */
-export function newInboxItem(event: WebhookEvent, correlationId: string, now: number, days: number): Write {
+export function newInboxItem(
+  event: WebhookEvent,
+  correlationId: string,
+  now: number,
+  settings: Settings,
+): Write {
+  const { tenant_id: tenant } = event.data
+  // A sender may name what is no tenant; its handler rejects the event.
+  const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id),
     event: JSON.stringify(event),
-    task: { queue: 'webhooks', body: event.event_id },
+    task: {
+      queue: 'webhooks',
+      body: event.event_id,
+      group: isTenant ? tenant : settings['auth.publicTenant'],
+    },
     state: 'received',
     correlation_id: correlationId,
-    expires_at: Math.floor(now / 1000) + days * 24 * 3600,
+    expires_at: Math.floor(now / 1000) + settings['webhooks.inboxDays'] * 24 * 3600,
   }
   return create(item)
 }
 
-/** Marks an event as handled. Its effects are in the same transaction, so it is handled once. */
-export function markHandled(eventId: string, at: string): Change {
+/** Ends the handling of an event. Its effects are in the same transaction, so it is handled once. */
+export function markHandled(eventId: string, state: 'handled' | 'ignored', at: string): Change {
   return {
     update: inboxKey(eventId),
-    set: { state: 'handled', handled_at: at },
+    set: { state, handled_at: at },
     condition: { matches: { state: 'received' } },
   }
 }

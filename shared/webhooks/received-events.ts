@@ -2,9 +2,8 @@ import { asOrder, changedOrder, orderPaid as paidEvents } from '../orders/order.
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { defineEvent, type EventDefinition } from '../platform/events/event-definition.ts'
-import { settle } from '../refunds/refund.ts'
-import { paidRefund } from '../refunds/refund-saga.ts'
 import { asRefund } from '../refunds/refund-store.ts'
+import { settleRefund } from '../refunds/settle-refund.ts'
 import {
   CartUpdated,
   cartUpdated,
@@ -22,17 +21,21 @@ export const OrderPaid = defineEvent({
   data: resourceOnly,
 })
 
-/** Moves an order by the transitions of the deployment. An unknown order throws, because it may still arrive. */
+/**
+ * Moves an order by the transitions of the deployment. In a status without one, the event is ignored.
+ * @throws NOT_FOUND.order for an order that is unknown, because it may still arrive, or of another tenant
+ */
 export const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
   const key = await table.findById('order', data.id)
   const item = key && (await table.get(key))
   if (!item) throw fail('NOT_FOUND.order')
   const order = asOrder(item)
-  const { transitions } = settings['orders.statuses']
-  const move = transitions.find(({ from, event }) => event === type && from === order.status)
-  if (!move || order.tenant_id !== (data.tenant_id ?? order.tenant_id)) return {}
+  if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) throw fail('NOT_FOUND.order')
+  const moves = settings['orders.statuses'].transitions.filter(({ event }) => event === type)
+  const move = moves.find(({ from }) => from === order.status)
+  if (!move) return moves.some(({ to }) => to === order.status) ? 'stale' : 'ignored'
   const after = { ...order, status: move.to, updated_at: timestamp(now), version: order.version + 1 }
-  return { writes: [changedOrder(order, after)], events: paidEvents(after) }
+  return { writes: [changedOrder(order, after)], events: paidEvents(after, settings) }
 }
 
 export const RefundSucceeded = defineEvent({
@@ -42,14 +45,29 @@ export const RefundSucceeded = defineEvent({
   data: resourceOnly,
 })
 
-/** Settles a refund that the provider had accepted. A settled refund stays unchanged, with its one ledger entry. */
-export const refundSucceeded: Handler = async ({ data }, { table, now }) => {
-  const key = await table.findById('refund', data.id)
-  const item = key && (await table.get(key))
-  if (!item) throw fail('NOT_FOUND.refund')
-  const refund = asRefund(item)
-  if (refund.status !== 'pending' || refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) return {}
-  return paidRefund(refund, settle(refund, { status: 'succeeded' }, now))
+export const RefundFailed = defineEvent({
+  type: 'refund.failed',
+  version: 1,
+  summary:
+    'The payment provider could not complete a refund, or took back its payout; data.id is the refund. On a refund that succeeded, an event of a later time is a reversal.',
+  data: resourceOnly,
+})
+
+/**
+ * Returns the handler of a provider's report about a refund.
+ * @throws NOT_FOUND.refund for a refund that is unknown, because it may still arrive, or of another tenant
+ */
+function refundReport(status: 'succeeded' | 'failed'): Handler {
+  return async ({ data, occurred_at: at }, context) => {
+    const key = await context.table.findById('refund', data.id)
+    const item = key && (await context.table.get(key))
+    if (!item) throw fail('NOT_FOUND.refund')
+    const refund = asRefund(item)
+    if (refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) throw fail('NOT_FOUND.refund')
+    const { next, effects } = await settleRefund(refund, { status, at }, context)
+    if (next === 'contradiction') throw new Error('a refund succeeded after its reversal')
+    return next === 'unchanged' ? 'stale' : effects
+  }
 }
 
 /** A handled event, in one of its versions. */
@@ -61,7 +79,8 @@ export interface ReceivedEvent {
 /** The handled events and their handlers. A new event is one line. */
 export const receivedEvents: readonly ReceivedEvent[] = [
   { definition: OrderPaid, handler: orderPaid },
-  { definition: RefundSucceeded, handler: refundSucceeded },
+  { definition: RefundSucceeded, handler: refundReport('succeeded') },
+  { definition: RefundFailed, handler: refundReport('failed') },
   { definition: CartUpdated, handler: cartUpdated },
   { definition: GiftcardApplied, handler: giftcardApplied },
   { definition: TaxRecalculated, handler: taxRecalculated },

@@ -8,6 +8,7 @@ import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Bundle, bundle } from '#bin/bundle.ts'
+import { localAwsEnvironment } from '#bin/local/environment.ts'
 import type { SampleEvent } from '../aws/sample-files.ts'
 import { type LocalS3, startLocalS3 } from './local-s3.ts'
 
@@ -39,7 +40,7 @@ test.each([
   ['one request', 1],
   ['parts', 12],
 ])('writes a file in %s and signs a link to it', async (_how, megabytes) => {
-  const link = await call({ bucket: s3.bucket, key, megabytes }, { AWS_ENDPOINT_URL: s3.endpoint })
+  const link = await call({ bucket: s3.bucket, key, megabytes }, localAwsEnvironment(s3.aws))
   const answer = await fetch(link)
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-disposition')).toBe('attachment; filename="sample.csv"')
@@ -100,7 +101,7 @@ test.each<[string, Record<string, string>]>([
 })
 
 /** Calls the bundle in a separate process, like a Lambda function. */
-async function call(event: SampleEvent, environment: Record<string, string> = {}): Promise<string> {
+async function call(event: SampleEvent, environment: NodeJS.ProcessEnv = {}): Promise<string> {
   const file = pathToFileURL(join(bundled.directory, 'index.mjs')).href
   const script = `const { handler } = await import(${JSON.stringify(file)})
     process.stdout.write(await handler(${JSON.stringify(event)}))`

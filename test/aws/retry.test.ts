@@ -43,7 +43,7 @@ const canceled = (...codes: string[]) => ({
 })
 
 describe('a DynamoDB call', () => {
-  const busy = Array.from({ length: 20 }, (_, n) => ({ name: 'ThrottlingException', n }))
+  const busy = Array.from({ length: 20 }, (_, n) => ({ ...canceled('None', 'TransactionConflict'), n }))
 
   test.each([
     ['throttling', { name: 'ThrottlingException' }],
@@ -67,11 +67,26 @@ describe('a DynamoDB call', () => {
   })
 
   test('backs off exponentially up to 400 ms, with jitter', async () => {
-    const { slept } = await run(Array.from({ length: 6 }, () => ({ name: 'ThrottlingException' })))
+    const { slept } = await run(busy.slice(0, 6))
     expect(slept).toEqual([12.5, 25, 50, 100, 200, 200])
   })
 
-  test('fails after twelve attempts', async () => {
+  test.each([
+    ['an exception', { name: 'ThrottlingException' }],
+    ['a reason of a canceled transaction', canceled('None', 'ThrottlingError')],
+    ['one of several reasons', canceled('TransactionConflict', 'ProvisionedThroughputExceeded')],
+  ])('that is throttled fails after three attempts (%s)', async (_, error) => {
+    const outcome = { code: 'DEPENDENCY.unavailable', cause: error }
+    expect(await run(Array(20).fill(error))).toMatchObject({ outcome, calls: 3 })
+  })
+
+  test('counts only throttles against their limit', async () => {
+    const throttle = { name: 'ThrottlingException' }
+    const errors = [throttle, ...busy.slice(0, 4), throttle, ...busy.slice(0, 4)]
+    expect(await run(errors)).toMatchObject({ outcome: 'done', calls: 11 })
+  })
+
+  test('fails after twelve attempts that conflict', async () => {
     const outcome = { code: 'DEPENDENCY.unavailable', cause: busy[11] }
     expect(await run(busy)).toMatchObject({ outcome, calls: 12 })
   })

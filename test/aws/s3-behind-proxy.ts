@@ -1,4 +1,5 @@
 import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { freePort } from '../support/free-port.ts'
 import { type LocalS3, startLocalS3 } from './local-s3.ts'
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts'
 
@@ -10,10 +11,11 @@ export interface S3BehindProxy {
 
 /** A local S3 behind a proxy. The clients of this process connect to the proxy. */
 export async function startS3BehindProxy(): Promise<S3BehindProxy> {
-  const s3 = await startLocalS3()
-  const proxy = await startS3Proxy(s3.endpoint)
+  const port = await freePort()
+  const s3 = await startLocalS3(port)
+  const proxy = await startS3Proxy(s3.aws.endpoint, port)
   delete process.env.AWS_PROFILE
-  Object.assign(process.env, localAwsEnvironment(proxy.endpoint))
+  Object.assign(process.env, localAwsEnvironment({ ...s3.aws, endpoint: proxy.endpoint }))
   return {
     s3,
     proxy,

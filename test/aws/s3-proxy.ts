@@ -32,8 +32,8 @@ export interface S3Proxy {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a proxy for the S3 at `target` on a loopback port. Without faults it forwards everything unchanged. */
-export async function startS3Proxy(target: string): Promise<S3Proxy> {
+/** Starts a proxy for the S3 at `target`, on a free port if none is named. Without faults it forwards everything unchanged. */
+export async function startS3Proxy(target: string, port = 0): Promise<S3Proxy> {
   let calls: S3Call[] = []
   let taken = 0
   let faultOf: (call: S3Call) => Fault | undefined = () => undefined
@@ -58,7 +58,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
 
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch(() => incoming.socket.destroy())
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   await once(server, 'listening')
 
   return {

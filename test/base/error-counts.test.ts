@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { fail } from '#shared/platform/base/failure.ts'
+import { type Failure, fail } from '#shared/platform/base/failure.ts'
 import { jsonLog, type Log, type RequestLine } from '#shared/platform/base/log.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -74,7 +74,7 @@ test('an error response is counted by its code, in the embedded metric format of
   service.lines.length = 0
   await service.call({
     path: '/v1/orders/canary-id',
-    as: { tenant: 'canary-tenant', role: 'Viewer' },
+    as: { tenant: 'acme', role: 'Viewer', sub: 'canary-sub' },
   })
   await service.call({ path: '/v1/orders', headers: { Authorization: 'Bearer canary-token' } })
   const lines = written(service.lines)
@@ -110,6 +110,7 @@ describe('in a Lambda function', () => {
   })
   const version = { function_name: 'orders', function_version: '7', failures: 1 }
   const dimensions = ['function_name', 'function_version']
+  const ownLimit = { 'X-Request-Timeout': '10000' }
   const correlation = { id: 'c', trace: {} }
   const answered = (status: number, failure?: object) =>
     written([
@@ -121,27 +122,52 @@ describe('in a Lambda function', () => {
     expect(line).toMatchObject({ ...version, error_code: 'DEPENDENCY.timeout', errors: 1 })
     expect(line._aws.CloudWatchMetrics).toMatchObject([
       { Dimensions: [['error_code']] },
+      { Dimensions: [['operation'], ['service']] },
       { Dimensions: [dimensions] },
     ])
     expect(problemsOf(line)).toEqual([])
   })
 
-  test.each<[string, Record<string, string>, number]>([
-    ['shorter than a second, by the limit of its caller, is no failure', { 'X-Request-Timeout': '40' }, 0],
-    ['longer than a second is a failure', { 'X-Request-Timeout': '1100' }, 1],
-    ['shorter than a second, without a limit of its caller, is a failure', {}, 1],
-  ])('a timeout %s of the version', async (_what, headers, count) => {
+  /** Returns the log line of a request that fails after this time. */
+  async function failing(failure: Failure, milliseconds: number, headers = {}): Promise<Line> {
     let at = start
-    const clock = { ...systemClock, now: () => at }
-    const only = [defineEndpoint(slowRoute, { decide: () => decideSlowly(headers) })]
-    const slow = await startService({ clock, only })
-    function decideSlowly(sent: Record<string, string>): never {
-      at += Number(sent['X-Request-Timeout'] ?? 40)
-      throw fail('DEPENDENCY.timeout')
+    const decide = () => {
+      at += milliseconds
+      throw failure
     }
+    const clock = { ...systemClock, now: () => at }
+    const slow = await startService({ clock, only: [defineEndpoint(slowRoute, { decide })] })
     await slow.call({ path: '/slow', headers })
     const [line = {}] = written(slow.lines)
-    expect([line.error_code, line.failures ?? 0]).toEqual(['DEPENDENCY.timeout', count])
+    return line
+  }
+
+  test.each<[string, Record<string, string>, number, number]>([
+    ['at once, by the limit of its caller, is no failure', { 'X-Request-Timeout': '1' }, 0, 0],
+    ['after the limit of its caller is no failure', { 'X-Request-Timeout': '4900' }, 4900, 0],
+    ['after a limit that is enough is a failure', { 'X-Request-Timeout': '5000' }, 5000, 1],
+    ['although the limit of its caller is no shorter than its own is a failure', ownLimit, 40, 1],
+    ['without a limit of its caller is a failure', {}, 40, 1],
+  ])('a timeout %s of the service', async (_what, headers, milliseconds, count) => {
+    const line = await failing(fail('DEPENDENCY.timeout'), milliseconds, headers)
+    const { error_code, failures = 0, failed_requests = 0 } = line
+    expect({ error_code, failures, failed_requests }).toEqual({
+      error_code: 'DEPENDENCY.timeout',
+      failures: count,
+      failed_requests: count,
+    })
+  })
+
+  test('a 5xx that its caller caused is logged as such, and not as an error', async () => {
+    const line = await failing(fail('DEPENDENCY.unavailable', { causedByCaller: true }), 0)
+    expect(line).toMatchObject({ level: 'INFO', status: 503, caused_by_caller: true, errors: 1 })
+    expect(line).not.toHaveProperty('failures')
+    expect(line).not.toHaveProperty('failed_requests')
+  })
+
+  test('another 503 under a short limit of the caller is a failure of the service', async () => {
+    const line = await failing(fail('DEPENDENCY.unavailable'), 0, { 'X-Request-Timeout': '1' })
+    expect(line).toMatchObject({ level: 'ERROR', failures: 1, failed_requests: 1 })
   })
 
   test('a 4xx is not a failure of the version', () => {
@@ -172,6 +198,59 @@ test('the age of the oldest pending item is a metric by kind of work', () => {
   expect(record).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
   expect(problemsOf(record as Line, 'Seconds')).toEqual([])
   expect(record?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
+})
+
+test('the differences from the payment provider are a metric, also if there are none', () => {
+  process.env.METRICS_NAMESPACE = namespace
+  const compared = { tenant: 'acme', compared: 10, unrelated: 1 }
+  const [none, some] = writtenBy((log) => {
+    log.reconciled({ ...compared, differences: 0 })
+    log.reconciled({ ...compared, differences: 2 })
+  })
+  expect(none).toMatchObject({ level: 'INFO', code: 'REFUNDS_RECONCILED', work: 'refunds', differences: 0 })
+  expect(some).toMatchObject({ ...compared, level: 'ERROR', code: 'REFUNDS_DIFFER', differences: 2 })
+  for (const line of [none, some]) {
+    expect(problemsOf(line as Line)).toEqual([])
+    expect(line?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
+  }
+})
+
+describe('a received event', () => {
+  const event = { eventId: 'evt-1', correlation: { id: 'corr-1', trace: {} } }
+  const ignored = (eventType: string, isKnownType: boolean) => {
+    process.env.METRICS_NAMESPACE = namespace
+    const [line = {}] = writtenBy((log) =>
+      log.event({ code: 'EVENT_IGNORED', ...event, eventType, isKnownType }),
+    )
+    return line
+  }
+
+  test.each([
+    ['cart.updated', true, 'cart.updated'],
+    ['parcel.packed', false, 'other'],
+  ])('of the type %s that is ignored is counted by type (known: %s, counted as %s)', (type, isKnown, as) => {
+    const line = ignored(type, isKnown)
+    expect(line).toMatchObject({ level: 'INFO', event_type: type, ignored_type: as, ignored_events: 1 })
+    expect(problemsOf(line)).toEqual([])
+    expect(line._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['ignored_type']] }])
+  })
+
+  test('that fails is named with its error, and not counted as ignored', () => {
+    process.env.METRICS_NAMESPACE = namespace
+    const fault = fail('NOT_FOUND.refund')
+    const [line] = writtenBy((log) =>
+      log.event({ code: 'EVENT_FAILED', ...event, eventType: 'refund.failed', isKnownType: true, fault }),
+    )
+    expect(line).toMatchObject({
+      level: 'ERROR',
+      code: 'EVENT_FAILED',
+      event_id: 'evt-1',
+      event_type: 'refund.failed',
+      correlation_id: 'corr-1',
+      error_code: 'NOT_FOUND.refund',
+    })
+    expect(line).not.toHaveProperty('_aws')
+  })
 })
 
 test('successes count nothing, and neither does anything without a namespace', async () => {

@@ -1,4 +1,4 @@
-import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import type { Meter } from './meter.ts'
@@ -27,8 +27,7 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
   const received = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
   await measure('receive an event', received)
   await measure('receive it again', received)
-  const handle = (table: typeof service.table) =>
-    handleEvent(event.event_id, { table, clock: systemClock, settings: service.settings })
+  const handle = (table: typeof service.table) => handleEvent(event.event_id, { ...service.runtime, table })
   const open = () => service.runtime.openTable(startBudget(systemClock, 10_000))
   await measureWork('handle it', () => handle(open()))
   await measureWork('handle it again', () => handle(open()))
@@ -38,5 +37,25 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
   const verify = post('/discount/verify', 'verify', { code: 'TEN' }, onCart)
   await measure('verify a discount on a cart', verify)
   await measure('replay a verification', verify)
-  await measure('verify an unknown code', post('/discount/verify', 'guess', { code: 'NONE' }, onCart))
+  await measure(
+    'verify it again with another key',
+    post('/discount/verify', 'again', { code: 'TEN' }, onCart),
+  )
+  await measure(
+    'verify an unknown code on the same cart',
+    post('/discount/verify', 'guess', { code: 'NONE' }, onCart),
+  )
+  await service.call(post('/codes', 'more', { code: 'MORE', type: 'percent-25', name: 'More', expiry_at }))
+  await measure(
+    'verify a second code on the cart',
+    post('/discount/verify', 'second', { code: 'MORE' }, onCart),
+  )
+  const later = { occurred_at: timestamp(systemClock.now() + 1) }
+  const change = eventOf('cart.updated', { ...data, amount_minor: 4000 }, later)
+  const changed = JSON.stringify(change)
+  const path = '/v1/webhooks/events'
+  await service.call({ method: 'POST', path, headers: signed(changed), body: changed })
+  await measureWork('handle a change of a cart with two codes', () =>
+    handleEvent(change.event_id, { ...service.runtime, table: open() }),
+  )
 }

@@ -1,5 +1,6 @@
-import { systemClock, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { idAt } from '#test/support/ids.ts'
 import { fill } from './fill.ts'
 import type { Meter } from './meter.ts'
 
@@ -48,7 +49,7 @@ function orders(tenant: string, count: number): Item[] {
   const start = Date.now() - count
   return Array.from({ length: count }, (_, n) => {
     const at = start + n
-    const id = uuidV7(at, systemClock.randomBytes(10))
+    const id = idAt(at)
     const times = { created_at: timestamp(at), updated_at: timestamp(at) }
     const known = { id, tenant_id: tenant, ...order, status: 'active', ...times, version: 1 }
     return { ...keyOf(tenant, 'order', id), ...known }

@@ -14,7 +14,8 @@ export async function benchIssuer(
 ): Promise<Issuer> {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const header = { alg: 'ES256', kid: 'bench' }
-  const token = new SignJWT(claims).setProtectedHeader(header).setIssuer(issuer).setAudience(audience)
+  const signed = { ...header, typ: 'at+jwt' }
+  const token = new SignJWT(claims).setProtectedHeader(signed).setIssuer(issuer).setAudience(audience)
   const keys = [{ ...(await exportJWK(publicKey)), ...header }]
   return { keys: { keys }, token: await token.setIssuedAt().setExpirationTime('1h').sign(privateKey) }
 }

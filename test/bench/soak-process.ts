@@ -40,8 +40,8 @@ interface Request {
 }
 
 const clients = 8
-const stored = '0198a000-0000-7000-8000-000000000001'
-const absent = '0198a000-0000-7000-8000-000000000404'
+const stored = '0198a000-0000-8000-8000-000000000001'
+const absent = '0198a000-0000-8000-8000-000000000404'
 
 process.on('message', async (asked: Soak) => process.send?.(await soak(asked)))
 

@@ -95,6 +95,7 @@ function fakeTable(): Parameters<typeof startFakeAws>[0] {
       return { Items: pk && sk ? Array.from({ length: Number(Limit) }, () => itemAt({ pk, sk })) : [] }
     },
     'DynamoDB_20120810.PutItem': () => ({}),
+    'DynamoDB_20120810.UpdateItem': () => ({}),
     'DynamoDB_20120810.TransactWriteItems': ({ TransactItems: items }) => {
       const [item] = (items as { Put: { Item: Item } }[]).map(({ Put }) => Put.Item)
       const name = item?.pk?.S ?? ''

@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { helpOf } from '#bin/cli/commands-page.ts'
@@ -18,17 +20,22 @@ interface Result {
 
 /** Runs a command line without a terminal. */
 function run(...args: string[]): Promise<Result> {
+  return runIn(process.env, ...args)
+}
+
+function runIn(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Result> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
       ['bin/commerce.ts', ...args],
-      { cwd: root, env: { ...process.env, ...compileCache } },
+      { cwd: root, env: { ...env, ...compileCache } },
       (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
     child.stdin?.end()
   })
 }
 
+const tokenOf = ['token', '--role', 'Editor', '--sub', 'u1']
 const commands = leavesOf(createProgram()).map((command) => [nameOf(command), command] as const)
 
 describe('the help of a command', () => {
@@ -62,16 +69,44 @@ describe('the help of a command', () => {
     expect(stdout).toContain('--tenant <name>  the tenant (required)')
   })
 
+  test('is printed by the command help', async () => {
+    expect(await run('help', 'token')).toEqual(await run('token', '--help'))
+  })
+
   test('of the program names every command', async () => {
     const { stdout } = await run('--help')
     expect(commands.map(([name]) => name).filter((name) => !stdout.includes(`  ${name} `))).toEqual([])
   })
 })
 
+test('ends quietly when the reader of its output stops reading', async () => {
+  const child = spawn(process.execPath, ['bin/commerce.ts', 'runbook'], {
+    cwd: root,
+    env: { ...process.env, ...compileCache },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  // Before the command writes.
+  child.stdout.destroy()
+  const [errors, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+})
+
 test('package.json names the program, so that npx finds it', () => {
   expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).bin).toEqual({
     commerce: 'bin/commerce.ts',
   })
+})
+
+test('--version prints the version of package.json', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+})
+
+test('a stack without an AWS region is a failure that says how to set one', async () => {
+  const { AWS_REGION: _region, ...env } = process.env
+  const none = { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' }
+  const { stderr } = await runIn({ ...env, ...none }, 'audit', 'list', '--tenant', 'acme', '--stack', 'nope')
+  expect(stderr).toContain('error: no AWS region is set: set AWS_REGION')
 })
 
 describe('exit code 2 and a message on standard error', () => {
@@ -85,15 +120,52 @@ describe('exit code 2 and a message on standard error', () => {
       "error: required option '--role <role>' not specified",
     ],
     ['an unknown option', ['verify', '--stag', 's'], "error: unknown option '--stag'"],
+    [
+      'the payment provider of a stack',
+      ['url', '--provider', '--stack', 's'],
+      'error: --provider is for the local run only',
+    ],
     ['an unexpected argument', ['verify', 'acme'], 'error: too many arguments'],
     ['a time that is not in UTC', ['table', 'restore', 't', '--to', 'yesterday'], 'It takes a time in UTC'],
     ['an unknown queue', ['dead-letters', 'redrive', 'letters'], 'Allowed choices are webhooks, mail'],
     ['a limit that is no number', ['events', '--limit', 'ten'], 'It takes a whole number'],
     ['an unknown role', ['users', 'set', 'a@b.example', '--role', 'Owner'], 'Allowed choices are Viewer'],
     [
+      'a tenant that cannot exist',
+      ['audit', 'list', '--tenant', 'bad tenant!'],
+      'It takes a name that matches ^[A-Za-z0-9]',
+    ],
+    ['a token of such a tenant', [...tokenOf, '--tenant', 'a b'], 'It takes a name that matches'],
+    ['a purge of such a tenant', ['tenants', 'purge', 'a#b', '--yes'], 'It takes a name that matches'],
+    [
       'a window that ends before it begins',
       ['events', 'replay', '--from', '2026-01-02T00:00:00Z', '--to', '2026-01-01T00:00:00Z', '--stack', 's'],
       'error: --from must be before --to',
+    ],
+    [
+      'a comparison of refunds that ends before it begins',
+      ['refunds', 'reconcile', '--tenant', 't', '--from', '2026-01-02', '--to', '2026-01-01'],
+      'error: --from must be before --to',
+    ],
+    [
+      'a comparison of refunds in the future',
+      ['refunds', 'reconcile', '--tenant', 't', '--from', '2126-01-01'],
+      'and at least 30 minutes ago',
+    ],
+    [
+      'a comparison of refunds at no date',
+      ['refunds', 'reconcile', '--tenant', 't', '--from', '2026-13-01'],
+      'It takes a date or a time in UTC',
+    ],
+    [
+      'a comparison of refunds on a stack without its settings',
+      ['refunds', 'reconcile', '--tenant', 't', '--stack', 's'],
+      '--stack requires --settings',
+    ],
+    [
+      'an unknown status',
+      ['refunds', 'list', '--tenant', 't', '--status', 'lost'],
+      'Allowed choices are pending',
     ],
     [
       'a password on the command line of a deployed stack',
@@ -157,6 +229,20 @@ describe('token', () => {
   test('is still printed for an unknown role', async () => {
     const { stdout } = await token('Nonsense')
     expect(decodeJwt(stdout.trim()).roles).toEqual(['Nonsense'])
+  })
+
+  test('warns of an unknown scope on standard error', async () => {
+    const { stderr } = await token('Editor', '--scope', 'codes:read orders:foo')
+    expect(stderr).toMatch(/^warning: unknown scope: orders:foo; the scopes are .*codes:read/)
+  })
+
+  test('is still printed for an unknown scope', async () => {
+    const { stdout } = await token('Editor', '--scope', 'codes:read orders:foo')
+    expect(decodeJwt(stdout.trim()).scope).toBe('codes:read orders:foo')
+  })
+
+  test('of known scopes is printed without a warning', async () => {
+    expect((await token('Editor', '--scope', 'codes:read codes:write')).stderr).toBe('')
   })
 
   test('of a known role is printed without a warning', async () => {

@@ -92,7 +92,7 @@ describe('attempts', () => {
           else expect(outcome.data).toEqual({ id: 'o1' })
         },
       ),
-      { numRuns: runs(60) },
+      { ...runs(60) },
     )
   })
 
@@ -117,7 +117,7 @@ describe('attempts', () => {
           expect([received.length, outcome.http]).toEqual([1, status])
         },
       ),
-      { numRuns: runs(40) },
+      { ...runs(40) },
     )
   })
 

@@ -6,7 +6,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { type Identity, tokenFor } from '#test/support/settings.ts'
 import { type CommerceClient, CommerceError, commerceClient } from '../../client/commerce-client.ts'
 
-const order = { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' } as const
+const order = { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' }
 const code = {
   code: 'summer-10',
   type: 'percent-10' as const,
@@ -140,6 +140,19 @@ describe('discount codes', () => {
     expect(imported.data.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
     const exported = await client.GET('/codes:export', { parseAs: 'text' })
     expect(exported.data).toContain('AUTUMN,fixed-500,Autumn')
+  })
+
+  test('are listed page by page after an offset', async () => {
+    const client = clientOf({ tenant: 'skipping' })
+    for (const name of ['A', 'B', 'C', 'D', 'E'])
+      await client.POST('/codes', { body: { ...code, code: name } })
+    const pages: string[][] = []
+    for await (const { data } of client.pages('/codes', { sort: 'code.asc,id.asc', offset: 1, limit: 2 }))
+      pages.push(data.map((one) => one.code))
+    expect(pages).toEqual([
+      ['B', 'C'],
+      ['D', 'E'],
+    ])
   })
 
   test('name the invalid field', async () => {

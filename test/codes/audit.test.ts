@@ -124,6 +124,7 @@ describe('the audit record of', () => {
         target: `code/${id}`,
         result: 'allow',
         reason: 'allowed',
+        issuer: 'https://issuer.localhost',
         correlation_id: 'update-1',
         at: expect.stringMatching(/Z$/),
         before: { name: '[redacted]', expiry_at: json.expiry_at },

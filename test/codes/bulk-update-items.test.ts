@@ -19,7 +19,7 @@ test('a corrupt stored code fails only its own item, and the log names the item'
   service.notices.length = 0
   const answer = await send(
     tenant,
-    made.map((one) => ({ ...one, name: 'After' })),
+    made.map((one) => ({ ...one, if_match: '*', name: 'After' })),
   )
   expect(results(answer)).toEqual([[500, 'INTERNAL.unexpected'], 200, 200])
   expect(service.notices).toMatchObject([
@@ -81,7 +81,9 @@ describe('an item of a bulk update', () => {
     expect(results(answer)).toEqual([200, [status, code], 200])
     const shown = { code, message_id: messageId(code), http: status, retryable: false }
     const error = { ...shown, details: details ?? expect.anything() }
-    expect(answer.json.items[1]).toEqual({ row: 2, id: null, status, error })
+    const sent = items[1]?.id
+    const id = typeof sent === 'string' ? sent : null
+    expect(answer.json.items[1]).toEqual({ row: 2, id, status, error })
     expect(answer.json.counts).toEqual({ total: 3, succeeded: 2, failed: 1 })
     expect(await versionsOf(tenant)).toEqual({ [before.id]: 2, [one.id]: 1, [after.id]: 2 })
     expect({}).not.toHaveProperty('name')
@@ -104,8 +106,7 @@ describe('an item of a bulk update', () => {
     )
     expect(results(answer)).toEqual([[404, 'NOT_FOUND.code'], 200, [404, 'NOT_FOUND.code']])
     const [first, , third] = answer.json.items
-    expect({ ...first, row: 0 }).toEqual({ ...third, row: 0 })
-    expect(answer.body).not.toContain(foreign.id)
+    expect({ ...first, row: 0, id: '' }).toEqual({ ...third, row: 0, id: '' })
     const records = (await audited(tenant)).filter(({ result }) => result === 'deny')
     expect(records.map(({ target, reason }) => [target, reason]).sort()).toEqual([
       ['code', 'AUTHZ.scope.tenant'],
@@ -113,6 +114,20 @@ describe('an item of a bulk update', () => {
     ])
     for (const id of [foreign.id, absent, other]) expect(JSON.stringify(records)).not.toContain(id)
     expect(await versionsOf(other)).toEqual({ [foreign.id]: 1 })
+  })
+
+  test('that fails has the id that the request names, whatever it is, also in a replay', async () => {
+    const tenant = newTenant()
+    const foreign = await create(newTenant())
+    const own = await create(tenant)
+    const ids = [foreign.id, '', 'no-id', '\ud800"\u0000', 'x'.repeat(100_000), own.id, 7, null]
+    const items = ids.map((id) => ({ id, if_match: '"stale"', name: 'After' }))
+    const headers = { 'Idempotency-Key': 'named' }
+    const [first, replay] = [await send(tenant, items, { headers }), await send(tenant, items, { headers })]
+    const named = ids.map((id) => (typeof id === 'string' ? id : null))
+    expect(first.json.items.map(({ id }: { id: string | null }) => id)).toEqual(named)
+    expect(first.json.counts.failed).toBe(ids.length)
+    expect([replay.headers['Idempotency-Status'], replay.body === first.body]).toEqual(['replayed', true])
   })
 
   test('that is soft-deleted is denied to an Editor and audited, and updated for an Admin', async () => {

@@ -102,6 +102,12 @@ describe('POST /codes:bulkUpdate', () => {
     expect(outcome(answer)).toBe(`400 ${code}`)
   })
 
+  test('with an item that is not an object names the type of one', async () => {
+    const { json } = await send(newTenant(), [1])
+    const facts = { reason: 'type', type: 'object', actual: 'number' }
+    expect(json.error.details.fields).toEqual({ 'items.0': { code: 'VALIDATION.field.type', ...facts } })
+  })
+
   test('is denied to a Viewer, and rejected without a key', async () => {
     const tenant = newTenant()
     const items = [{ ...(await create(tenant)), name: 'After' }]

@@ -52,7 +52,7 @@ export async function createMany(tenant: string, count: number): Promise<{ id: s
     const writes = made.slice(from, from + 50).flatMap(newCode)
     await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
   }
-  return made.map((code) => ({ id: code.id, if_match: codeEtag(code) }))
+  return made.map((code) => ({ id: code.id, if_match: codeEtag(code, localSettings) }))
 }
 
 export async function create(tenant: string): Promise<{ id: string; if_match: string }> {

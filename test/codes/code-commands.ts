@@ -41,7 +41,7 @@ function seldom(times: number): fc.Arbitrary<boolean> {
   return fc.nat(times - 1).map((one) => one === 0)
 }
 
-const absent = '01900000-0000-7000-8000-000000000000'
+const absent = '01900000-0000-8000-8000-000000000000'
 function chosen(model: CodeModel, { tenant }: Actor, { nth, anywhere }: Which): ModelCode | undefined {
   const among = anywhere ? [...model.codes, undefined] : model.stored(tenant)
   return among[nth % among.length]

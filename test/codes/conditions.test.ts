@@ -6,25 +6,27 @@ import { type Answer, startService } from '../support/service.ts'
 import { admin, codeCalls, editor, made, stored } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
-type Act = (tenant: string, id: string, ifMatch: string) => Promise<Answer>
+type Act = (tenant: string, id: string, tag: string, header?: string) => Promise<Answer>
 const acts: Record<string, { act: Act; success: number; deleted?: true }> = {
   'a soft delete': {
-    act: (tenant, id, ifMatch) => calls.softDelete(editor(tenant), id, { headers: { 'If-Match': ifMatch } }),
+    act: (tenant, id, tag, header = 'If-Match') =>
+      calls.softDelete(editor(tenant), id, { headers: { [header]: tag } }),
     success: 204,
   },
   'a hard delete': {
-    act: (tenant, id, ifMatch) =>
-      calls.hardDelete(admin(tenant), id, 'requested', { headers: { 'If-Match': ifMatch } }),
+    act: (tenant, id, tag, header = 'If-Match') =>
+      calls.hardDelete(admin(tenant), id, 'requested', { headers: { [header]: tag } }),
     success: 204,
   },
   'a restore': {
-    act: (tenant, id, ifMatch) => calls.restore(editor(tenant), id, { headers: { 'If-Match': ifMatch } }),
+    act: (tenant, id, tag, header = 'If-Match') =>
+      calls.restore(editor(tenant), id, { headers: { [header]: tag } }),
     success: 200,
     deleted: true,
   },
   'a share': {
-    act: (tenant, id, ifMatch) =>
-      calls.share(editor(tenant), id, tenant, { headers: { 'If-Match': ifMatch } }),
+    act: (tenant, id, tag, header = 'If-Match') =>
+      calls.share(editor(tenant), id, tenant, { headers: { [header]: tag } }),
     success: 200,
   },
 }
@@ -60,6 +62,16 @@ describe('an optional If-Match', () => {
     expect((await act(tenant, id, '*')).status).toBe(success)
   })
 
+  test('of a list, whose tag is weak, is met by * only', async () => {
+    const path = '/codes'
+    const { headers } = await calls.send('GET', path, editor('weak'))
+    const tags = [headers.ETag ?? '', (headers.ETag ?? '').slice(2), '*']
+    const answers = await Promise.all(
+      tags.map((tag) => calls.send('GET', path, editor('weak'), { headers: { 'If-Match': tag } })),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([412, 412, 200])
+  })
+
   test('rejects a repeated soft delete with a stale tag', async () => {
     const { tenant, id, current } = await changed('repeated', true)
     const again = (ifMatch: string) =>
@@ -69,7 +81,7 @@ describe('an optional If-Match', () => {
   })
 
   test('with any tag returns 404 for an absent code', async () => {
-    const absent = '01900000-0000-7000-8000-000000000000'
+    const absent = '01900000-0000-8000-8000-000000000000'
     for (const tag of ['*', '"stale"']) {
       const answer = await calls.softDelete(editor('absent'), absent, { headers: { 'If-Match': tag } })
       expect(outcome(answer)).toBe('404 NOT_FOUND.code')
@@ -83,6 +95,29 @@ describe('an optional If-Match', () => {
     const own = { sk: '', id: '', code: '', created_at: '', updated_at: '' }
     const [tagged, plain] = await Promise.all([one, other].map(({ id }) => stored(service, 'alike', id)))
     expect({ ...tagged, ...own }).toEqual({ ...plain, ...own })
+  })
+})
+
+const update: Act = (tenant, id, tag, header = 'If-None-Match') =>
+  calls.update(editor(tenant), id, '*', { name: 'x' }, { headers: { [header]: tag } })
+const changes = [...kinds, ['an update', { act: update, success: 200 }] as (typeof kinds)[number]]
+
+describe('If-None-Match', () => {
+  test.each(changes)(
+    'rejects %s with the current tag, also a weak one, and with *',
+    async (kind, { act, deleted }) => {
+      const { tenant, id, current } = await changed(`none ${kind}`, deleted)
+      const before = await stored(service, tenant, id)
+      for (const tag of [current, `"other", W/${current}`, '*']) {
+        expect(outcome(await act(tenant, id, tag, 'If-None-Match'))).toBe('412 CONFLICT.etag.mismatch')
+      }
+      expect(await stored(service, tenant, id)).toEqual(before)
+    },
+  )
+
+  test.each(changes)('permits %s with another tag', async (kind, { act, success, deleted }) => {
+    const { tenant, id, stale } = await changed(`other ${kind}`, deleted)
+    expect((await act(tenant, id, stale, 'If-None-Match')).status).toBe(success)
   })
 })
 

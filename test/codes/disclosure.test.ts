@@ -5,18 +5,14 @@ import { admin, audit, editor, made, stored, validCode, viewer } from './code-ca
 import { calls, service } from './codes-service.ts'
 
 describe('denials', () => {
-  test('are audited in the actor’s tenant, without ids or tenants that the caller did not send as a target', async () => {
+  test('are audited in the actor’s tenant, without ids of another, and without its name unless it is a grantee', async () => {
     const { id, etag } = await made(calls, 'victim')
     const query = { tenant: 'victim' }
     const stranger = editor('intruder')
-    // Denied before the code is read, so the record names the target that the caller sent.
-    const named = [
+    const share = await calls.share(stranger, id, 'victim')
+    const attempts = [
       await calls.update(stranger, id, etag, { code: 'X' }),
       await calls.hardDelete(stranger, id, 'because of victim'),
-      await calls.share(stranger, id, 'victim'),
-    ]
-    expect(JSON.stringify(named)).not.toMatch(new RegExp(`${id}|victim`))
-    const attempts = [
       await calls.read(stranger, id),
       await calls.read(stranger, id, { query }),
       await calls.update(stranger, id, etag, { name: 'x' }),
@@ -27,11 +23,13 @@ describe('denials', () => {
       await calls.create(viewer('intruder')),
     ]
     const records = await audit(service, 'intruder')
-    const unnamed = records.slice(named.length)
-    expect([...named, ...attempts].filter(({ status }) => status < 400)).toEqual([])
-    expect(records).toHaveLength(named.length + attempts.length)
+    const [shared, ...others] = records
+    expect([share, ...attempts].filter(({ status }) => status < 400)).toEqual([])
+    expect(records).toHaveLength(attempts.length + 1)
     for (const record of records) expect(record).toMatchObject({ tenant_id: 'intruder', result: 'deny' })
-    expect(JSON.stringify([attempts, unnamed])).not.toMatch(new RegExp(`${id}|victim`))
+    expect(shared?.after).toEqual({ grantee_tenant: 'victim' })
+    expect(JSON.stringify([share, attempts, others])).not.toMatch(new RegExp(`${id}|victim`))
+    expect(JSON.stringify(shared)).not.toContain(id)
     expect(await audit(service, 'victim')).toEqual([])
     expect(await stored(service, 'victim', id)).toMatchObject({ version: 1 })
   })

@@ -98,6 +98,7 @@ describe('GET /codes:export', () => {
     expect(idsOf((await download(tenant, '?include_deleted=false')).body)).toEqual([kept?.id])
     const refused = await download(tenant, '?include_deleted=true')
     expect(outcome(refused)).toBe('403 AUTHZ.filter.denied')
+    expect(refused.json.error.details.fields.include_deleted).toMatchObject({ reason: 'role', actual: 4 })
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'AUTHZ.filter.denied'])
   })
 
@@ -141,6 +142,12 @@ describe('GET /codes:export', () => {
     const { body } = await download(tenant, '', { as: { tenant, role: 'Admin', sub: 'joe', scope } })
     expect(body).not.toMatch(/jane|joe|created_by/)
     expect(() => withLimits({ columns: ['id', 'created_by'] })).toThrow('codes.export')
+  })
+
+  test('has the states of the codes in every profile whose exports can be imported', () => {
+    const columns = ['code', 'type', 'name', 'expiry_at']
+    expect(() => withLimits({ columns })).toThrow('codes.export at columns: state')
+    expect(() => withLimits({ columns: [...columns, 'state'] })).not.toThrow()
   })
 
   test('includes codes created by a machine whose clock is ahead', async () => {
@@ -206,10 +213,22 @@ describe('an export that is too large for a response', () => {
     const [[key, file] = []] = small.files
     expect(key).toMatch(new RegExp(`^exports/${tenant}/[0-9a-f-]{36}\\.csv$`))
     expect([file?.bytes.toString(), file?.mediaType]).toEqual([fileOf(codes), 'text/csv'])
-    const [, name] =
-      /filename="(.*)"/.exec((await download(tenant)).headers['Content-Disposition'] ?? '') ?? []
-    expect(answer.headers.Location).toBe(`https://files.example/${key}?name=${name}&seconds=${linkSeconds}`)
+    expect(answer.headers.Location).toMatch(
+      new RegExp(
+        `^https://files\\.example/${key}\\?name=codes_${tenant}_\\d{8}\\.csv&seconds=${linkSeconds}&`,
+      ),
+    )
     expect(await audited(tenant)).toContainEqual(['export', 'codes', 'allow', 'allowed'])
+  })
+
+  test('is neither written nor audited for HEAD', async () => {
+    const tenant = newTenant()
+    await storeMany(tenant, 3)
+    const small = await likewise({ settings: withLimits({ inlineMaxBytes: 10 }) })
+    const head = await download(tenant, '', { method: 'HEAD' }, small)
+    expect([head.status, head.headers.Location]).toEqual([303, undefined])
+    expect([...small.files.keys()]).toEqual([])
+    expect(await audited(tenant)).toEqual([])
   })
 
   test('begins at the first byte beyond the limit, counted in bytes', async () => {

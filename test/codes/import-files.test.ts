@@ -32,7 +32,7 @@ describe('a file', () => {
     ['a header in another case', fileOf(...rows).replace(header, ' Code,TYPE,Name,"expiry_at "')],
     [
       'additional columns of an export',
-      `id,${header},state\n1,${rows[0]},"x\r\ny, ""z"""\n2,${rows[1]},draft\n`,
+      `id,${header},updated_at\n1,${rows[0]},"x\r\ny, ""z"""\n2,${rows[1]},now\n`,
     ],
   ])('with %s is accepted', async (_, body) => {
     const tenant = newTenant()
@@ -53,7 +53,7 @@ describe('a file', () => {
     ['an unknown column', `${header},colour\n${rows[0]},red\n`, 400, 'VALIDATION.csv.header'],
     ['a duplicate column', `${header},name\n${rows[0]},Anna\n`, 400, 'VALIDATION.csv.header'],
     ['a column for its creator', `${header},created_by\n${rows[0]},joe\n`, 400, 'VALIDATION.csv.header'],
-    ['an unclosed quote', `${header}\n${rows[0]}\n"B\n`, 400, 'VALIDATION.csv.malformed'],
+    ['an unclosed quote in its header', `"${header}\n${rows[0]}\n`, 400, 'VALIDATION.csv.malformed'],
     ['invalid UTF-8', Buffer.of(0xfe, 0xff, 0x00, 0x63), 400, 'VALIDATION.body.encoding'],
     ['a truncated character', cut, 400, 'VALIDATION.body.encoding'],
     ['another content type', fileOf(...rows), 415, unsupported, 'application/json'],
@@ -75,6 +75,28 @@ describe('a file', () => {
     expect(await service.items(tenant, 'code')).toEqual([])
     expect(await service.items(tenant, 'audit')).toEqual([])
     expect(statusesOf(await send(tenant, fileOf(...rows)))).toEqual([201, 201])
+  })
+
+  test.each([
+    ['an unclosed quote', '"B,percent-10,Bert'],
+    ['a quote within a cell', `B,percent-10,Be"rt,${expiry}`],
+    ['text after a closing quote', `"B"x,percent-10,Bert,${expiry}`],
+  ])('with %s in one row is imported without this row', async (_, bad) => {
+    const tenant = newTenant()
+    const body = fileOf(rows[0] as string, bad, good('C', '"Carl, ""C"""'), good('D', 'Dora'))
+    const answer = await send(tenant, body)
+    expect(statusesOf(answer)).toEqual([201, 400, 201, 201])
+    expect(answer.json.items[1].error).toMatchObject({
+      code: 'VALIDATION.csv.malformed',
+      details: { reason: 'quotes' },
+    })
+    expect(answer.json.counts).toEqual({ total: 4, succeeded: 3, failed: 1 })
+    expect(await namesOf(tenant)).toEqual({ A: 'Anna', C: 'Carl, "C"', D: 'Dora' })
+  })
+
+  test('with semicolons is rejected with the separator', async () => {
+    const answer = await send(newTenant(), fileOf(...rows).replaceAll(',', ';'))
+    expect(answer.json.error.details).toEqual({ reason: 'separator', expected: ',', actual: ';' })
   })
 
   test('of exactly the maximum size is accepted', async () => {

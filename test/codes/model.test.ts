@@ -56,6 +56,6 @@ test('any sequence of calls by any roles of two tenants matches the model, in re
         await expectStored(service, model, side, real.tenants[side])
       }
     }),
-    { numRuns: runs(30) },
+    { ...runs(30) },
   )
 })

@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { admin, audit, editor, made, seeded, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
@@ -26,6 +28,25 @@ describe('GET /codes/{id}', () => {
     expect(changed).toMatchObject({ status: 200, json: { name: 'Other' } })
     await calls.softDelete(editor('conditional'), id)
     expect((await reread(changed.headers.ETag ?? '')).status).toBe(200)
+  })
+
+  test('has another ETag with other fields, which an update accepts', async () => {
+    const { id, etag } = await made(calls, 'fields')
+    const settings = { ...localSettings, 'codes.fields': ['version' as const] }
+    const other = await startService({ settings, tableName: service.tableName })
+    const path = `/codes/${id}`
+    const read = await other.call({ path, as: viewer('fields'), headers: { 'If-None-Match': etag } })
+    expect([read.status, read.json.version]).toEqual([200, 1])
+    const update = (tag = '') =>
+      other.call({
+        method: 'PATCH',
+        path,
+        as: editor('fields'),
+        headers: { 'If-Match': tag },
+        body: { name: 'Other' },
+      })
+    expect(outcome(await update(`W/${read.headers.ETag}`))).toBe('412 CONFLICT.etag.mismatch')
+    expect((await update(read.headers.ETag)).status).toBe(200)
   })
 
   test('returns a soft-deleted code as such, to a Viewer too', async () => {
@@ -78,7 +99,7 @@ describe('GET /codes/{id}', () => {
     expect((await calls.read(admin('head'), id)).json).toMatchObject({ id, tenant_id: 'owner' })
   })
 
-  test.each(['nonsense', 'CODE-1', '00000000-0000-4000-8000-000000000000', 'code%23acme', ':restore'])(
+  test.each(['nonsense', 'CODE-1', '00000000-0000-4000-8000-000000000000', 'code%23acme'])(
     'returns 404 for an id that cannot exist (%s)',
     async (id) => {
       expect(outcome(await calls.read(viewer('ids'), id))).toBe('404 NOT_FOUND.code')
@@ -89,7 +110,7 @@ describe('GET /codes/{id}', () => {
 })
 
 describe('an action after the id of a code', () => {
-  test.each([':frob', ':Restore', ':restored', '', ':'])(
+  test.each([':frob', ':Restore', ':restored', ':'])(
     'that is %j returns the 404 of an unknown route, in the envelope',
     async (verb) => {
       const { id, json } = await made(calls, 'verbs')
@@ -108,6 +129,25 @@ describe('an action after the id of a code', () => {
         },
       ])
       expect((await calls.read(viewer('verbs'), id)).json).toEqual(json)
+    },
+  )
+
+  test.each([
+    ['POST', '', 'DELETE, GET, HEAD, OPTIONS, PATCH, PUT'],
+    ['GET', ':restore', 'OPTIONS, POST'],
+    ['HEAD', ':restore', 'OPTIONS, POST'],
+    ['PATCH', ':restore', 'OPTIONS, POST'],
+    ['PUT', ':share', 'OPTIONS, POST'],
+    ['DELETE', ':share', 'OPTIONS, POST'],
+  ])(
+    'is no %s of %j, which returns 405 with the methods of exactly this path',
+    async (method, verb, allow) => {
+      const { id, json } = await made(calls, 'methods')
+      const answer = await calls.send(method, `/codes/${id}${verb}`, admin('methods'))
+      expect(outcome(answer)).toBe('405 VALIDATION.method.not_allowed')
+      expect(answer.headers.Allow).toBe(allow)
+      expect(answer.json.error.details).toEqual({ supported: allow.split(', ') })
+      expect((await calls.read(viewer('methods'), id)).json).toEqual(json)
     },
   )
 

@@ -27,6 +27,13 @@ describe('POST /codes/{id}:restore', () => {
     },
   )
 
+  test('needs no body, whatever type an empty one is said to have', async () => {
+    const { id } = await made(calls, 'bodiless')
+    await calls.softDelete(editor('bodiless'), id)
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': '0' }
+    expect((await calls.restore(editor('bodiless'), id, { headers })).status).toBe(200)
+  })
+
   test('of a live code is a conflict and changes nothing', async () => {
     const { id, json } = await made(calls, 'live')
     expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { findCart } from '#shared/carts/cart-store.ts'
+import { newSession } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
-import type { Identity } from '#test/support/settings.ts'
+import { type Identity, localSettings } from '#test/support/settings.ts'
 import { discountCalls } from './discount-calls.ts'
 
 const service = await startService()
@@ -31,6 +32,35 @@ describe('a cart with an owner', () => {
     expect(outcome(await applying('owned', { sub: 'bob' }))).toBe('403 AUTHZ.role.denied')
   })
 
+  test('rejects a code from the same subject of another issuer', async () => {
+    const issuers = localSettings['auth.issuers']
+    const [first] = issuers
+    if (!first) throw new Error('no issuer')
+    const another = { ...first, issuer: 'https://another.localhost' }
+    const settings = { ...localSettings, 'auth.issuers': [first, another] }
+    const both = await startService({ settings, tableName: service.tableName })
+    const as = { sub: 'ada', claims: { iss: another.issuer } }
+    const answer = await discountCalls(both).verify('shop', 'CODE', { 'X-Cart-Id': 'owned' }, as)
+    expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
+  })
+
+  const pool = 'https://cognito-idp.us-east-1.amazonaws.com/us-east-1_pool'
+  test.each([
+    [pool, '200'],
+    ['https://issuer.localhost', '403 AUTHZ.role.denied'],
+  ])('has an owner of the user pool, if the setting says so: %s gets %s', async (iss, expected) => {
+    const settings = { ...localSettings, 'discount.cartOwners': 'user_pool' }
+    const other = await startService({ settings, tableName: service.tableName })
+    const caller = { sub: 'ada', tenant: 'shop', role: 'Viewer' as const, scopes: new Set<string>() }
+    Object.assign(other.runtime, {
+      tokens: { verify: async () => ({ ...caller, claims: { iss } }) },
+      environment: (name: string) => (name === 'USER_POOL_ISSUER' ? pool : undefined),
+    })
+    expect(outcome(await discountCalls(other).verify('shop', 'CODE', { 'X-Cart-Id': 'owned' }))).toBe(
+      expected,
+    )
+  })
+
   test('is unchanged after a denied Viewer, whose denial is audited with the cart as target', async () => {
     const before = await findCart(service.table, 'shop', 'owned')
     await applying('owned', { sub: 'eve' })
@@ -45,6 +75,22 @@ describe('a cart with an owner', () => {
     expect(outcome(await calls.verify('shop', 'NONE', { 'X-Cart-Id': 'owned' }, { sub: 'bob' }))).toBe(
       '403 AUTHZ.role.denied',
     )
+  })
+
+  test.each([
+    ['sessions', '200'],
+    ['https://issuer.localhost', '403 AUTHZ.role.denied'],
+  ])('has an owner with a session, if the setting says so: %s gets %s', async (name, expected) => {
+    const settings = { ...localSettings, 'discount.cartOwners': name }
+    const other = await startService({ settings, tableName: service.tableName })
+    const { headers } = await newSession(other)
+    const cart_id = `of-a-session-${name.length}`
+    const user_id = (await other.items('public', 'session')).at(-1)?.user_id
+    await calls.cart('public', cart_id, 1000, { user_id })
+    const sent = { ...headers, 'Idempotency-Key': 'k', 'X-Cart-Id': cart_id }
+    const body = { code: 'NONE' }
+    const answer = await other.call({ method: 'POST', path: '/discount/verify', headers: sent, body })
+    expect(outcome(answer)).toBe(expected)
   })
 
   test('looks absent to an Editor of another tenant', async () => {

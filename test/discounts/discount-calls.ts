@@ -1,5 +1,7 @@
-import { systemClock } from '#shared/platform/base/clock.ts'
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import { findCart } from '#shared/carts/cart-store.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
@@ -13,12 +15,21 @@ export interface DiscountCalls {
   tell(type: string, data: Record<string, unknown> & { id: string }, more?: object): Promise<void>
   /** Sends the event of a cart in euros. */
   cart(tenant: string, id: string, amountMinor: number, more?: object): Promise<void>
-  /** Returns the published events of all verifications of a tenant. */
-  eventsOf(tenant: string): Promise<PublishedEvent[]>
+  /** Returns the events that a tenant's commits published so far, in the order of the commits. */
+  eventsOf(tenant: string): PublishedEvent[]
+  /** Returns the discounts of a cart, each as its code and amount. */
+  linesOf(tenant: string, cartId: string): Promise<string[]>
 }
 
 export function discountCalls(service: Service): DiscountCalls {
   let keys = 0
+  /** Events of one millisecond would be ordered by their ids. */
+  let lastAt = 0
+  /** By the id of the commit. */
+  const published = new Map<string, PublishedEvent[]>()
+  const openTable = service.runtime.openTable
+  service.runtime.openTable = (budget) => publishing(openTable(budget), published)
+  const table = publishing(service.table, published)
   const post = (path: string, as: Identity, body: unknown, headers: Record<string, string>) =>
     service.call({
       method: 'POST',
@@ -28,14 +39,11 @@ export function discountCalls(service: Service): DiscountCalls {
       body,
     })
   const tell: DiscountCalls['tell'] = async (type, data, more) => {
-    const event = eventOf(type, data, more)
+    lastAt = Math.max(service.runtime.clock.now(), lastAt + 1)
+    const event = eventOf(type, data, { occurred_at: timestamp(lastAt), ...more })
     const body = JSON.stringify(event)
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-    await handleEvent(event.event_id, {
-      table: service.table,
-      clock: systemClock,
-      settings: service.settings,
-    })
+    await handleEvent(event.event_id, { ...service.runtime, table })
   }
   return {
     makeCode(tenant, code, type) {
@@ -47,6 +55,40 @@ export function discountCalls(service: Service): DiscountCalls {
     tell,
     cart: (tenant_id, id, amount_minor, more) =>
       tell('cart.updated', { id, tenant_id, amount_minor, currency: 'EUR', ...more }),
-    eventsOf: async (tenant) => (await service.items(tenant, 'verification')).flatMap(publishedEvents),
+    eventsOf: (tenant) => [...published.values()].flat().filter(({ data }) => data.tenant_id === tenant),
+    async linesOf(tenant, cartId) {
+      const { discounts = [] } = (await findCart(service.table, tenant, cartId)) ?? {}
+      return discounts.map(({ code, amount_minor }) => `${code} ${amount_minor}`)
+    },
+  }
+}
+
+/**
+ * Returns the discounts that a consumer knows from events of one cart in any order, each as its code and amount. It
+ * keeps the highest version of each code.
+ */
+export function publishedLines(events: readonly PublishedEvent[]): Set<string> {
+  const latest = new Map<unknown, PublishedEvent['data']>()
+  for (const { type, data } of events) {
+    const known = latest.get(data.code)
+    const isNewer = known === undefined || Number(data.version) > Number(known.version)
+    if (type === 'promo.applied' && isNewer) latest.set(data.code, data)
+  }
+  return new Set([...latest.values()].map(({ code, amount }) => `${code} ${amount}`))
+}
+
+/** Returns a table that notes the events of each commit, as the stream does: an item keeps only those of its last one. */
+function publishing(table: Table, published: Map<string, PublishedEvent[]>): Table {
+  return {
+    ...table,
+    async transact(changes) {
+      const refusal = await table.transact(changes)
+      for (const change of refusal ? [] : changes) {
+        if (!('item' in change)) continue
+        const outbox = change.item.outbox as Outbox | undefined
+        if (outbox && !published.has(outbox.id)) published.set(outbox.id, publishedEvents(change.item))
+      }
+      return refusal
+    },
   }
 }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { withRoles } from '#bin/reference/guides.ts'
 import { referenceSite, type Site } from '#bin/reference/site.ts'
 import { loadSettings } from '#bin/settings-file.ts'
-import { outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
+import { codeOf, outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
 
 const folder = join(import.meta.dirname, '../../docs/guides')
 const read = (file: string) => readFileSync(join(folder, file), 'utf8')
@@ -12,6 +12,10 @@ const files = readdirSync(folder).filter((file) => file.endsWith('.md'))
 
 test.each(files.filter((file) => file !== 'README.md'))('the list of guides names %s', (file) => {
   expect(read('README.md')).toContain(`](${file})`)
+})
+
+test.each(files)('%s has no link to a port, which differs between runs', (file) => {
+  expect(read(file).match(/\]\(https?:\/\/localhost:\d+[^)]*\)/g)).toBeNull()
 })
 
 test('the table of roles is that of the local profile', async () => {
@@ -24,12 +28,25 @@ describe('the guides on the reference site', () => {
     site = await referenceSite(await loadSettings())
   })
 
-  test.each(files)('%s links only to pages of the site', (file) => {
-    const page = String(site.get(file === 'README.md' ? 'guides.html' : file.replace('.md', '.html')))
-    const links = [...page.matchAll(/(?:href|src)="(?!https?:|data:|#)([^"#]+)/g)].map(
-      ([, link = '']) => link,
+  test('link only to pages of the site, and to sections that exist', () => {
+    const pages = [...site].filter(([file]) => file.endsWith('.html'))
+    const links = pages.flatMap(([file, page]) =>
+      [...String(page).matchAll(/(?:href|src)="(?!https?:|data:)([^"#]*)#?([^"]*)"/g)].map(
+        ([link, target = '', anchor = '']) => ({ from: `${file}: ${link}`, target: target || file, anchor }),
+      ),
     )
-    expect(links.filter((link) => !site.has(link))).toEqual([])
+    const isDead = ({ target, anchor }: (typeof links)[number]) => {
+      const page = site.get(target)
+      return page === undefined || (anchor !== '' && !String(page).includes(`id="${anchor}"`))
+    }
+    expect(links.filter(isDead).map(({ from }) => from)).toEqual([])
+  })
+
+  test('the guide says all that actual can be', () => {
+    const [sentence] = /<code>actual<\/code>[^.]*\./.exec(String(site.get('guide.html'))) ?? ['']
+    expect(
+      ['number', 'time', 'length', 'JSON type', 'absent'].filter((kind) => !sentence.includes(kind)),
+    ).toEqual([])
   })
 
   test('the guide links to the other guides', () => {
@@ -51,6 +68,12 @@ describe('a walkthrough', () => {
     const script = scriptOf(walkthroughOf('```sh\none\n```\n```sh\ntwo\n```\n'))
     expect(script).toBe("one\nprintf '\u001e'\ntwo\nprintf '\u001e'\n")
     expect(outputsOf('first\r\nline\n\u001esecond\n\u001ecut off')).toEqual(['first\nline', 'second'])
+  })
+
+  test('can be read from an HTML page', () => {
+    const html =
+      '<pre tabindex="0"><code class="language-sh">echo &#34;a &amp;&#38; b&quot; &lt; c\n</code></pre>'
+    expect(codeOf(html)).toBe('```sh\necho "a && b" < c\n```\n')
   })
 
   test.each([

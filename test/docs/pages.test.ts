@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { anchorOf } from '#bin/reference/markdown.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -10,16 +11,13 @@ const markdownIn = (folder: string) =>
     .map((name) => `${folder}/${name}`)
 const guides = markdownIn('docs/guides')
 const pages = ['README.md', ...markdownIn('docs'), ...guides]
+const described = [...pages, 'CHANGELOG.md', 'client/README.md', ...markdownIn('test/bench')]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
-/** Returns the anchors that GitHub generates for the headings of a page. */
+const { version } = JSON.parse(read('package.json'))
+/** Returns the anchors of the headings of a page. */
 const anchorsOf = (page: string) =>
-  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\w -]/g, '')
-      .replaceAll(' ', '-'),
-  )
-const links = pages.flatMap((page) =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+const links = described.flatMap((page) =>
   [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(
     ([link, target = '', anchor]) => [page, link, target, anchor] as const,
   ),
@@ -40,7 +38,17 @@ test('the README is short enough for a first-time reader', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
 })
 
-const described = [...pages, 'CHANGELOG.md', 'client/README.md']
+test.each(['openapi.json', 'asyncapi.json'])('%s has the version of package.json', (file) => {
+  expect(JSON.parse(read(file)).info.version).toBe(version)
+})
+
+test('the client has the version of package.json', () => {
+  expect(JSON.parse(read('client/package.json')).version).toBe(version)
+})
+
+test('the README of the client installs the file of its version', () => {
+  expect(read('client/README.md')).toContain(`npm install commerce-client-${version}.tgz`)
+})
 
 test.each(described)('%s names scripts that exist', (page) => {
   const { scripts } = JSON.parse(read('package.json'))

@@ -3,9 +3,8 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 
 /** Subscribes to all events of the bus. */
-export async function listen({ aws_endpoint: endpoint, region, event_bus: bus }: Deployment) {
-  const access = { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
-  const subscription = await subscribe(access, bus, 'commerce-listener')
+export async function listen({ aws, event_bus: bus }: Deployment) {
+  const subscription = await subscribe(aws, bus, 'commerce-listener')
   const heard: PublishedEvent[] = []
 
   return {

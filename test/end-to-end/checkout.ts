@@ -26,7 +26,7 @@ export interface Checkout {
   remove(): Promise<void>
 }
 
-export async function checkout(): Promise<Checkout> {
+export function checkout(): Checkout {
   const folder = mkdtempSync(join(tmpdir(), 'commerce-checkout-'))
   cpSync(root, folder, { recursive: true, filter: (path) => !absent.has(basename(path)) })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
@@ -37,12 +37,11 @@ export async function checkout(): Promise<Checkout> {
     write: (name, text) => writeFileSync(join(folder, name), text),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
-  await withFreePorts(made)
   return made
 }
 
-/** The ports of the shipped profile may be taken on a machine where the service runs already. */
-async function withFreePorts({ file, write }: Checkout): Promise<void> {
+/** Moves the service of a checkout: the ports of the shipped profile may be taken by one that runs already. */
+export async function useFreePorts({ file, write }: Checkout): Promise<void> {
   const profile = 'shared/settings/profiles/local.json'
   const values = JSON.parse(file(profile))
   values['cors.allowedOrigins'] = [`http://localhost:${await freePort()}`]
@@ -61,9 +60,11 @@ function shell(cwd: string, lines: string, env: NodeJS.ProcessEnv): Promise<Ran>
   })
 }
 
-/** The blocks of code in a section of a Markdown page, in their order. */
+/** The blocks of code in a section of a Markdown page, in their order, also those in a list. */
 export function blocksOf(page: string, heading: string): string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`))
   if (section === undefined) throw new Error(`there is no section ${heading}`)
-  return [...section.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  return [...section.matchAll(/^( *)```\w*\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', code = '']) =>
+    code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
 }

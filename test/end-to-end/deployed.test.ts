@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Deployment, deploy } from './deployment.ts'
+import { localAwsOverHttp } from './local-aws-over-http.ts'
 import { verificationOverHttp } from './operators-over-http.ts'
 import { removedPermission } from './permissions-over-http.ts'
+import { routingOverHttp } from './routing-over-http.ts'
 
 let service: Deployment
 beforeAll(async () => {
@@ -12,7 +14,9 @@ afterAll(() => service?.stop())
 /** The short version of service.campaign.test.ts, which makes the same checks: `npm run test:all` leaves this one out. */
 describe('the deployed stack', () => {
   verificationOverHttp(() => service)
+  localAwsOverHttp(() => service)
   removedPermission(() => service)
+  routingOverHttp(() => service)
 
   test('returns the same error for another tenant’s order and for an absent one', async () => {
     const created = await service.send('/v1/orders', {
@@ -24,7 +28,7 @@ describe('the deployed stack', () => {
     const as = { tenant: 'other' }
     const headers = { 'X-Correlation-Id': 'same' }
     const foreign = await service.send(`/v1/orders/${created.json.id}`, { as, headers })
-    const absent = await service.send('/v1/orders/01900000-0000-7000-8000-000000000000', { as, headers })
+    const absent = await service.send('/v1/orders/01900000-0000-8000-8000-000000000000', { as, headers })
     expect(foreign).toMatchObject({ status: 404, text: absent.text })
   })
 })

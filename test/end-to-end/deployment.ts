@@ -4,8 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
 import { startLocalService } from '#bin/local/local-service.ts'
-import type { ServiceFile } from '#bin/local/service-file.ts'
+import { accessOf, type ServiceFile } from '#bin/local/service-file.ts'
 import { issueToken, type TokenRequest } from '#bin/token.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { freePort } from '#test/support/free-port.ts'
@@ -16,6 +17,8 @@ export const profile = join(root, 'shared/settings/profiles/local.json')
 
 export interface Deployment extends ServiceFile {
   enginePid: number
+  /** The access of its administrator. */
+  aws: LocalAws
   /** The requests and log lines that the console shows. */
   activityFile: string
   /** The endpoint of the fake payment provider. */
@@ -63,6 +66,7 @@ export async function deploy(): Promise<Deployment> {
     signal: new AbortController().signal,
   })
   const { service } = local
+  const aws = accessOf(service)
   const tokens = new Map<string, Promise<string>>()
   const token = (who: Partial<TokenRequest> = {}) => {
     const request = { tenant: 'acme', role: 'Editor', sub: 'u1', ...who }
@@ -74,12 +78,8 @@ export async function deploy(): Promise<Deployment> {
   const start = (...args: string[]) =>
     spawn('node', [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName], {
       env: {
+        ...localAwsEnvironment(aws),
         ...compileCache,
-        PATH: process.env.PATH ?? '',
-        AWS_ENDPOINT_URL: service.aws_endpoint,
-        AWS_REGION: service.region,
-        AWS_ACCESS_KEY_ID: 'test',
-        AWS_SECRET_ACCESS_KEY: 'test',
       },
     })
   const printed = async (input: string, args: string[]) => {
@@ -96,6 +96,7 @@ export async function deploy(): Promise<Deployment> {
   }
   return {
     ...service,
+    aws,
     enginePid: local.enginePid,
     activityFile: local.activityFile,
     paymentProvider: service.provider_url ?? '',
@@ -136,6 +137,7 @@ async function impatientProfile(origin: string): Promise<string> {
   values['codes.export'].inlineMaxBytes = 8192
   values['webhooks.maxAttempts'] = 2
   values['cors.allowedOrigins'].push(origin)
+  values['refunds.reconcile'].minAgeMinutes = 0
   values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))

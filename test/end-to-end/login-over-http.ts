@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-cognito-identity-provider'
 import { expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
+import { sentMails } from '#bin/local/mail.ts'
 import type { Deployment, HttpAnswer } from './deployment.ts'
 
 const email = 'jane@users.example'
@@ -64,7 +65,9 @@ export function loginOverHttp(deployment: () => Deployment): void {
       result,
       ...(before !== undefined && { before, after }),
     }))
-    const operator = { action: 'role.change', actor_id: 'operator', result: 'allow' }
+    // The administrator of the local AWS, as commands with --stack record the ARN of their credentials.
+    const actor_id = 'arn:aws:iam::000000000000:root'
+    const operator = { action: 'role.change', actor_id, result: 'allow' }
     expect(shown).toEqual([
       { ...operator, before: { role: null }, after: { role: 'Viewer' } },
       { action: 'orders.create', actor_id: made?.sub, result: 'deny' },
@@ -75,21 +78,21 @@ export function loginOverHttp(deployment: () => Deployment): void {
   })
 
   test('the deployed app client has no flow for direct logins at the pool', async () => {
-    const { aws_endpoint: endpoint, region, outputs } = deployment()
+    const { aws, outputs } = deployment()
     const { UserPoolId, UserPoolClientId: ClientId } = outputs
-    const cognito = new CognitoIdentityProviderClient({ endpoint, region })
+    const cognito = new CognitoIdentityProviderClient(aws)
     const { UserPoolClient: client } = await cognito.send(
       new DescribeUserPoolClientCommand({ UserPoolId, ClientId }),
     )
     cognito.destroy()
-    // The local engine does not enforce the flows.
+    // The local engine enforces none for the operator's keys.
     expect(client?.ExplicitAuthFlows).toEqual(['ALLOW_ADMIN_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'])
   })
 
   test('an ID token and a token of another pool are rejected', async () => {
-    const { aws_endpoint: endpoint, region, outputs } = deployment()
+    const { aws, outputs } = deployment()
     const { UserPoolId, UserPoolClientId: ClientId } = outputs
-    const cognito = new CognitoIdentityProviderClient({ endpoint, region })
+    const cognito = new CognitoIdentityProviderClient(aws)
     const AuthParameters = { USERNAME: email, PASSWORD: password }
     const AuthFlow = 'ADMIN_USER_PASSWORD_AUTH'
     const { AuthenticationResult: result } = await cognito.send(
@@ -115,10 +118,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
   })
 
   test('a password reset mail goes to its owner only, and the response does not reveal whether it was sent', async () => {
-    const mails = async () => {
-      const answer = await fetch(`${deployment().aws_endpoint}/_ministack/ses/messages`)
-      return JSON.stringify(await answer.json())
-    }
+    const mails = async () => JSON.stringify(await sentMails(deployment().aws))
     const answers = [
       await post('/password/reset', { email: 'nobody@users.example' }),
       await post('/password/reset', { email }),

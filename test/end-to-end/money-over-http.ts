@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { eventOf } from '#test/support/signed-events.ts'
 import type { listen } from './bus-listener.ts'
 import type { Deployment, HttpAnswer, Send } from './deployment.ts'
@@ -27,7 +30,7 @@ export function moneyOverHttp(running: () => Running): void {
   const refund = (key: string, charge_id: string, amount: number) =>
     post('/v1/refunds', key, { charge_id, amount })
   const paidOut = async (charge: string) => {
-    const answer = await fetch(`${running().service.paymentProvider}/refunds?charge=${charge}`)
+    const answer = await fetch(`${running().service.paymentProvider}/refunds?charge=${charge}&limit=100`)
     const { data } = (await answer.json()) as { data: { amount: number }[] }
     return data.map(({ amount }) => amount)
   }
@@ -62,7 +65,15 @@ export function moneyOverHttp(running: () => Running): void {
       expect(await paidOut(charge)).toEqual([700])
       const entries = (await ledger()).filter(({ charge_id }) => charge_id === charge)
       expect(entries).toEqual([
-        { refund_id: first.json.id, charge_id: charge, amount: 700, currency: 'EUR', at: expect.any(String) },
+        {
+          refund_id: first.json.id,
+          charge_id: charge,
+          kind: 'payout',
+          amount: 700,
+          currency: 'EUR',
+          provider_refund_id: expect.stringMatching(/^re_/),
+          at: expect.any(String),
+        },
       ])
     }
   })
@@ -73,6 +84,78 @@ export function moneyOverHttp(running: () => Running): void {
     const again = await refund('declined', 'ch_declined_1', 700)
     expect([again.text, again.headers.get('idempotency-status')]).toEqual([first.text, 'replayed'])
     expect(await paidOut('ch_declined_1')).toEqual([])
+  })
+
+  describe('the comparison with the provider', () => {
+    const reconciled = 'reconciled'
+    const pay = (charge: string, amount: number, more: Record<string, string> = {}) =>
+      fetch(`${running().service.paymentProvider}/v1/refunds`, {
+        method: 'POST',
+        headers: { Authorization: 'Bearer sk_test', 'Stripe-Account': `acct_${reconciled}` },
+        body: new URLSearchParams({ charge, amount: String(amount), ...more }),
+      })
+    /** Compares the last hour. */
+    const compare = async () => {
+      const { service } = running()
+      const from = new Date(Date.now() - 3_600_000).toISOString()
+      const command = service.start(
+        ...['refunds', 'reconcile', '--tenant', reconciled, '--from', from, '--settings', service.settings],
+      )
+      const closed = once(command, 'close')
+      const [output, [code]] = await Promise.all([text(command.stdout), closed])
+      const lines = output.trim().split('\n')
+      return { code, records: lines.map((line) => JSON.parse(line)) }
+    }
+
+    test('finds nothing after refunds of the service, and lists those that are pending', async () => {
+      const as = { ...editor, tenant: reconciled }
+      await post('/v1/refunds', 'one', { charge_id: 'ch_one', amount: 700 }, { as })
+      const { json: pending } = await post(
+        '/v1/refunds',
+        'two',
+        { charge_id: 'ch_pending_1', amount: 50 },
+        { as },
+      )
+      await post('/v1/refunds', 'three', { charge_id: 'ch_three', amount: 300 }, { as })
+      expect(await compare()).toEqual({
+        code: 0,
+        records: [
+          expect.objectContaining({
+            tenant: reconciled,
+            compared: 3,
+            differences: 0,
+            unrelated: 0,
+            totals: [{ currency: 'EUR', provider: 1000, ledger: 1000 }],
+          }),
+        ],
+      })
+      const listed = await running().service.run(
+        'refunds',
+        'list',
+        '--tenant',
+        reconciled,
+        '--status',
+        'pending',
+      )
+      expect(listed).toEqual([expect.objectContaining({ id: pending.id, charge_id: 'ch_pending_1' })])
+    })
+
+    test('finds a payout that the ledger does not have, and ends with exit code 1', async () => {
+      const refund_id = newId(systemClock)
+      await pay('ch_one', 10, { 'metadata[refund_id]': refund_id })
+      await pay('ch_one', 20)
+      const { code, records } = await compare()
+      expect(code).toBe(1)
+      expect(records).toEqual([
+        expect.objectContaining({ finding: 'not_in_ledger', refund_id, provider_amount: 10 }),
+        expect.objectContaining({ finding: 'unrelated', provider_amount: 20 }),
+        expect.objectContaining({
+          differences: 1,
+          unrelated: 1,
+          totals: [{ currency: 'EUR', provider: 1010, ledger: 1000 }],
+        }),
+      ])
+    })
   })
 
   test('of 30 concurrent refunds of a charge, no more is paid than was captured', async () => {
@@ -164,6 +247,15 @@ export function moneyOverHttp(running: () => Running): void {
       listener.heard.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
     await listener.until(() => ours().length > 0)
     expect(ours().map(({ data }) => [data.cart_id, data.code, data.amount])).toEqual([['cart-7', 'TEN', 200]])
+
+    await tell('cart.updated', 'cart-7', { amount_minor: 1000, currency: 'EUR', correlation_id: 'shrunk' })
+    await listener.until(() => ours().length > 1)
+    expect(ours().at(-1)).toMatchObject({
+      correlation_id: 'shrunk',
+      data: { cart_id: 'cart-7', code: 'TEN', amount: 100 },
+    })
+    const versions = ours().map(({ data }) => Number(data.version))
+    expect(versions[1]).toBeGreaterThan(Number(versions[0]))
 
     await tell('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
     await eventually(

@@ -5,22 +5,32 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
-import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
+import { accessOf } from '#bin/local/service-file.ts'
 import { publishedProfile } from '#test/infrastructure/published-profile.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
-import { outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
-import { blocksOf, type Checkout, checkout } from './checkout.ts'
+import {
+  codeOf,
+  outputsOf,
+  patternOf,
+  scriptOf,
+  type Walkthrough,
+  walkthroughOf,
+} from '#test/support/walkthrough.ts'
+import { blocksOf, type Checkout, checkout, useFreePorts } from './checkout.ts'
 import { sendFromReference } from './reference-page.ts'
 
 let here: Checkout
 let readme: string
 let port: number
+let aws: LocalAws
 let started: ReturnType<typeof spawn>
 let output = ''
 
 beforeAll(async () => {
-  here = await checkout()
+  here = checkout()
+  await useFreePorts(here)
   readme = here.file('README.md')
   port = await freePort()
   started = spawn('npm', ['start', '--', '--port', String(port)], {
@@ -30,6 +40,7 @@ beforeAll(async () => {
   for (const stream of [started.stdout, started.stderr]) stream?.on('data', (text) => (output += text))
   while (!output.includes('Ready in') && started.exitCode === null) await sleep(200)
   if (started.exitCode !== null) throw new Error(output)
+  aws = access()
 }, 600_000)
 afterAll(async () => {
   if (started.exitCode === null) started.kill('SIGINT')
@@ -37,6 +48,7 @@ afterAll(async () => {
 })
 
 const serviceFile = () => join(here.folder, '.local/service.json')
+const access = () => accessOf(JSON.parse(here.file('.local/service.json')))
 
 describe('npm start', () => {
   test('matches the description in the README', () => {
@@ -60,6 +72,8 @@ describe('npm start', () => {
       'base_url',
       'aws_endpoint',
       'region',
+      'access_key_id',
+      'secret_access_key',
       'table',
       'event_bus',
       'provider_url',
@@ -69,14 +83,64 @@ describe('npm start', () => {
   })
 
   test('deploys templates that a second deployment would not change', async () => {
-    const diff = 'npx cdk diff --fail -c stage=local --output diff.out --no-notices --ci'
-    const { output: said } = await here.shell(diff, localAwsEnvironment(`http://127.0.0.1:${port}`))
+    // --port has moved the addresses in the profile.
+    const profile = `.build/local/${port}/profile.json`
+    const diff = `npx cdk diff --fail -c stage=local -c settings=${profile} --output diff.out --no-notices --ci`
+    const { output: said } = await here.shell(diff, localAwsEnvironment(aws))
     expect(said).toContain('Number of stacks with differences: 0')
   })
 
   test('reports a port that is in use', async () => {
     const second = await here.shell(`npm start -- --port ${port}`)
     expect([second.code, second.output]).toEqual([1, expect.stringContaining(String(port))])
+  })
+})
+
+describe('a second run in the same checkout', () => {
+  let second: ReturnType<typeof spawn>
+  let said = ''
+  let port: number
+  beforeAll(async () => {
+    port = await freePort()
+    second = spawn('npm', ['start', '--', '--port', String(port)], {
+      cwd: here.folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [second.stdout, second.stderr]) stream?.on('data', (text) => (said += text))
+    while (!said.includes('Ready in') && second.exitCode === null) await sleep(200)
+    if (second.exitCode !== null) throw new Error(said)
+  }, 600_000)
+  afterAll(() => {
+    if (second.exitCode === null) second.kill('SIGINT')
+  })
+  /** Returns the status of each address that a run prints. */
+  const statuses = async (text: string) => {
+    const addresses = [...text.matchAll(/(?:: |BASE_URL=)(http:\S+)/g)].map(([, address = '']) => address)
+    return Promise.all(
+      addresses.map(async (address) => {
+        const url = address.endsWith('_user_request_') ? `${address}/health` : address
+        return (await fetch(url)).status
+      }),
+    )
+  }
+
+  test('serves its API, pages, console and payment provider', async () => {
+    expect(await statuses(said)).toEqual([200, 200, 200, 200])
+  })
+
+  test('leaves those of the first alone', async () => {
+    expect(await statuses(output)).toEqual([200, 200, 200, 200])
+  })
+
+  test('is the one that commands use', () => {
+    expect(access().endpoint).toBe(`http://127.0.0.1:${port}`)
+  })
+
+  test('is left to the first when it ends', async () => {
+    const ended = once(second, 'close')
+    second.kill('SIGINT')
+    await ended
+    expect(access()).toMatchObject({ endpoint: aws.endpoint })
   })
 })
 
@@ -147,17 +211,37 @@ describe('a walkthrough runs as it is written', () => {
   test.each(files)(
     '%s',
     async (file) => {
-      const walkthrough = walkthroughOf(here.file(`docs/guides/${file}`))
-      for (const [name, text] of Object.entries(walkthrough.files)) here.write(name, text)
-      const { code, stdout, output: said } = await here.shell(scriptOf(walkthrough))
-      if (code !== 0) throw new Error(said)
-      const outputs = outputsOf(stdout)
-      for (const [at, { expected }] of walkthrough.steps.entries())
-        if (expected !== undefined) expect(outputs[at]).toMatch(patternOf(expected))
+      await runAsWritten(walkthroughOf(here.file(`docs/guides/${file}`)))
     },
     120_000,
   )
 })
+
+/** Runs a page. @param before the lines that set what the page calls given */
+async function runAsWritten(walkthrough: Walkthrough, before = ''): Promise<string[]> {
+  for (const [name, text] of Object.entries(walkthrough.files)) here.write(name, text)
+  const { code, stdout, output: said } = await here.shell(before + scriptOf(walkthrough))
+  if (code !== 0) throw new Error(said)
+  const outputs = outputsOf(stdout)
+  for (const [at, { expected }] of walkthrough.steps.entries())
+    if (expected !== undefined) expect(outputs[at]).toMatch(patternOf(expected))
+  return outputs
+}
+
+test('the served guide runs as it is written', async () => {
+  const [, address = ''] = /API reference.*: (http\S+)/.exec(output) ?? []
+  const page = await (await fetch(new URL('guide.html', address))).text()
+  // The campaign of the generated clients runs the lines that generate them.
+  const sections = page.split(/(?=<h2)/).filter((section) => !/^<h2[^>]*>Clients</.test(section))
+  const outputs = await runAsWritten(
+    walkthroughOf(codeOf(sections.join(''))),
+    `BASE_URL=$(npx commerce url)
+    TOKEN=$(npx commerce token --tenant guide --role Editor --sub u1)
+    SECRET=$(npx commerce webhook secret)\n`,
+  )
+  expect(outputs).toHaveLength(2)
+  expect(outputs[0]).toMatch(/^HTTP\/1.1 201.*idempotency-status: stored/is)
+}, 120_000)
 
 test('synthesizes a production stage, after the profile was rejected for local values', async () => {
   const [copying = ''] = blocksOf(readme, 'Deploying to AWS')
@@ -168,6 +252,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
     new Set([
       'auth.issuers',
       'cors.allowedOrigins',
+      'discount.cartOwners',
       'imports.maxBytes',
       'limits.webAcl',
       'mail.domain',
@@ -193,6 +278,6 @@ test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
   const ended = once(started, 'close')
   started.kill('SIGINT')
   await ended
-  expect(await isHealthy(`http://127.0.0.1:${port}`)).toBe(false)
+  expect(await isHealthy(aws)).toBe(false)
   expect(existsSync(serviceFile())).toBe(false)
 })

@@ -28,10 +28,6 @@ export function verificationOverHttp(deployment: () => Deployment): void {
 /** Runs the commands of operators that no other test of the deployed stack runs. */
 export function operatorsOverHttp(deployment: () => Deployment): void {
   verificationOverHttp(deployment)
-  const access = () => {
-    const { aws_endpoint: endpoint, region } = deployment()
-    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
-  }
   const order = (tenant: string) =>
     deployment().send('/v1/orders', {
       method: 'POST',
@@ -68,12 +64,12 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
     })
     expect(await ended).toEqual([0, null])
 
-    const queues = await new SQSClient(access()).send(
+    const queues = await new SQSClient(deployment().aws).send(
       new ListQueuesCommand({ QueueNamePrefix: 'commerce-events-' }),
     )
     expect(queues.QueueUrls ?? []).toEqual([])
     const rules = { EventBusName: deployment().event_bus, NamePrefix: 'commerce-events-' }
-    const { Rules } = await new EventBridgeClient(access()).send(new ListRulesCommand(rules))
+    const { Rules } = await new EventBridgeClient(deployment().aws).send(new ListRulesCommand(rules))
     expect(Rules).toEqual([])
   })
 

@@ -8,7 +8,7 @@ import {
   PutRolePolicyCommand,
 } from '@aws-sdk/client-iam'
 import { expect, test } from '@jest/globals'
-import { ROOT } from '#bin/local/environment.ts'
+import { directoryOf } from '#bin/local/local-service.ts'
 import type { Deployment } from './deployment.ts'
 
 interface Policy {
@@ -52,13 +52,9 @@ async function policiesOf(iam: IAMClient): Promise<Policy[]> {
   return (await Promise.all(policies)).flat()
 }
 
-function iamOf({ aws_endpoint: endpoint, region }: Deployment): IAMClient {
-  return new IAMClient({ endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } })
-}
-
 /** The decisions that the engine recorded, as `ROLE ACTION allowed|denied`. */
 function decisionsOf({ aws_endpoint }: Deployment): string[] {
-  const file = join(ROOT, '.build/local', new URL(aws_endpoint).port, 'permissions.log')
+  const file = join(directoryOf(Number(new URL(aws_endpoint).port)), 'permissions.log')
   return readFileSync(file, 'utf8').trim().split('\n')
 }
 
@@ -70,7 +66,7 @@ export function permissionsOverHttp(running: () => Deployment): void {
 
   test('each granted action was used by a function, except those listed with a reason', async () => {
     const used = decisionsOf(running()).map((line) => line.replace(/ (allowed|denied)$/, ''))
-    const granted = (await policiesOf(iamOf(running()))).flatMap((policy) =>
+    const granted = (await policiesOf(new IAMClient(running().aws))).flatMap((policy) =>
       actionsOf(policy).map((action) => `${policy.role} ${action}`),
     )
     const checked = [...new Set(granted)].filter((grant) => !isUnchecked(actionIn(grant)))
@@ -89,7 +85,7 @@ export function permissionsOverHttp(running: () => Deployment): void {
 export function removedPermission(running: () => Deployment): void {
   test('an order is not stored if the role of its function cannot write to the table', async () => {
     const service = running()
-    const iam = iamOf(service)
+    const iam = new IAMClient(service.aws)
     const policies = (await policiesOf(iam)).filter(({ role }) => role.includes('OrdersCreate'))
     const store = (statementsOf: (policy: Policy) => Policy['statements']) =>
       Promise.all(

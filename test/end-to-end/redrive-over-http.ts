@@ -19,10 +19,7 @@ const tenant = 'given-up'
 
 /** The engine has no dead-letter queue for streams, so the test sends the message that AWS would send. */
 export function redriveOverHttp(running: () => Running): void {
-  const access = () => {
-    const { aws_endpoint: endpoint, region } = running().service
-    return { endpoint, region, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }
-  }
+  const access = () => running().service.aws
 
   /** The position of an item's changes in the table's stream. */
   async function stretchOf(id: string) {

@@ -11,8 +11,8 @@ const version = '4.32.5'
 
 /**
  * The checks of every response. Checks for accepted requests are excluded: JSON Schema can describe neither authentic
- * cursors nor a caller's tenants, and servers ignore unknown headers. The check of methods is excluded, because the
- * gateway does not distinguish an unknown method from an unknown route and returns 404 for both.
+ * cursors nor a caller's tenants, and servers ignore unknown headers. The check of methods is excluded, because
+ * HEAD and OPTIONS are served although openapi.json does not list them.
  */
 const checks = [
   'not_a_server_error',

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { signedHeaders } from '#test/support/signed-request.ts'
 import type { listen } from './bus-listener.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -23,15 +24,15 @@ const tenants = ['acme', 'logged-in', 'machines', 'public', 'paid', 'importer', 
 /** Searches the logs, audit records and events of the run. Call it after all other tests. */
 export function nothingLeaked(running: () => Running): void {
   const ask = async (operation: string, input: object) => {
-    const answer = await fetch(running().service.aws_endpoint, {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/x-amz-json-1.1',
-        'X-Amz-Target': `Logs_20140328.${operation}`,
-        Authorization:
-          'AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0',
-      },
-      body: JSON.stringify(input),
+    const { aws } = running().service
+    const headers = {
+      'Content-Type': 'application/x-amz-json-1.1',
+      'X-Amz-Target': `Logs_20140328.${operation}`,
+    }
+    const request = { method: 'POST', body: JSON.stringify(input) }
+    const answer = await fetch(aws.endpoint, {
+      ...request,
+      headers: await signedHeaders(aws, { service: 'logs', headers, ...request }),
     })
     if (!answer.ok) throw new Error(`${operation}: ${await answer.text()}`)
     // biome-ignore lint/suspicious/noExplicitAny: responses have any shape

@@ -25,6 +25,7 @@ export const sampleEvents: readonly SampleEvent[] = [
   { type: 'tax.recalculated', data: { id: 'cart-1', tenant_id } },
   { type: 'order.paid', data: { id: 'an-order', tenant_id } },
   { type: 'refund.succeeded', data: { id: 'a-refund', tenant_id } },
+  { type: 'refund.failed', data: { id: 'a-refund', tenant_id } },
 ]
 
 /** Calls every route, handles every received event, and returns all events to publish. */
@@ -43,8 +44,8 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
   const order = await post('/v1/orders', { cart_id: 'cart-1', amount_minor: 5, currency: 'EUR' })
   const refund = await post('/v1/refunds', { charge_id: 'ch_pending_1', amount: 5 })
   for (const { type, data } of sampleEvents) {
-    const made: Record<string, string> = { 'order.paid': order.id, 'refund.succeeded': refund.id }
-    await receive(service, { type, data: { ...data, id: made[type] ?? data.id } })
+    const made: Record<string, string> = { 'an-order': order.id, 'a-refund': refund.id }
+    await receive(service, { type, data: { ...data, id: made[data.id] ?? data.id } })
   }
   const expiry_at = '2099-01-01T00:00:00Z'
   await post('/codes', { code: 'KNOWN', type: 'percent-25', name: 'Known', expiry_at })
@@ -58,7 +59,7 @@ async function receive(service: Service, { type, data }: SampleEvent): Promise<v
   const event = eventOf(type, data)
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
+  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
 }
 
 async function deliverMail(service: Service): Promise<void> {

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { startService } from '#test/support/service.ts'
@@ -47,8 +46,7 @@ test('an event contains the trace of the event that caused it', async () => {
   const headers = signed(body)
   const received = await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
   expect(received.status).toBe(202)
-  const { table, settings } = service
-  await handleEvent(event.event_id, { table, clock: systemClock, settings })
+  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
   expect(await eventsOfOrder('caused')).toContainEqual(
     expect.objectContaining({ type: 'order.paid', ...trace }),
   )

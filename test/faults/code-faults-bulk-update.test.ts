@@ -31,7 +31,7 @@ beforeEach(async () => {
     return makeCode({ code: `BULK-${n}`, ...fields }, made, localSettings)
   })
   await service.table.transact(codes.flatMap(newCode).map(({ onFailure: _, ...change }) => change))
-  items = codes.map((code) => ({ id: code.id, if_match: codeEtag(code), name: 'After' }))
+  items = codes.map((code) => ({ id: code.id, if_match: codeEtag(code, localSettings), name: 'After' }))
 })
 
 const updateAll = (headers: Record<string, string> = {}, changes = items) =>

@@ -54,8 +54,6 @@ export interface Injection {
   readonly struck: Promise<RecordedCall>
   /** Releases all held and future calls. */
   readonly release: () => void
-  /** Drops the held requests: they never take effect, even if the death of their caller is noticed later. */
-  readonly drop: () => void
 }
 
 /** The faults of the calls of a table, on the wire or in memory. */
@@ -111,7 +109,6 @@ export class FaultPlans implements Faults {
       },
       struck: entry.struck.promise,
       release: () => entry.released.resolve('on'),
-      drop: () => entry.released.resolve('dropped'),
     }
   }
 

@@ -3,8 +3,9 @@ import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import { asRecord, type IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
+import { runsAll } from '#test/support/runs.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
-import { tablesAreInMemory } from '#test/support/tables.ts'
+import { hurriedSettings } from '#test/support/settings.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { type Fault, FaultPlans, type Faults, type Injection } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
@@ -27,11 +28,11 @@ export interface FaultyServiceOptions extends Omit<ServiceOptions, 'clock' | 'cl
 }
 
 /**
- * Starts the service on a table whose calls can fail. With `npm test` the faults are injected into a table in memory, and
- * otherwise into the connection of the production client to DynamoDB Local. Delays take no time.
+ * Starts the service on a table whose calls can fail: in memory, and with `npm run test:all` on DynamoDB Local, where the faults
+ * are injected into the connection of the production client. Delays take no time.
  */
 export async function startFaultyService(options: FaultyServiceOptions = {}): Promise<FaultyService> {
-  const { start, clock, faults, stop } = await (tablesAreInMemory ? inMemory : onWire)(options)
+  const { start, clock, faults, stop } = await (runsAll ? onWire : inMemory)(options)
   const service = await start(options)
   return {
     ...service,
@@ -53,7 +54,8 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
 async function inMemory({ clock = movableClock() }: FaultyServiceOptions) {
   const faults = new FaultPlans()
   const transit = faultyTransit(faults, clock)
-  const start = (options: ServiceOptions) => startService({ ...options, clock, transit })
+  const start = (options: ServiceOptions) =>
+    startService({ settings: hurriedSettings, ...options, clock, transit })
   return { start, clock, faults, async stop() {} }
 }
 
@@ -67,7 +69,8 @@ async function onWire({ clock = movableSystemClock() }: FaultyServiceOptions) {
   })
   const client = dynamodbClient()
   return {
-    start: (options: ServiceOptions) => startService({ ...options, client, clock }),
+    start: (options: ServiceOptions) =>
+      startService({ settings: hurriedSettings, ...options, client, clock }),
     clock,
     faults: proxy,
     async stop() {

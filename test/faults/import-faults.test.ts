@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { hurriedSettings, localSettings } from '#test/support/settings.ts'
 import type { Fault } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
@@ -22,7 +22,7 @@ const faults: [string, Fault | 'late', number, string?][] = [
 
 let tenants = 0
 const service = await useFaultyService({
-  settings: { ...localSettings, 'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const } },
+  settings: { ...hurriedSettings, 'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const } },
 })
 
 const call = (tenant: string, key: string, one: Call) =>
@@ -64,7 +64,7 @@ const operations: Record<string, Operation> = {
       const made = (await service.items(tenant, 'code')).map(asCode)
       const [a, b] = made
         .toSorted((one, other) => (one.code < other.code ? -1 : 1))
-        .map((code) => ({ id: code.id, if_match: codeEtag(code) }))
+        .map((code) => ({ id: code.id, if_match: codeEtag(code, localSettings) }))
       const items = [
         { ...a, name: 'After' },
         { ...b, code: 'C' },

@@ -2,6 +2,7 @@ import { afterAll, afterEach, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import type { Call, Fault } from './faults.ts'
 import { bundleFunctions } from './function-process.ts'
@@ -17,7 +18,7 @@ const file = [
 let tenants = 0
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-const service = await startService({ onDynamodb: true })
+const service = await startService({ tableName: await createTable() })
 const functions = await bundleFunctions({ import: 'codes/import-codes' }, localSettings, {
   AWS_ENDPOINT_URL: proxy.endpoint,
   TABLE_NAME: service.tableName,

@@ -3,14 +3,15 @@ import type { APIGatewayProxyResult } from 'aws-lambda'
 import { orderEvent } from '#test/bench/order-event.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
-import type { Injection } from './faults.ts'
+import type { Fault } from './faults.ts'
 import { bundleFunctions } from './function-process.ts'
 
 let tenants = 0
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-const service = await startService({ onDynamodb: true })
+const service = await startService({ tableName: await createTable() })
 const functions = await bundleFunctions({ create: 'orders/create-order' }, localSettings, {
   AWS_ENDPOINT_URL: proxy.endpoint,
   TABLE_NAME: service.tableName,
@@ -42,29 +43,32 @@ const status = ({ statusCode, headers }: APIGatewayProxyResult) => [
   statusCode,
   headers?.['Idempotency-Status'],
 ]
-const steps: [string, () => Injection, boolean][] = [
-  [
-    'before its transaction reached the table',
-    () => proxy.inject({ when: () => true, fault: 'hold-request' }),
-    false,
-  ],
-  ['after its transaction took effect', () => proxy.inject({ when: () => true, fault: 'hold' }), true],
+const steps: [string, Fault, boolean][] = [
+  ['before its transaction reached the table', 'hold-request', false],
+  ['after its transaction took effect', 'hold', true],
 ]
+
+/** Each attempt of the function is struck: it makes another one if a busy machine kills it only after three seconds. */
+const strike = (fault: Fault) => proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault })
+
+/** Starts an order in a function that is killed at its call of the table. */
+async function die(event: object, fault: Fault): Promise<void> {
+  const { struck } = strike(fault)
+  const victim = await startFunction()
+  victim.begin(event)
+  await struck
+  await victim.kill()
+  proxy.reset()
+}
 
 describe('a function killed in the middle of an order', () => {
   test.each(steps)(
     '%s: the retry in another process results in one order and one response',
     async (...step) => {
-      const [, hold, takesEffect] = step
+      const [, fault, takesEffect] = step
       const tenant = `killed-${tenants++}`
       const event = await eventOf(tenant)
-      const held = hold()
-      const victim = await startFunction()
-      victim.begin(event)
-      await held.struck
-      await victim.kill()
-      if (takesEffect) held.release()
-      else held.drop()
+      await die(event, fault)
       expect(await service.items(tenant, 'order')).toHaveLength(takesEffect ? 1 : 0)
 
       const heir = await startFunction()
@@ -82,11 +86,12 @@ describe('a function killed in the middle of an order', () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
     const { promise, resolve: land } = Promise.withResolvers<void>()
-    const late = proxy.inject({ when: () => true, fault: { until: promise } })
+    const late = strike({ until: promise })
     const [victim, heir] = await Promise.all([startFunction(), startFunction()])
     victim.begin(event)
     while (late.hits === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     await victim.kill()
+    proxy.reset()
     const first = await heir.send(event)
     expect(status(first)).toEqual([201, 'stored'])
     // The late transaction fails, because the retry wrote the record.
@@ -112,14 +117,7 @@ describe('a function killed in the middle of an order', () => {
   test('repeatedly: each killed process leaves the same single order to the next', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
-    for (let round = 0; round < 6; round += 1) {
-      const held = proxy.inject({ when: () => true, fault: round % 2 === 0 ? 'hold-request' : 'hold' })
-      const victim = await startFunction()
-      victim.begin(event)
-      await held.struck
-      await victim.kill()
-      held.release()
-    }
+    for (let round = 0; round < 6; round += 1) await die(event, round % 2 === 0 ? 'hold-request' : 'hold')
     const answer = await (await startFunction()).send(event)
     expect(status(answer)).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)

@@ -14,6 +14,7 @@ const operations: Record<string, string> = {
   'get-many': 'BatchGetItem',
   transact: 'TransactWriteItems',
   put: 'PutItem',
+  update: 'UpdateItem',
   'insert-many': 'BatchExecuteStatement',
 }
 

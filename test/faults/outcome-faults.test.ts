@@ -21,11 +21,15 @@ async function expectToResume() {
 }
 
 describe('after the payout', () => {
-  test.each(['lose-request', 'throttle', 'unavailable'] as const)(
+  test.each([
+    ['lose-request', 12],
+    ['throttle', 3],
+    ['unavailable', 12],
+  ] as const)(
     'an outcome that cannot be stored (%s) is a retryable failure, and the retry stores it',
-    async (fault) => {
+    async (fault, attempts) => {
       // For all attempts of the transaction. Afterwards the table works again.
-      provider.afterPay = () => service.strike(fault, 0, 12)
+      provider.afterPay = () => service.strike(fault, 0, attempts)
       const answer = await pay()
       expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
       service.faults.reset()

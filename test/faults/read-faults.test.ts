@@ -28,7 +28,7 @@ describe('reads while the table fails', () => {
     order: (id: string) => `/v1/orders/${id}`,
     'first page': () => '/v1/orders?page_size=2',
     'filtered page': () => '/v1/orders?page_size=2&amount_minor.gte=1',
-    'order of another tenant': () => `/v1/orders/01900000-0000-7000-8000-000000000000`,
+    'order of another tenant': () => `/v1/orders/01900000-0000-8000-8000-000000000000`,
     "branch's order as an Admin": (id: string) => `/v1/orders/${id}`,
   }
   let id: string

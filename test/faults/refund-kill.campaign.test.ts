@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
@@ -21,9 +22,9 @@ const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
 const secrets = await startFakeAws({ 'secretsmanager.GetSecretValue': () => ({ SecretString: 'sk_test' }) })
 beforeAll(async () => {
   const settings = profile('shared/settings/profiles/local.json', {
-    'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 2000 },
+    'refunds.provider': { endpoint: provider.endpoint, attemptMilliseconds: 2000 },
   })
-  service = await startService({ settings, onDynamodb: true })
+  service = await startService({ settings, tableName: await createTable() })
   functions = await bundleFunctions(
     { refund: 'refunds/create-refund', finish: 'platform/finish-sagas' },
     settings,
@@ -48,17 +49,22 @@ afterAll(async () => {
   await Promise.all([proxy.stop(), secrets.stop(), provider.stop()])
 })
 
-async function refundEvent() {
+async function refundEvent(charge_id = 'ch_killed') {
   const headers = { Authorization: `Bearer ${await tokenFor({ tenant })}`, 'Idempotency-Key': 'key' }
-  return postEvent('/v1/refunds', headers, { charge_id: 'ch_killed', amount: 700 })
+  return postEvent('/v1/refunds', headers, { charge_id, amount: 700 })
 }
 
-/** Resolves once the n-th transaction of the function is held, before or after it takes effect. */
-function heldTransaction(n: number, fault: 'hold' | 'hold-request') {
+/**
+ * Resolves once the n-th call of the function is held, before or after it takes effect. Its next ones are held, too: it
+ * makes another attempt if a busy machine kills it only after three seconds.
+ */
+function held(calls: 'TransactWriteItems' | 'PutItem', n: number, fault: 'hold' | 'hold-request') {
   let seen = 0
-  const when = ({ operation }: { operation: string }) => operation === 'TransactWriteItems' && ++seen === n
-  return proxy.inject({ when, fault }).struck
+  const when = ({ operation }: { operation: string }) => operation === calls && ++seen >= n
+  return proxy.inject({ when, times: Number.POSITIVE_INFINITY, fault }).struck
 }
+
+const heldTransaction = (n: number, fault: 'hold' | 'hold-request') => held('TransactWriteItems', n, fault)
 
 /** Resolves once the provider received the request, or paid. It does not respond. */
 async function heldPayout(when: 'before' | 'after') {
@@ -104,7 +110,10 @@ async function expectOneRefund() {
   expect(inShort(books)).toEqual(done)
   expectBalanced(books)
   expect(await unfinished(service)).toBe(0)
-  expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['refund'])
+  expect((await service.items(tenant, 'audit')).map(({ action }) => action).toSorted()).toEqual([
+    'refund',
+    'refund_succeeded',
+  ])
 }
 
 describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
@@ -175,8 +184,8 @@ test('a sweeper killed at any of its steps leaves the refund to the next one', a
   const event = await refundEvent()
   await die(event, () => heldPayout('before'))
   const ends: (() => Promise<unknown>)[] = [
-    () => proxy.inject({ when: ({ operation }) => operation === 'PutItem', fault: 'hold-request' }).struck,
-    () => proxy.inject({ when: ({ operation }) => operation === 'PutItem', fault: 'hold' }).struck,
+    () => held('PutItem', 1, 'hold-request'),
+    () => held('PutItem', 1, 'hold'),
     () => heldPayout('before'),
     () => heldPayout('after'),
     () => heldTransaction(1, 'hold-request'),
@@ -194,4 +203,46 @@ test('a sweeper killed at any of its steps leaves the refund to the next one', a
   await expectOneRefund()
   const replay = await (await functions.start('refund')).send(event)
   expect(summary(replay)).toEqual([201, 'replayed'])
+})
+
+describe('a refund that is pending at the provider', () => {
+  /** Longer than refunds.pendingMinutes. */
+  const pendingMilliseconds = 16 * 60_000
+
+  async function leavePending() {
+    const event = await refundEvent('ch_pending_killed')
+    expect(JSON.parse((await (await functions.start('refund')).send(event)).body)).toMatchObject({
+      status: 'pending',
+    })
+    return event
+  }
+  /** The provider pays, and reports it to nobody. */
+  function pay() {
+    for (const one of provider.refunds()) if (one.account === `acct_${tenant}`) one.status = 'succeeded'
+  }
+
+  test('is settled by the service itself', async () => {
+    await leavePending()
+    await (await functions.start('finish', pendingMilliseconds)).send({})
+    expect(inShort(await booksOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
+    pay()
+    await (await functions.start('finish', 3 * pendingMilliseconds)).send({})
+    await expectOneRefund()
+  })
+
+  test.each([
+    ['before its outcome is committed', 'hold-request'],
+    ['after its outcome is committed', 'hold'],
+  ] as const)('is settled once if the sweeper is killed %s', async (_, fault) => {
+    await leavePending()
+    pay()
+    const victim = await functions.start('finish', pendingMilliseconds)
+    const reached = heldTransaction(1, fault)
+    victim.begin({})
+    await reached
+    await victim.kill()
+    proxy.reset()
+    await (await functions.start('finish', pendingMilliseconds + restMilliseconds)).send({})
+    await expectOneRefund()
+  })
 })

@@ -5,9 +5,9 @@ import {
   type FakePaymentProvider,
   startPaymentProvider,
 } from '#test/support/payment-provider/payment-provider.ts'
+import { runsAll } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { tablesAreInMemory } from '#test/support/tables.ts'
 import { type FaultyService, startFaultyService } from './faulty-service.ts'
 import { movableClock } from './payment-saga.ts'
 
@@ -30,7 +30,7 @@ export const swept = [createRefund as unknown as Endpoint]
 
 export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes = {}) {
   return profile('shared/settings/profiles/local.json', {
-    'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds },
+    'refunds.provider': { endpoint, attemptMilliseconds },
     'idempotency.whilePending': { waitSeconds: 0.2, status: 503 },
     ...changes,
   })
@@ -42,7 +42,7 @@ export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes 
  */
 export async function startRefundService(): Promise<RefundService> {
   const provider = await startPaymentProvider()
-  if (tablesAreInMemory) globalThis.fetch = provider.fetch
+  if (!runsAll) globalThis.fetch = provider.fetch
   const service = await startFaultyService({ clock: movableClock(), settings: settingsAt(provider.endpoint) })
   return {
     ...service,

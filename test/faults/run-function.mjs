@@ -7,7 +7,8 @@ Date.now = () => now() + later
 const { handler } = await import(process.argv[2])
 
 process.on('message', async (event) => {
-  const deadline = Date.now() + 12_000
+  // The timeouts of functions that queues and streams invoke, and of those that requests invoke.
+  const deadline = Date.now() + (event.Records ? 30_000 : 12_000)
   const reply = await handler(event, {
     awsRequestId: crypto.randomUUID(),
     functionName: 'orders-create',

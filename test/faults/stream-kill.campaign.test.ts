@@ -7,6 +7,7 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
+import { createTable } from '#test/support/tables.ts'
 import { booksOf, expectBalanced } from '../refunds/refund-ledger-check.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
@@ -81,7 +82,7 @@ const aws = await startFakeAws({
 })
 beforeAll(async () => {
   const settings = settingsAt(provider.endpoint, 5000)
-  service = await startService({ settings, onDynamodb: true })
+  service = await startService({ settings, tableName: await createTable() })
   stream = await streamOf(service.tableName)
   functions = await bundleFunctions(
     {

@@ -13,7 +13,7 @@ describe('any text', () => {
       fc.property(anyText, (text) => {
         expect(bareCell(guardCell(text))).toBe(text)
       }),
-      { numRuns: runs(2000) },
+      { ...runs(2000) },
     )
   })
 
@@ -22,7 +22,7 @@ describe('any text', () => {
       fc.property(anyText, (text) => {
         expect(formulaStarts).not.toContain(guardCell(text)[0])
       }),
-      { numRuns: runs(2000) },
+      { ...runs(2000) },
     )
   })
 
@@ -34,7 +34,7 @@ describe('any text', () => {
           .map((part) => part.replace(/^"*/, '')[0])
         expect(starts.filter((start) => start !== undefined && formulaStarts.includes(start))).toEqual([])
       }),
-      { numRuns: runs(2000) },
+      { ...runs(2000) },
     )
   })
 
@@ -47,7 +47,7 @@ describe('any text', () => {
           others,
         ])
       }),
-      { numRuns: runs(2000) },
+      { ...runs(2000) },
     )
   })
 })

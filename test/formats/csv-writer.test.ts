@@ -54,7 +54,7 @@ describe('written cells', () => {
         const expected = rows.map((row, n) => [n + 1, columns.map((column, at) => [column, row[at]]).sort()])
         expect(entries).toEqual(expected)
       }),
-      { numRuns: runs(1000) },
+      { ...runs(1000) },
     )
   })
 })

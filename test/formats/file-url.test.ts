@@ -44,22 +44,25 @@ describe('an import by file_url', () => {
     const id = await begin('inner')
     await service.run('inner', id, { network: serving([file], { addresses: ['10.0.0.1'] }) })
     const { state, error } = (await service.read('inner', id)).json
-    expect([state, error.code, error.details]).toEqual([
+    expect([state, error.code, error.details]).toMatchObject([
       'failed',
       'VALIDATION.url.private_range',
       { fields: { file_url: { reason: 'private_range' } } },
     ])
   })
 
-  test.each(['https://10.0.0.1/f.csv', 'https://0xa9fea9fe/', 'https://[::1]/f.csv', 'https://localhost/'])(
-    'of %s is rejected at once',
-    async (file_url) => {
-      const as = { ...editor, tenant: 'literal' }
-      const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
-      expect(outcome(answer)).toBe('400 VALIDATION.url.private_range')
-      expect(await service.items('literal', 'operation')).toEqual([])
-    },
-  )
+  test.each([
+    'https://10.0.0.1/f.csv',
+    'http://10.0.0.1/f.csv',
+    'https://0xa9fea9fe/',
+    'https://[::1]/f.csv',
+    'http://localhost/',
+  ])('of %s is rejected at once', async (file_url) => {
+    const as = { ...editor, tenant: 'literal' }
+    const answer = await service.call({ method: 'POST', path: '/imports', as, body: { file_url } })
+    expect(outcome(answer)).toBe('400 VALIDATION.url.private_range')
+    expect(await service.items('literal', 'operation')).toEqual([])
+  })
 
   test('of a file that was already imported returns the first result, with or without a byte order mark', async () => {
     const first = (await service.upload('known', file)).json.operation_id
@@ -122,7 +125,7 @@ describe('a host that is too slow', () => {
 
   test('fails the operation with DEPENDENCY.timeout', async () => {
     const { operation } = await runSlow('slow')
-    expect([operation.state, operation.error.code, operation.error.details]).toEqual([
+    expect([operation.state, operation.error.code, operation.error.details]).toMatchObject([
       'failed',
       'DEPENDENCY.timeout',
       { reason: 'too_slow', limit: 'rate' },

@@ -78,6 +78,13 @@ describe('a file_url', () => {
     ['NAT64', 'https://[64:ff9b::a00:1]/'],
     ['6to4', 'https://[2002:a00:1::]/'],
     ['the metadata service in IPv6', 'https://[fd00:ec2::254]/'],
+    ['over http', 'http://10.0.0.1/file.csv'],
+    ['decimal over http', 'http://167772161/file.csv'],
+    ['IPv6 over http', 'http://[::1]:8080/file.csv'],
+    ['IPv6-mapped over http', 'http://[::ffff:a00:1]/'],
+    ['the metadata service over http', 'http://169.254.169.254/latest/meta-data'],
+    ['over ftp', 'ftp://192.168.0.1/file.csv'],
+    ['with credentials', 'https://user:secret@10.0.0.1/file.csv'],
   ])('with a private address, %s, is rejected', (_, url) => {
     expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
   })
@@ -97,6 +104,8 @@ describe('a file_url', () => {
     'https://printer.local/',
     'https://metadata.google.internal/',
     'https://router.home.arpa/',
+    'http://localhost/file.csv',
+    'http://metadata.google.internal/computeMetadata/v1/',
   ])('of a local host, %s, is rejected', (url) => {
     expect(attempt(url)).toEqual(refused('VALIDATION.url.private_range'))
   })
@@ -109,7 +118,9 @@ describe('a file_url', () => {
   test.each([
     ['http://example.com/file.csv', 'https_url'],
     ['ftp://example.com/file.csv', 'https_url'],
+    ['http://8.8.8.8/file.csv', 'https_url'],
     ['file:///etc/passwd', 'https_url'],
+    ['mailto:files@10.0.0.1', 'https_url'],
     ['https://', 'https_url'],
     ['//example.com', 'https_url'],
     ['https://[fe80::1%25eth0]/', 'https_url'],

@@ -94,6 +94,16 @@ describe('a set of two keys', () => {
     expect(host.fetched).toBeLessThanOrEqual(2)
   })
 
+  test('refuses unknown keys in requests without time to fetch it', async () => {
+    await outcome(first)
+    now += 1 * minutes
+    host.silent = true
+    const outcomes = []
+    for (let n = 0; n < 24; n += 1)
+      outcomes.push(await outcome(forged, { kid: `unknown-${n}`, milliseconds: 1 }))
+    expect(outcomes).toEqual(Array(24).fill(refused))
+  })
+
   test('is fetched again for a request with time for it, after one without', async () => {
     await outcome(first)
     now += 1 * minutes

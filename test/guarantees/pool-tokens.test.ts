@@ -78,6 +78,7 @@ describe('a token of the user pool', () => {
         issuer,
         audience: 'client-1',
         algorithms: ['RS256'],
+        types: [null],
         keys: { jwks_uri: `${issuer}/.well-known/jwks.json` },
       },
     ])
@@ -92,6 +93,8 @@ describe('a token of the user pool', () => {
     ['if it has expired', { claims: { exp: Math.floor(now / 1000) - 1 } }, 'AUTH.token.expired'],
     ['if it is not yet valid', { claims: { nbf: Math.floor(now / 1000) + 60 } }, bad],
     ['if it is an ID token', { claims: { token_use: 'id' } }, bad],
+    ['if it does not say that it is an access token', { claims: { token_use: undefined } }, bad],
+    ['if it has a type, which no access token of a pool has', { header: { typ: 'JWT' } }, bad],
     ['if it is of another client of the pool', { claims: { aud: 'client-2', client_id: 'client-2' } }, bad],
     ['without an audience', { claims: { aud: undefined } }, bad],
     ['if it is of another pool', { claims: { iss: `${issuer}2` } }, bad],

@@ -84,6 +84,37 @@ describe('a token', () => {
   test('is required', async () => expect(await outcome(undefined)).toBe(bad))
 })
 
+describe('a token that its issuer made for something else', () => {
+  const header = (typ: string | undefined) => ({ header: { typ } })
+
+  test.each([
+    ['of the type at+jwt', header('at+jwt'), good],
+    ['of the same type in another spelling', header('application/AT+JWT'), good],
+    ['of an access token for a Cognito pool', { claims: { token_use: 'access' } }, good],
+    ['of the type JWT, like ID tokens', header('JWT'), bad],
+    ['without a type', header(undefined), bad],
+    ['of the type logout+jwt', header('logout+jwt'), bad],
+    ['of the type dpop+jwt', header('dpop+jwt'), bad],
+    ['with events, like a logout token', { claims: { events: {} } }, bad],
+    ['with the hash of an access token, like an ID token', { claims: { at_hash: 'x' } }, bad],
+    ['with token_use id', { claims: { token_use: 'id' } }, bad],
+    ['bound to a key by DPoP', { claims: { cnf: { jkt: 'x' } } }, bad],
+    ['bound to a certificate', { claims: { cnf: { 'x5t#S256': 'x' } } }, bad],
+  ])('is accepted or rejected: %s', async (_, identity, expected) => {
+    expect(await bearer(identity)).toBe(expected)
+  })
+
+  test.each([
+    ['with token_use access', { claims: { token_use: 'access' } }, good],
+    ['without token_use', {}, bad],
+  ])('has no type, where the issuer sends none: %s', async (_, identity, expected) => {
+    const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, types: [null] }))
+    const settings = { ...localSettings, 'auth.issuers': issuers }
+    const token = await tokenFor({ ...identity, ...header(undefined) }, settings, now)
+    expect(await outcome(`Bearer ${token}`, undefined, settings)).toBe(expected)
+  })
+})
+
 describe('a forged token is rejected', () => {
   const claims = {
     iss: localSettings['auth.issuers'][0]?.issuer ?? '',
@@ -100,7 +131,9 @@ describe('a forged token is rejected', () => {
 
   test('signed with the public key as a shared secret', async () => {
     const secret = new TextEncoder().encode(JSON.stringify(keySet.keys[0]))
-    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'test' }).sign(secret)
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: 'test', typ: 'at+jwt' })
+      .sign(secret)
     expect(await outcome(`Bearer ${token}`)).toBe(bad)
   })
 
@@ -109,6 +142,7 @@ describe('a forged token is rejected', () => {
     const header = {
       alg: 'ES256',
       kid: 'test',
+      typ: 'at+jwt',
       jwk: await exportJWK(publicKey),
       jku: 'http://127.0.0.1:1/keys',
     }
@@ -123,7 +157,9 @@ describe('a forged token is rejected', () => {
     if (!issuer) throw new Error('no issuer')
     const keys = { keys: [{ ...(await exportJWK(publicKey)), kty: 'EC', kid: 'test' }] }
     const settings = { ...localSettings, 'auth.issuers': [{ ...issuer, keys }] } as Settings
-    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'ES384', kid: 'test' }).sign(privateKey)
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES384', kid: 'test', typ: 'at+jwt' })
+      .sign(privateKey)
     expect(await outcome(`Bearer ${token}`, undefined, settings)).toBe(bad)
   })
 

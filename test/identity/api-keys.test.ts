@@ -19,12 +19,39 @@ const clock = {
   },
 }
 const service = await startService({ clock })
+const operator = { table: service.table, clock, name: 'jane' }
 
-const scopes = [...new Set(Object.values(localSettings['auth.operationScopes']))]
-const newKey = (tenant: string, name = 'a test') => make(service.table, clock, { tenant, name, scopes })
+const scopes = [
+  ...new Set(Object.values(localSettings['auth.operationScopes']).flatMap((scope) => scope ?? [])),
+]
+const newKey = (tenant: string, name = 'a test') => make(operator, { tenant, name, scopes })
 const ordersBy = (key: string, headers = {}) =>
   service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key, ...headers } })
 const unknown = '401 AUTH.invalid_credentials'
+
+test('a token whose subject is that of a key neither repeats its requests nor is audited as the key', async () => {
+  const { key, key_id } = await newKey('lookalike')
+  const sub = `api-key:${key_id}`
+  const place = (credential: object, headers = {}) =>
+    service.call({
+      method: 'POST',
+      path: '/codes',
+      body: { code: 'ONE', type: 'percent-10', name: 'One', expiry_at: '2099-01-01T00:00:00Z' },
+      headers: { 'Idempotency-Key': 'k', ...headers },
+      ...credential,
+    })
+  expect((await place({}, { 'X-Api-Key': key })).headers['Idempotency-Status']).toBe('stored')
+  const as = { tenant: 'lookalike', role: 'Editor', sub, scope: 'codes:write' }
+  expect(outcome(await place({ as }))).toBe('409 CONFLICT.code.exists')
+  await service.call({ path: '/v1/orders?tenant=other', headers: { 'X-Api-Key': key } })
+  await service.call({ path: '/v1/orders?tenant=other', as })
+  const records = await service.items('lookalike', 'audit')
+  const denials = records.filter(({ action }) => action === 'orders.list')
+  expect(denials.map(({ actor_id, issuer }) => [actor_id, issuer])).toEqual([
+    [sub, 'urn:commerce-api:api-keys'],
+    [sub, 'https://issuer.localhost'],
+  ])
+})
 
 describe('an API key', () => {
   test('has the role Service in its tenant', async () => {
@@ -56,6 +83,7 @@ describe('an API key', () => {
     expect(line).toEqual({
       key_id: expect.any(String),
       tenant_id: 'hidden',
+      principal_id: line.key_id,
       name: 'a test',
       scopes,
       created_at: expect.stringMatching(/^2026-03-01T12:00:0\d\.\d{3}Z$/),
@@ -63,7 +91,7 @@ describe('an API key', () => {
       state: 'active',
     })
     const lines: unknown[] = []
-    for await (const one of list(service.table, 'hidden')) lines.push(one)
+    for await (const one of list(service.table, 'hidden', clock)) lines.push(one)
     expect(lines).toEqual([line])
   })
 
@@ -102,7 +130,7 @@ describe('an API key', () => {
   })
 
   test('with a scope to read codes cannot create refunds', async () => {
-    const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
+    const { key } = await make(operator, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
     const denied = await service.call({
       method: 'POST',
       path: '/v1/refunds',
@@ -113,7 +141,7 @@ describe('an API key', () => {
   })
 
   test('without a scope gets an error that names it', async () => {
-    const { key } = await make(service.table, clock, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
+    const { key } = await make(operator, { tenant: 'scoped', name: 'n', scopes: ['codes:read'] })
     expect((await ordersBy(key)).headers['WWW-Authenticate']).toBe(
       'ApiKey realm="commerce-api", error="insufficient_scope", scope="orders:read"',
     )
@@ -126,24 +154,24 @@ describe('an API key', () => {
 
   test('is revoked at once', async () => {
     const { key, ...line } = await newKey('revoked')
-    await revoke(service.table, clock, 'revoked', line.key_id)
+    await revoke(operator, 'revoked', line.key_id)
     expect(outcome(await ordersBy(key))).toBe(unknown)
-    await expect(revoke(service.table, clock, 'revoked', line.key_id)).rejects.toThrow('not active')
-    await expect(
-      rotate(service.table, clock, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 }),
-    ).rejects.toThrow('not active')
+    await expect(revoke(operator, 'revoked', line.key_id)).rejects.toThrow('not active')
+    await expect(rotate(operator, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 })).rejects.toThrow(
+      'not active',
+    )
   })
 
   test('that was rotated stays valid for the announced time, and its successor is valid at once', async () => {
     const tenant = 'changed'
     const { key, ...line } = await newKey(tenant)
-    const next = await rotate(service.table, clock, { tenant, id: line.key_id, overlapSeconds: 60 })
+    const next = await rotate(operator, { tenant, id: line.key_id, overlapSeconds: 60 })
     expect([next.scopes, next.name]).toEqual([line.scopes, line.name])
     now += 60_000
     expect([(await ordersBy(key)).status, (await ordersBy(next.key)).status]).toEqual([200, 200])
     now += 1
     expect([outcome(await ordersBy(key)), outcome(await ordersBy(next.key))]).toEqual([unknown, '200'])
-    const third = await rotate(service.table, clock, {
+    const third = await rotate(operator, {
       tenant,
       id: next.key_id,
       overlapSeconds: undefined,
@@ -152,14 +180,16 @@ describe('an API key', () => {
     expect([(await ordersBy(next.key)).status, (await ordersBy(third.key)).status]).toEqual([200, 200])
     const audit = await service.items(tenant, 'audit')
     expect(audit.map(({ actor_id, action, result }) => `${actor_id} ${action} ${result}`).toSorted()).toEqual(
-      ['operator api_key.make allow', 'operator api_key.rotate allow', 'operator api_key.rotate allow'],
+      ['jane api_key.make allow', 'jane api_key.rotate allow', 'jane api_key.rotate allow'],
     )
     for (const one of [key, next.key, third.key])
       expect(JSON.stringify(audit)).not.toContain(one.split('.')[2])
   })
 })
 
-const bearer = routes.map(({ route }) => route).filter(({ auth }) => auth === 'bearer')
+const bearer = routes
+  .map(({ route }) => route)
+  .filter(({ operation }) => typeof localSettings['auth.operationScopes'][operation] === 'string')
 
 describe.each(bearer.map((route) => [route.operation, route] as const))(
   '%s with an API key',
@@ -190,14 +220,14 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
     test('without its scope is denied', async () => {
       const tenant = `narrow-${operation}`.replace('.', '-')
       const others = scopes.filter((scope) => scope !== localSettings['auth.operationScopes'][operation])
-      const { key } = await make(service.table, clock, { tenant, name: 'n', scopes: others })
+      const { key } = await make(operator, { tenant, name: 'n', scopes: others })
       const { status } = await service.call(await call(tenant, key))
       expect(status).toBe(403)
     })
 
     test('without any scope is denied', async () => {
       const tenant = `none-${operation}`.replace('.', '-')
-      const { key } = await make(service.table, clock, { tenant, name: 'n', scopes: [] })
+      const { key } = await make(operator, { tenant, name: 'n', scopes: [] })
       expect((await service.call(await call(tenant, key))).status).toBe(403)
     })
 

@@ -120,6 +120,7 @@ describe('a token', () => {
     expect(check(['orders:write'])).toBeDefined()
     expect(thrownBy(() => check(['orders:read']))).toMatchObject({
       code: 'AUTHZ.scope.token',
+      details: { required_scopes: ['orders:write'] },
       headers: {
         'WWW-Authenticate': 'Bearer realm="commerce-api", error="insufficient_scope", scope="orders:write"',
       },
@@ -139,7 +140,7 @@ describe('an API key', () => {
   })
   const check = (scopes: string[], changes: Partial<Settings> = {}, operation = 'orders.create') =>
     authorize(
-      callerOf({ role: 'Service', apiKey: true, scopes: new Set(scopes) }),
+      callerOf({ role: 'Service', apiKey: 'k1', scopes: new Set(scopes) }),
       { ...route, operation },
       undefined,
       { ...settings, ...changes },
@@ -158,6 +159,7 @@ describe('an API key', () => {
   test('lacks a scope if it has only one of them', () => {
     expect(thrownBy(() => check(['orders.create']))).toMatchObject({
       code: 'AUTHZ.scope.token',
+      details: { required_scopes: ['orders.create', 'orders:write'] },
       headers: { 'WWW-Authenticate': expect.stringMatching(/^ApiKey .*scope="orders.create orders:write"$/) },
     })
   })

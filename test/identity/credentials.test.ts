@@ -102,9 +102,22 @@ describe('an API key', () => {
       tenant: 'a.b',
       role: 'Service',
       scopes: new Set(['s']),
-      apiKey: true,
+      apiKey: key_id,
       claims: { iss: 'urn:commerce-api:api-keys', sub },
     })
+  })
+
+  test('that replaced another one is a caller with the principal of that one', async () => {
+    const principal_id = newId(clock)
+    await store({ principal_id })
+    const { sub, apiKey, claims } = await verify()
+    const expected = `api-key:${principal_id}`
+    expect({ sub, apiKey, claimed: claims.sub }).toEqual({ sub: expected, apiKey: key_id, claimed: expected })
+  })
+
+  test('keeps the principal that it is created with', () => {
+    const named = { tenant: 't', key_id, principal_id: 'first', name: 'n', scopes: [], created_at }
+    expect(makeApiKey(named, secret).item.principal_id).toBe('first')
   })
 
   test.each<[string, Partial<ApiKeyItem>]>([
@@ -118,7 +131,7 @@ describe('an API key', () => {
 
   test('is valid until its end', async () => {
     const end = clock.now()
-    await store({ valid_until: timestamp(end) })
+    await store({ state: 'ending', valid_until: timestamp(end) })
     expect(await verify(text, end)).toBeDefined()
     expect(await codeOf(verify(text, end + 1))).toBe('AUTH.invalid_credentials')
   })

@@ -16,6 +16,7 @@ import { localSettings } from '#test/support/settings.ts'
 let now = Date.parse('2026-03-01T12:00:00Z')
 const clock = { ...systemClock, now: () => now }
 const service = await startService({ clock })
+const operator = { table: service.table, clock, name: 'jane' }
 
 let keys = 0
 const verifyDiscount = (headers: Record<string, string>, as?: { tenant: string; role: string }) =>
@@ -68,13 +69,13 @@ describe('a session', () => {
     for await (const line of list(service.table, 'public', clock)) lines.push(line)
     expect(lines.find((line) => line.session_id === session_id)).toMatchObject({ state: 'active' })
     expect(JSON.stringify(lines)).not.toContain('hash"')
-    await revoke(service.table, clock, 'public', session_id)
+    await revoke(operator, 'public', session_id)
     expect(outcome(await verifyDiscount(headers))).toBe(unknown)
-    await expect(revoke(service.table, clock, 'public', session_id)).rejects.toThrow('not active')
-    await expect(revoke(service.table, clock, 'public', crypto.randomUUID())).rejects.toThrow('no such')
+    await expect(revoke(operator, 'public', session_id)).rejects.toThrow('not active')
+    await expect(revoke(operator, 'public', crypto.randomUUID())).rejects.toThrow('no such')
     expect(await service.items('public', 'audit')).toContainEqual(
       expect.objectContaining({
-        actor_id: 'operator',
+        actor_id: 'jane',
         action: 'session.revoke',
         target: `session/${session_id}`,
         result: 'allow',

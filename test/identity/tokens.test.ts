@@ -36,6 +36,7 @@ describe('the issuer of the user pool', () => {
         issuer: USER_POOL_ISSUER,
         audience: 'client',
         algorithms: ['RS256'],
+        types: [null],
         keys: { jwks_uri: `${USER_POOL_ISSUER}/.well-known/jwks.json` },
       },
     ])
@@ -74,6 +75,13 @@ describe('the caller of a token', () => {
     ['a subject of 255 characters', { sub: 's'.repeat(255) }, 's'.repeat(255)],
     ['a subject of 256 characters', { sub: 's'.repeat(256) }, refused],
     ['a subject that is no text', { claims: { sub: 1 } }, refused],
+    ['a subject with a lone surrogate', { sub: 'u\ud800' }, refused],
+    ['a subject with a control character', { sub: 'u\u0000' }, refused],
+    ['a subject with a line end', { sub: 'u\n1' }, refused],
+    ['a subject with a C1 control character', { sub: 'u\u0085' }, refused],
+    ['a subject beyond ASCII', { sub: 'ü😀' }, 'ü😀'],
+    ['a tenant with a lone surrogate', { tenant: 'acme\ud800' }, refused],
+    ['a tenant with a line end', { tenant: 'acme\n' }, refused],
     ['a tenant that is no text', { claims: { tenant: 1 } }, refused],
     ['an access token', { claims: { token_use: 'access' } }, 'u1'],
     ['an ID token', { claims: { token_use: 'id' } }, refused],
@@ -145,6 +153,30 @@ describe('a rejection', () => {
   test.each(['xBearer TOKEN', 'Bearer TOKEN x'])('of the header %j ignores its token', async (header) => {
     const token = await tokenFor({}, localSettings, start)
     expect(await hintOf(header.replace('TOKEN', token))).toEqual([refused, expect.stringContaining(invalid)])
+  })
+
+  test('of a signature, header or payload that is not strict base64url', async () => {
+    const token = await tokenFor({}, localSettings, start)
+    const [header = '', payload = '', signature = ''] = token.split('.')
+    const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    // 64 bytes end with a digit of two bits; the other four are ignored by lenient decoders.
+    const last = digits[digits.indexOf(signature.slice(-1)) + 1]
+    const spellings = [`${signature.slice(0, -1)}${last}`, `${signature}=`, `${signature}==`, `${signature}A`]
+    for (const other of spellings) {
+      expect(await hintOf(`Bearer ${header}.${payload}.${other}`)).toContain(refused)
+    }
+    expect(await hintOf(`Bearer ${header}.${payload}=.${signature}`)).toContain(refused)
+    expect(await hintOf(`Bearer ${header}=.${payload}.${signature}`)).toContain(refused)
+  })
+
+  test('of a signature in the alphabet of base64', async () => {
+    const plain = async (): Promise<string> => {
+      const token = await tokenFor({}, localSettings, start)
+      const [header, payload, signature = ''] = token.split('.')
+      const other = signature.replaceAll('-', '+').replaceAll('_', '/')
+      return other === signature ? plain() : `${header}.${payload}.${other}`
+    }
+    expect(await hintOf(`Bearer ${await plain()}`)).toContain(refused)
   })
 
   test('of an expired token says so', async () => {

@@ -3,6 +3,7 @@ import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { importDefinition } from '#lib/import-definition.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { localSettings } from '#test/support/settings.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: states have any shape
 type Json = any
@@ -15,7 +16,8 @@ export function importStates(): Json {
     return [step, LambdaFunction.fromFunctionArn(stack, step, functionArn)]
   })
   const bucket = Bucket.fromBucketName(stack, 'Files', 'bucket')
-  return stack.resolve(importDefinition(stack, Object.fromEntries(functions), bucket).toGraphJson())
+  const props = { functions: Object.fromEntries(functions), bucket, settings: localSettings }
+  return stack.resolve(importDefinition(stack, props).toGraphJson())
 }
 
 /** Returns the step that a task of `importStates` invokes. */

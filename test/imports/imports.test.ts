@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startImports } from './import-service.ts'
 
@@ -109,10 +110,20 @@ describe('POST /imports', () => {
     ])
   })
 
+  test.each([2, 500, 501, 1199])('rejects row %d alone if its quote is never closed', async (bad) => {
+    const rows = Array.from({ length: 1200 }, (_, n) => `user${n + 1}@example.com,"Jones, ${n + 1}"`)
+    rows[bad - 1] = `user${bad}@example.com,"Jones`
+    const { result } = await imported(`unclosed-${bad}`, `email,name\n${rows.join('\n')}\n`)
+    expect(result.counts).toEqual({ total: 1200, succeeded: 1199, failed: 1 })
+    expect(result.rejects).toEqual([{ row: bad, code: 'VALIDATION.csv.malformed', field: null }])
+    expect(await service.customers(`unclosed-${bad}`)).toHaveLength(1199)
+  })
+
   test.each([
     ['', { missing: ['email'], unknown: [], repeated: [] }],
     ['name\nAnn\n', { missing: ['email'], unknown: [], repeated: ['x'].slice(1) }],
     ['email,email\na,b\n', { missing: [], unknown: [], repeated: ['email'] }],
+    ['email;name\na@example.com;Ann\n', { reason: 'separator', expected: ',', actual: ';' }],
     ['email,shoe size\na@example.com,42\n', { missing: [], unknown: ['shoe size'], repeated: [] }],
   ])('with the header of %j fails as a whole with the reason', async (file, details) => {
     const { state, error, result } = await imported(`header-${file.length}`, file)
@@ -224,6 +235,24 @@ test('a cancellation with a stale entity tag is rejected and changes nothing', a
   expect((await service.operation('conditional', json.operation_id)).cancel_requested).toBe('no')
   const { headers } = await service.call({ path, as })
   expect((await cancel(headers.ETag ?? '')).status).toBe(200)
+})
+
+test('the entity tag of an operation with a link is weak: it ignores the signature, but changes before the link expires', async () => {
+  let ahead = 0
+  const clock = { ...systemClock, now: () => start + ahead }
+  const start = Math.ceil(Date.now() / 300_000) * 300_000
+  const late = await startImports({ clock })
+  const { json } = await late.upload('linked', 'email\nbad\n')
+  await late.run('linked', json.operation_id)
+  const [first, second] = [
+    await late.read('linked', json.operation_id),
+    await late.read('linked', json.operation_id),
+  ]
+  expect(second.json.result.rejects_url).not.toBe(first.json.result.rejects_url)
+  expect(second.headers.ETag).toBe(first.headers.ETag)
+  expect(first.headers.ETag).toMatch(/^W\//)
+  ahead = (late.settings['imports.result'].linkSeconds - 1) * 1000
+  expect((await late.read('linked', json.operation_id)).headers.ETag).not.toBe(first.headers.ETag)
 })
 
 test('operations, audit records, chunks and the manifest contain no personal data', async () => {

@@ -174,12 +174,4 @@ describe('an operation is no longer counted', () => {
     await cancel('next', id)
     expect((await upload('next')).status).toBe(202)
   })
-
-  test('except if an earlier version of the service started it without counting it', async () => {
-    const [id = ''] = await fill('earlier')
-    const { counted: _, ...earlier } = await service.operation('earlier', id)
-    await service.table.put({ item: { ...earlier, ...keyOf('earlier', 'operation', id) }, condition: 'none' })
-    await cancel('earlier', id)
-    expect(await inProgress('earlier')).toBe(max)
-  })
 })

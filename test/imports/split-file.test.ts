@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Chunk } from '#shared/imports/import-files.ts'
-import { type ChunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
-import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
+import { type ChunkSize, chunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
+import { linesOf as productLines, readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
+import { runs } from '#test/support/runs.ts'
 import { anyText } from '../formats/any-text.ts'
 
 const shape = { required: ['email'], ignored: ['name'] }
@@ -23,15 +24,17 @@ async function split(file: string | Buffer, size: Partial<ChunkSize> = {}, piece
   }
 }
 
-function linesOf(bytes: Buffer) {
-  const scanner = rowScanner()
+/** The rows of a file or of a chunk, which have at most `rowBytes` if they can be read. */
+function linesOf(bytes: Buffer, rowBytes = generous.rowBytes) {
+  const scanner = rowScanner(rowBytes)
   return [...scanner.scan(bytes), ...scanner.end()]
     .filter(({ from, textTo }) => from < textTo)
     .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
 }
 
 describe('the chunks of a file', () => {
-  const body = fc.array(anyText, { maxLength: 30 }).map((parts) => parts.join('\n'))
+  const quotes = fc.constantFrom('"', '"a', 'a,"b', '"a"', '"a\nb"', '"",""', '""a', 'a"')
+  const body = fc.array(fc.oneof(anyText, quotes), { maxLength: 30 }).map((parts) => parts.join('\n'))
 
   test('partition the file after its header, and have the rows of the entire file', async () => {
     await fc.assert(
@@ -40,12 +43,14 @@ describe('the chunks of a file', () => {
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 40 }),
         fc.integer({ min: 1, max: 9 }),
-        async (rows, perChunk, bytesPerChunk, pieces) => {
+        fc.oneof(fc.integer({ min: 20, max: 60 }), fc.constant(generous.rowBytes)),
+        async (rows, perChunk, bytesPerChunk, pieces, rowBytes) => {
           const text = `email,name\n${rows}`
-          const size = { rows: perChunk, bytes: bytesPerChunk }
+          const size = { rows: perChunk, bytes: bytesPerChunk, rowBytes }
           const { bytes, chunks, file } = await split(text, size, pieces)
-          const whole = linesOf(bytes).slice(1)
-          const apart = chunks.flatMap(({ from, to }) => linesOf(bytes.subarray(from, to)))
+          const whole = linesOf(bytes, rowBytes).slice(1)
+          const rowsOf = ({ from, to }: Chunk) => linesOf(bytes.subarray(from, to), rowBytes)
+          const apart = chunks.flatMap(rowsOf)
           expect(apart).toEqual(whole)
           expect(file).toEqual({ columns: ['email', 'name'], chunks: chunks.length, rows: whole.length })
           let next = 1
@@ -57,14 +62,27 @@ describe('the chunks of a file', () => {
             expect(chunk.rows).toBeLessThanOrEqual(perChunk)
             next += chunk.rows
           }
-          const read = chunks.flatMap(({ from, to, row }) =>
-            readLines(linesOf(bytes.subarray(from, to)), file.columns, row),
-          )
+          const read = chunks.flatMap((chunk) => readLines(rowsOf(chunk), file.columns, chunk.row))
           expect(read).toEqual(readLines(whole, file.columns, 1))
         },
       ),
+      runs(1000),
     )
   })
+
+  test.each([1, 499, 500, 501, 1000])(
+    'have every row of the file if a quote in row %d is never closed',
+    async (row) => {
+      const lines = Array.from({ length: 1200 }, (_, n) => `user${n}@example.com,"Jones, ${n}"`)
+      lines[row - 1] = `user${row}@example.com,"Jones`
+      const { bytes, chunks, file } = await split(`email,name\n${lines.join('\n')}\n`, chunkSize, 1000)
+      expect([file.rows, chunks.map(({ rows }) => rows)]).toEqual([1200, [500, 500, 200]])
+      const read = chunks.flatMap(({ from, to, row: first }) =>
+        readLines(productLines(bytes.subarray(from, to)), file.columns, first),
+      )
+      expect(read.filter(({ problem }) => problem).map((bad) => bad.row)).toEqual([row])
+    },
+  )
 
   test('are no longer than their limit and one row, however many blank rows the file has', async () => {
     const blanks = '\n'.repeat(1000)
@@ -109,7 +127,13 @@ describe('a file is rejected as a whole', () => {
     ['if it has only blank lines', Buffer.from('\n\r\n'), 'VALIDATION.csv.header'],
     ['without the required column', Buffer.from('name\nAnn\n'), 'VALIDATION.csv.header'],
     ['with a malformed header', Buffer.from('"email"x,name\n'), 'VALIDATION.csv.malformed'],
-    ['with an unclosed header', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
+    ['with an overlong header', Buffer.from(`"${'x'.repeat(2000)}`), 'VALIDATION.csv.row_too_long'],
+    ['with an unclosed header', Buffer.from('"email,name\na@example.com,Ann\n'), 'VALIDATION.csv.malformed'],
+    [
+      'with an unclosed header of a large file',
+      Buffer.from(`"email\n${'a@example.com\n'.repeat(200)}`),
+      'VALIDATION.csv.malformed',
+    ],
     [
       'if it is not UTF-8',
       Buffer.from('email\nj\xfcrgen@example.com\n', 'latin1'),

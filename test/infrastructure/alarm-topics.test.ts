@@ -90,11 +90,25 @@ describe('one outage raises one page', () => {
   test('no other alarm pages while the whole API fails', () => {
     expect(outage?.[1].Properties.Metrics).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ Expression: 'IF(SUM([e0]) >= 5, 100 * SUM([e0]) / SUM([r0]), 0)' }),
+        expect.objectContaining({ Expression: 'IF(SUM([e0, e1]) >= 5, 100 * SUM([e0, e1]) / SUM([r0]), 0)' }),
       ]),
     )
     const suppressors = others.map(([, { Properties }]) => referenceOf(Properties.ActionsSuppressor))
     expect([...new Set(suppressors)]).toEqual([outage?.[0]])
+  })
+
+  test('callers cannot cause it: it counts what the service failed and what the gateway could not pass on', () => {
+    const metrics = outage?.[1].Properties.Metrics as { Id: string; MetricStat?: { Metric: object } }[]
+    const [failed, unanswered] = ['e0', 'e1'].map(
+      (id) => metrics.find(({ Id }) => Id === id)?.MetricStat?.Metric,
+    )
+    expect(failed).toEqual({
+      Namespace: 'commerce-prod',
+      MetricName: 'failed_requests',
+      Dimensions: [{ Name: 'service', Value: 'commerce-api' }],
+    })
+    expect(unanswered).toEqual({ Namespace: 'commerce-prod', MetricName: 'unanswered_requests' })
+    expect(JSON.stringify(alarms)).not.toContain('"5XXError"')
   })
 
   test('each route and each consumer pages by one alarm', () => {

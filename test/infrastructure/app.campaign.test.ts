@@ -51,7 +51,10 @@ describe('wrong settings are reported in one message, without a stack trace', ()
       ...published,
       'auth.mfa': { operations: ['refund.create'], claim: 'amr', value: 'mfa' },
       'auth.scopes': { 'orders.make': 'orders:write', 'orders.read': 'orders:read' },
-      'auth.operationScopes': { 'orders.place': 'orders:write' },
+      'auth.operationScopes': {
+        ...(published['auth.operationScopes'] as object),
+        'orders.place': 'orders:write',
+      },
       'auth.sessionOperations': ['discount.verify', 'discount.check', 'orders.read', 'codes.list'],
       'idempotency.requiredOn': ['codes.restored'],
       'limits.gateway': {
@@ -59,11 +62,17 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         byOperation: { 'codes.send': { requestsPerSecond: 1, burst: 1 } },
       },
       'limits.other': {
-        'login.signin': { limit: 1, windowSeconds: 1, per: 'principal' },
-        'health.read': { limit: 1, windowSeconds: 1, per: 'principal' },
+        'login.signin': [{ limit: 1, windowSeconds: 1, per: 'principal', counts: 'requests' }],
+        'health.read': [{ limit: 1, windowSeconds: 1, per: 'principal', counts: 'requests' }],
+        'orders.read': [{ limit: 1, windowSeconds: 1, per: 'source', counts: 'requests' }],
       },
       'login.refusalMilliseconds': 4500,
-      'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 5000 },
+      'requests.timeoutHeader': {
+        unit: 'milliseconds',
+        minMilliseconds: 1000,
+        enoughMilliseconds: 5000,
+        maxMilliseconds: 5000,
+      },
       'versioning.sunset': {
         ...(published['versioning.sunset'] as object),
         deprecated: {
@@ -74,8 +83,8 @@ describe('wrong settings are reported in one message, without a stack trace', ()
     })
     const { code, output } = await runApp({ stage: 'prod', settings })
     expect(code).toBe(1)
-    expect(output.split('\n').slice(0, 14)).toEqual([
-      `${settings}: 13 setting(s) to fix:`,
+    expect(output.split('\n').slice(0, 15)).toEqual([
+      `${settings}: 14 setting(s) to fix:`,
       '  auth.mfa: there is no operation refund.create',
       '  auth.scopes: there is no operation orders.make',
       '  auth.operationScopes: there is no operation orders.place',
@@ -87,8 +96,9 @@ describe('wrong settings are reported in one message, without a stack trace', ()
       '  auth.sessionOperations: orders.read needs a scope, and a session has none',
       '  auth.sessionOperations: codes.list needs a scope, and a session has none',
       '  versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
+      '  limits.other: orders.read has no secret to hash a source with',
       '  limits.other: health.read has no principal to count by',
-      '  login.refusalMilliseconds: a login takes 5000 ms, but requests.timeoutHeader allows 5000 ms',
+      '  login.refusalMilliseconds: a login takes 5000 ms, but requests.timeoutHeader permits a limit of 1000 ms',
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')
   })
@@ -100,6 +110,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         'auth.issuers',
         'cors.allowedOrigins',
         'limits.webAcl',
+        'discount.cartOwners',
         'refunds.provider',
         'otp.mail',
         'imports.maxBytes',
@@ -113,6 +124,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
       [
         'auth.issuers',
         'limits.webAcl',
+        'discount.cartOwners',
         'refunds.provider',
         'otp.mail',
         'imports.maxBytes',
@@ -144,11 +156,13 @@ test('two syntheses of the same sources and settings are equal, regardless of th
   expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
   const [first, second] = await Promise.all(Object.keys(checkouts).map(deployedFiles))
   // The templates of the stack and of its nested stacks, and the assets, which are named by their hashes.
-  const { Resources: resources } = JSON.parse(first?.['commerce-prod.template.json'] ?? '')
-  const nested = Object.values(resources as Template['Resources']).filter(
-    ({ Type }) => Type === 'AWS::CloudFormation::Stack',
-  )
-  expect(Object.keys(first ?? {})).toHaveLength(2 + nested.length)
+  const templates = Object.values(first ?? {}).filter((text) => text.includes('"Resources"'))
+  const nested = templates.flatMap((text) => {
+    const { Resources: resources } = JSON.parse(text) as Template
+    return Object.values(resources).filter(({ Type }) => Type === 'AWS::CloudFormation::Stack')
+  })
+  expect(templates).toHaveLength(1 + nested.length)
+  expect(Object.keys(first ?? {})).toHaveLength(1 + templates.length)
   expect(second).toEqual(first)
   const hashes = Object.keys(JSON.parse(first?.['commerce-prod.assets.json'] ?? '').files)
   expect(hashes.length).toBeGreaterThan(Object.keys(functionEntries()).length)

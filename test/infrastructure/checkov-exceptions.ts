@@ -17,7 +17,7 @@ export const exceptions: readonly Exception[] = [
   {
     check: 'CKV_AWS_115',
     reason:
-      'Functions behind the gateway share the concurrency that the account has left: the gateway throttles them. Consumers and steps of imports have reserved concurrency on staging and prod, so they never take that share.',
+      'Most functions behind the gateway share the concurrency that the account has left: the gateway throttles them. On staging and prod, consumers, steps of imports and the functions that call partners or work for seconds have reserved concurrency, so they never take that share.',
   },
   {
     check: 'CKV_AWS_116',

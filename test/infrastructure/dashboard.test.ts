@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { routes } from '#functions/routes.ts'
+import { functionOf, routes } from '#functions/routes.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { pascalCase, unknownRoute } from '#lib/function-entries.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
@@ -17,13 +18,13 @@ const widgets: any[] = JSON.parse(text).widgets
 const titled = (start: string) => widgets.find(({ properties }) => properties.title?.startsWith(start))
 
 test.each(routes.map(({ route }) => route).filter(({ latency }) => latency))(
-  '$operation is shown with its budgets and its 5XX',
+  '$operation is shown with its budgets and its failed requests',
   ({ operation, latency }) => {
     const shown = titled(`${operation}: latency`).properties
     const budgets = shown.annotations.horizontal.map(({ value }: { value: number }) => value)
     expect(budgets).toEqual([latency?.p95, latency?.p99])
     expect(JSON.stringify(shown.metrics)).toMatch(/p95.*p99/)
-    expect(JSON.stringify(titled(`${operation}: 5XX`).properties.metrics)).toContain('"5XXError"')
+    expect(JSON.stringify(titled(`${operation}: failed`).properties.metrics)).toContain('"failed_requests"')
   },
 )
 
@@ -35,6 +36,20 @@ test('errors are searchable by code on the functions that count them', () => {
     if (Properties.TracingConfig?.Mode !== 'Active') continue
     expect(Properties.Environment.Variables.METRICS_NAMESPACE).toBe('commerce-prod')
   }
+})
+
+test.each([
+  ['Loudest tenants', 'tenant'],
+  ['Loudest anonymous sources', 'source'],
+])('%s are found in the requests of all functions behind the gateway', (title, by) => {
+  const { query, view } = titled(title).properties
+  const [sources, lines] = [/SOURCE/g, /\n\| /g].map((pattern) => query.match(pattern)?.length)
+  const handlers = new Set([...routes.map((entry) => functionOf(entry).name), unknownRoute.name])
+  expect([view, sources, lines]).toEqual(['table', handlers.size, 5])
+  for (const name of handlers) expect(query).toMatch(new RegExp(`${pascalCase(name)}Log`))
+  expect(query).toContain(`stats count(*) as requests, sum(duration_milliseconds) as milliseconds by ${by}`)
+  // CloudWatch Logs Insights queries at most 50 log groups at once.
+  expect(handlers.size).toBeLessThanOrEqual(50)
 })
 
 test('pending, late, failed and throttled work is shown', () => {
@@ -59,9 +74,11 @@ test.each(alarmDefinitions)(
       if (!measure.route && !ofImports)
         expect(JSON.stringify(metrics)).toContain(`"label":"${measure.label}"`)
       if (!measure.route || measure.graph.includes('latency (ms)')) continue
-      const Resource = gatewayPathOf(measure.route, settings)
-      const metric = definition.id.endsWith('Tail') ? 'Latency' : '5XXError'
-      expect(metrics).toContainEqual(expect.arrayContaining([metric, Resource]))
+      const { operation } = measure.route
+      const shown = definition.id.endsWith('Tail')
+        ? ['Latency', gatewayPathOf(measure.route, settings)]
+        : ['failed_requests', operation]
+      expect(metrics).toContainEqual(expect.arrayContaining(shown))
     }
   },
 )

@@ -47,17 +47,20 @@ describe.each(budgeted)('the error budget of $operation', (route) => {
       expect(alarm.Threshold).toBeCloseTo(times * budget, 6)
       const [share, ...counts] = alarm.Metrics
       expect(share.Expression).toMatch(new RegExp(`^IF\\(SUM\\(.*\\) >= ${fewest}, 100 \\* `))
+      for (const { MetricStat } of counts) expect(MetricStat.Period).toBe(seconds)
+      const dimensionOf: Record<string, object> = {
+        failed_requests: { Name: 'operation', Value: operation },
+        Errors: { Name: 'FunctionName', Value: expect.anything() },
+        Count: { Name: 'Resource', Value: gatewayPathOf(route, settings) },
+      }
       for (const { MetricStat } of counts) {
-        expect(MetricStat.Period).toBe(seconds)
-        expect(MetricStat.Metric.Dimensions).toContainEqual({
-          Name: 'Resource',
-          Value: gatewayPathOf(route, settings),
-        })
+        const { MetricName, Dimensions } = MetricStat.Metric
+        expect(Dimensions).toContainEqual(dimensionOf[MetricName])
       }
       const names = new Set(
         counts.map(({ MetricStat }: never) => (MetricStat as never as Stat).Metric.MetricName),
       )
-      expect([...names].sort()).toEqual(['5XXError', 'Count'])
+      expect([...names].sort()).toEqual(['Count', 'Errors', 'failed_requests'])
     }
   })
 })

@@ -4,11 +4,10 @@ import { ConfigurationSet } from 'aws-cdk-lib/aws-ses'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight } from '#lib/function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
 import { mailEvents } from '#lib/mail.ts'
-import { validMilliseconds } from '#shared/otp/one-time-code.ts'
+import { validMilliseconds } from '#shared/otp/code-item.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
-import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 import {
   hasResource,
@@ -68,7 +67,7 @@ describe('the relay', () => {
 
 describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
-  const functions = [...subscriptions, preflight].map(({ name, impact }) => ({ name, impact }))
+  const functions = [...subscriptions, preflight, unknownRoute].map(({ name, impact }) => ({ name, impact }))
 
   test.each(functions)('if $name fails, an alarm states: $impact', ({ name, impact }) => {
     const id = `${pascalCase(name)}Failing`
@@ -88,7 +87,7 @@ describe('alarms', () => {
     )
   })
 
-  test.each(routes)('if $route.operation returns 5xx, an alarm states: $route.impact', ({ route }) => {
+  test.each(routes)('if $route.operation fails requests, an alarm states: $route.impact', ({ route }) => {
     const id = pascalCase(route.operation)
     const [, { Properties: page }] = resourcesOf(watch, 'AWS::CloudWatch::CompositeAlarm').find(([one]) =>
       [`${id}BurnsFastAlarm`, `${id}FailingPage`].includes(one.replace(/[0-9A-F]{8}$/, '')),
@@ -98,9 +97,10 @@ describe('alarms', () => {
     expect(parts.length).toBeGreaterThan(0)
     for (const [, { Properties: alarm }] of parts) {
       const metrics = JSON.stringify(alarm.Metrics)
-      expect(metrics).toContain('"MetricName":"5XXError"')
-      expect(metrics).toContain(`{"Name":"Resource","Value":"${gatewayPathOf(route, settings)}"}`)
-      expect(metrics).toContain(`{"Name":"Method","Value":"${route.method}"}`)
+      expect(metrics).toContain('"MetricName":"failed_requests"')
+      expect(metrics).toContain(`{"Name":"operation","Value":"${route.operation}"}`)
+      // A function that does not start or crashes counts nothing itself.
+      expect(metrics).toContain('"MetricName":"Errors"')
     }
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import { securityHeaders } from '#shared/platform/request/respond.ts'
-import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, methodsByPath } from '#shared/platform/request/route.ts'
 import {
   hasResource,
   type Resource,
@@ -28,19 +28,23 @@ describe('methods', () => {
   const handlerAt = (method: string, path: string) =>
     methods.find((one) => one.path === path && one.method === method)?.handler
 
-  test('are those of the route table, with HEAD for each GET and OPTIONS on each path, and no other', () => {
+  test('are those of the route table, HEAD for each GET, OPTIONS on each path, and ANY for all others', () => {
     const paths = [...new Set(places.map(({ path }) => path))]
     const expected = [
       ...new Set(places.map(({ method, path }) => `${method} ${path}`)),
       ...places.filter(({ method }) => method === 'GET').map(({ path }) => `HEAD ${path}`),
       ...paths.map((path) => `OPTIONS ${path}`),
+      // The root has no name here.
+      ...['ANY ', 'ANY /{proxy+}'],
     ]
     expect(methods.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(expected.sort())
   })
 
-  test('share a function only if the gateway cannot distinguish routes, and HEAD has the one of GET', () => {
-    const distinct = new Set(places.map(({ method, path }) => `${method} ${path}`))
-    expect(new Set(places.map(({ method, path }) => handlerAt(method, path))).size).toBe(distinct.size)
+  test('have a function each, except PUT, which has the one of PATCH, and HEAD, which has the one of GET', () => {
+    const apart = places.filter(({ method }) => method !== 'PUT')
+    const distinct = new Set(apart.map(({ method, path }) => `${method} ${path}`))
+    expect(new Set(apart.map(({ method, path }) => handlerAt(method, path))).size).toBe(distinct.size)
+    expect(handlerAt('PUT', '/codes/{id}')).toBe(handlerAt('PATCH', '/codes/{id}'))
     for (const { path } of places.filter(({ method }) => method === 'GET')) {
       expect(handlerAt('HEAD', path)).toBe(handlerAt('GET', path))
     }
@@ -51,17 +55,51 @@ describe('methods', () => {
     expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes })).toBe(true)
   })
 
-  test('are in the responses to preflight requests', () => {
-    const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
-    const variables = JSON.parse(built.Properties.Environment.Variables.METHODS)
-    expect(variables['/v1/orders']).toEqual(['GET', 'HEAD', 'POST'])
-    expect(Object.keys(variables).sort()).toEqual([...new Set(places.map(({ path }) => path))].sort())
+  test('of a request that no endpoint takes are answered by one function, also at the root', () => {
+    const unknown = handlerAt('ANY', '/{proxy+}')
+    expect(unknown).toMatch(/^PlatformUnknownRoute/)
+    expect(handlerAt('ANY', '')).toBe(unknown)
+  })
+
+  const methodsOf = (name: string) => {
+    const { METHODS } = resourceNamed(template, 'AWS::Lambda::Function', name).Properties.Environment
+      .Variables
+    return METHODS && JSON.parse(METHODS)
+  }
+  const allRoutes = routes.map(({ route }) => route)
+
+  test.each(['PlatformPreflight', 'PlatformUnknownRoute'])('of all paths are known to %s', (name) => {
+    expect(methodsOf(name)['/v1/orders']).toEqual(['GET', 'HEAD', 'OPTIONS', 'POST'])
+    expect(methodsOf(name)).toEqual(methodsByPath(allRoutes, settings))
+  })
+
+  test.each(['CodesRead', 'CodesChangeCode', 'CodesDeleteCode', 'CodesActOnCode'])(
+    'of the paths that the gateway cannot distinguish are known to %s',
+    (name) => {
+      expect(methodsOf(name)).toEqual({
+        '/codes/{id}': ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'],
+        '/codes/{id}:restore': ['OPTIONS', 'POST'],
+        '/codes/{id}:share': ['OPTIONS', 'POST'],
+      })
+    },
+  )
+
+  test('of a path that the gateway distinguishes are not passed to its function', () => {
+    expect(methodsOf('OrdersRead')).toBeUndefined()
+  })
+
+  test('of requests without an endpoint are answered without access to anything', () => {
+    const statements = resourcesOf(template, 'AWS::IAM::Policy')
+      .filter(([id]) => id.startsWith('PlatformUnknownRoute'))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
+    const actions = statements.flatMap(({ Action }: { Action: string | string[] }) => Action)
+    expect(actions.filter((action: string) => !/^(logs|xray):/.test(action))).toEqual([])
   })
 
   test('declare in preflight responses where cookies are used, and only there', () => {
     const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
     const variables = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
-    expect(variables.sort()).toEqual(['/discount/verify', '/otp/verify'])
+    expect(variables).toEqual({ '/discount/verify': true, '/otp/verify': true })
   })
 })
 
@@ -96,6 +134,21 @@ describe('the stage', () => {
       Object.values(line).filter((value) => /identity|authorizer|\$context\.path$/.test(String(value))),
     ).toEqual([])
   })
+
+  test('counts the 5xx responses that no function gave, for the alarm of the whole API', () => {
+    const filters = resourcesOf(template, 'AWS::Logs::MetricFilter').map(([, { Properties }]) => Properties)
+    expect(filters).toMatchObject([
+      {
+        FilterPattern: '{ $.status = "5*" && $.gatewayError != "-" }',
+        MetricTransformations: [
+          { MetricName: 'unanswered_requests', MetricNamespace: 'commerce-prod', MetricValue: '1' },
+        ],
+      },
+    ])
+    expect(JSON.parse(stage.AccessLogSetting.Format)).toMatchObject({
+      gatewayError: '$context.error.responseType',
+    })
+  })
 })
 
 test('the API is regional, and only the local stage has a fixed id', async () => {
@@ -121,15 +174,15 @@ test.each([
 describe('responses of the gateway itself', () => {
   const answers: Record<string, ErrorCode> = {
     DEFAULT_4XX: 'VALIDATION.request.invalid',
-    DEFAULT_5XX: 'INTERNAL.unexpected',
+    DEFAULT_5XX: 'DEPENDENCY.unavailable',
     ACCESS_DENIED: 'AUTHZ.request.denied',
-    API_CONFIGURATION_ERROR: 'INTERNAL.unexpected',
-    AUTHORIZER_CONFIGURATION_ERROR: 'INTERNAL.unexpected',
-    AUTHORIZER_FAILURE: 'INTERNAL.unexpected',
+    API_CONFIGURATION_ERROR: 'DEPENDENCY.unavailable',
+    AUTHORIZER_CONFIGURATION_ERROR: 'DEPENDENCY.unavailable',
+    AUTHORIZER_FAILURE: 'DEPENDENCY.unavailable',
     BAD_REQUEST_BODY: 'VALIDATION.request.invalid',
     BAD_REQUEST_PARAMETERS: 'VALIDATION.request.invalid',
     EXPIRED_TOKEN: 'AUTH.token.expired',
-    INTEGRATION_FAILURE: 'DEPENDENCY.bad_gateway',
+    INTEGRATION_FAILURE: 'DEPENDENCY.unavailable',
     INTEGRATION_TIMEOUT: 'DEPENDENCY.timeout',
     INVALID_API_KEY: 'AUTHZ.request.denied',
     INVALID_SIGNATURE: 'AUTH.invalid_credentials',
@@ -177,6 +230,46 @@ describe('responses of the gateway itself', () => {
       'context.requestId',
     )
   })
+
+  test.each(Object.keys(answers).filter((type) => given[type].StatusCode === '503'))(
+    '%s is retryable after the longest time of errors.retryAfterSeconds',
+    (type) => {
+      const { max } = settings['errors.retryAfterSeconds']
+      expect(given[type].ResponseParameters['gatewayresponse.header.Retry-After']).toBe(`'${max}'`)
+    },
+  )
+
+  test('are 503 for each fault of the gateway itself, and 504 for a function that is too slow', () => {
+    const statuses = Object.keys(answers).flatMap((type) =>
+      Number(given[type].StatusCode) >= 500 ? [[type, given[type].StatusCode]] : [],
+    )
+    expect(Object.fromEntries(statuses)).toEqual({
+      DEFAULT_5XX: '503',
+      API_CONFIGURATION_ERROR: '503',
+      AUTHORIZER_CONFIGURATION_ERROR: '503',
+      AUTHORIZER_FAILURE: '503',
+      INTEGRATION_FAILURE: '503',
+      INTEGRATION_TIMEOUT: '504',
+    })
+  })
+
+  test('can be read by a page of the only allowed origin', () => {
+    const parameters = given.THROTTLED.ResponseParameters
+    const [origin] = settings['cors.allowedOrigins']
+    expect(settings['cors.allowedOrigins']).toHaveLength(1)
+    expect(parameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe(`'${origin}'`)
+    expect(parameters['gatewayresponse.header.Access-Control-Expose-Headers']).toContain('Retry-After')
+  })
+
+  test.each([[[]], [['https://a.example', 'https://b.example']]])(
+    'name no origin if %j are allowed',
+    async (origins) => {
+      const other = (await synthesise('prod', { changes: { 'cors.allowedOrigins': origins } })).template
+      const all = resourcesOf(other, 'AWS::ApiGateway::GatewayResponse')
+      expect(JSON.stringify(all)).not.toContain('Access-Control')
+      expect(JSON.stringify(all)).toContain(`"gatewayresponse.header.Vary":"'Origin'"`)
+    },
+  )
 
   test.each(['THROTTLED', 'QUOTA_EXCEEDED'])('%s has a Retry-After', (type) => {
     const retryAfter = given[type].ResponseParameters['gatewayresponse.header.Retry-After']

@@ -9,7 +9,10 @@ const { template } = prod
 const { template: bypassing } = await synthesise('prod', { bypassesRollout: true })
 const resources = template.Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
 const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
-const behindGateway = [...new Set(routes.map((entry) => functionOf(entry).name)), 'platform.preflight']
+const behindGateway = [
+  ...new Set(routes.map((entry) => functionOf(entry).name)),
+  ...['platform.preflight', 'platform.unknown-route'],
+]
 
 describe('a function behind the gateway', () => {
   test('has an alias for its newest version, and no other function has one', () => {

@@ -56,7 +56,7 @@ describe('the import workflow', () => {
 
   test('runs the chunks of the manifest in parallel, and discards their results', () => {
     expect(all.Rows).toMatchObject({
-      MaxConcurrency: 20,
+      MaxConcurrency: 5,
       ItemReader: { ReaderConfig: { InputType: 'JSON' } },
       ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'EXPRESS' } },
       ResultPath: null,

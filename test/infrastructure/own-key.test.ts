@@ -9,7 +9,6 @@ import {
 } from './synthesis.ts'
 
 const { template, watch } = await synthesise('prod')
-const { template: prepared } = await synthesise('prod', { preparesKey: true })
 const without = { local: await synthesise('local'), dev: await synthesise('dev') }
 const [[keyId, key]] = resourcesOf(template, 'AWS::KMS::Key') as [[string, Resource]]
 const arn = { 'Fn::GetAtt': [keyId, 'Arn'] }
@@ -234,29 +233,6 @@ describe('the bus', () => {
       expect(JSON.stringify(Condition)).toMatch(/"aws:Source(Account|Arn)"/)
     }
   })
-})
-
-describe('an update that introduces the key', () => {
-  const grantsOf = ({ Resources }: typeof template) =>
-    Object.entries(Resources)
-      .filter(([id, { Type }]) => Type === 'AWS::IAM::Policy' && !id.startsWith('ImportMachineRole'))
-      .map(([id, { Properties }]) => {
-        const statements: Statement[] = Properties.PolicyDocument.Statement
-        return [id, statements.filter(({ Action }) => /kms:/.test(JSON.stringify(Action)))]
-      })
-
-  test('first grants it to every function', () => {
-    expect(grantsOf(prepared)).toEqual(grantsOf(template))
-  })
-
-  test.each(named.filter(([type]) => !['AWS::Logs::LogGroup', 'AWS::Backup::BackupVault'].includes(type)))(
-    'encrypts no %s with it until the second deployment',
-    (type) => {
-      const found = resourcesOf(prepared, type)
-      expect(found.length).toBeGreaterThan(0)
-      expect(JSON.stringify(found)).not.toContain(`"${keyId}"`)
-    },
-  )
 })
 
 test.each(Object.entries(without))('the stage %s has no customer managed key', (_stage, its) => {

@@ -9,6 +9,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
   return {
     ...profile,
     'auth.issuers': profile['auth.issuers'].map((one: object) => ({ ...one, issuer, keys })),
+    'discount.cartOwners': issuer,
     'cors.allowedOrigins': ['https://shop.acme.cloud'],
     'otp.deliveredOn': 'delivery',
     'limits.webAcl': {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { type AlarmDefinition, alarmDefinitions } from '#lib/alarm-definitions.ts'
+import type { AlarmDefinition } from '#lib/alarm-definition.ts'
+import { alarmDefinitions } from '#lib/alarm-definitions.ts'
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
+import { loudestQueries } from '#lib/loudest.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 import { moreRoutes, withDomain } from './stage-settings.ts'
@@ -66,6 +68,13 @@ describe('the runbook', () => {
       expect(alarm[1].Properties.AlarmDescription).toBe(`${impact} ${act}`)
       expect(text).toMatch(/\*\*Diagnosis:\*\*[^*]*```\n?/)
     }
+  })
+
+  test('finds the loudest tenant and source by the queries of the dashboard', () => {
+    const [, text = ''] = page.split('# Who causes the load')
+    for (const { lines } of loudestQueries)
+      for (const line of lines) expect(text).toContain(`| ${line.replaceAll('"', "'")}`)
+    expect(text.match(/SOURCE logGroups\(namePrefix: \['STACK-'\]\)/g)).toHaveLength(2)
   })
 
   test('queries existing log groups', () => {

@@ -25,17 +25,20 @@ test.each(scheduled)('$name that is not invoked, or always fails, raises a page'
 })
 
 const queued = subscriptions.flatMap(({ name, source }) =>
-  typeof source === 'object' && 'queue' in source ? [{ name, queue: source.queue }] : [],
+  typeof source === 'object' && 'queue' in source
+    ? [{ name, queue: source.queue, isDaily: source.daily === true }]
+    : [],
 )
 
-describe.each(queued)('waiting messages for $name', ({ name, queue }) => {
+describe.each(queued)('waiting messages for $name', ({ name, queue, isDaily }) => {
   const alarm = alarmOf(`${pascalCase(name)}Late`)
 
-  test('raise a page by the age of the oldest', () => {
+  test(`raise a ${isDaily ? 'ticket' : 'page'} by the age of the oldest`, () => {
     expect(alarm).toMatchObject({ MetricName: 'ApproximateAgeOfOldestMessage', Statistic: 'Maximum' })
     const [{ Value: value }] = alarm.Dimensions
     expect(value.Ref).toMatch(new RegExp(`^referencetocommerceprod${pascalCase(queue)}[0-9A-F]{8}QueueName$`))
-    expect(pageOf(`${pascalCase(name)}Late`).AlarmActions).toHaveLength(1)
+    const notifying = isDaily ? alarm : pageOf(`${pascalCase(name)}Late`)
+    expect(notifying.AlarmActions).toHaveLength(1)
   })
 
   test('do not raise a page while one is retried', () => {
@@ -45,6 +48,32 @@ describe.each(queued)('waiting messages for $name', ({ name, queue }) => {
     )
     expect(alarm.Threshold).toBeGreaterThan(pauses.reduce((sum, pause) => sum + pause, 0))
   })
+})
+
+test('a daily comparison that did not run for 26 hours raises a ticket', () => {
+  const alarm = alarmOf('RefundsReconcileNotRunning')
+  expect(alarm).toMatchObject({
+    ComparisonOperator: 'LessThanThreshold',
+    Threshold: 1,
+    EvaluationPeriods: 26,
+    TreatMissingData: 'breaching',
+  })
+  expect(alarm.Metrics[0].Expression).toBe('FILL(refundsReconcileRuns, 0) - FILL(refundsReconcileErrors, 0)')
+  for (const { MetricStat: stat } of alarm.Metrics.slice(1)) expect(stat.Period).toBe(3600)
+  expect(alarm.AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
+})
+
+test('a difference between the ledger and the payment provider raises a ticket for a day', () => {
+  const alarm = alarmOf('RefundsDiffer')
+  expect(alarm).toMatchObject({
+    Namespace: 'commerce-prod',
+    MetricName: 'differences',
+    Dimensions: [{ Name: 'work', Value: 'refunds' }],
+    Statistic: 'Sum',
+    Threshold: 0,
+    Period: 86_400,
+  })
+  expect(alarm.AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
 })
 
 test('throttling of the table, its index and the functions of the account raises tickets', () => {

@@ -2,10 +2,11 @@ import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { functionEntries, pascalCase, preflight } from '#lib/function-entries.ts'
+import { functionEntries, pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
+import { usesOf } from '#shared/platform/request/route.ts'
 import {
   hasResource,
   type Resource,
@@ -22,11 +23,11 @@ const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
 /** Each function with its permissions: those of its routes. */
 const functions = [
   ...[...byFunction].map(([name, entries]) => {
-    return { name, uses: [...new Set(entries.flatMap(({ route }) => route.uses))] }
+    return { name, uses: [...new Set(entries.flatMap(({ route }) => usesOf(route, settings)))] }
   }),
   ...subscriptions.map(({ name, uses }) => ({ name, uses })),
   ...steps.map(({ name, uses }) => ({ name, uses })),
-  { name: preflight.name, uses: [] },
+  ...[preflight, unknownRoute].map(({ name }) => ({ name, uses: [] })),
 ] as { name: string; uses: Right[] }[]
 
 describe('the table', () => {
@@ -41,6 +42,18 @@ describe('the table', () => {
       SSESpecification: { SSEEnabled: true },
       TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+    })
+  })
+
+  test('reports its hottest keys if storage.contributorInsights says so', async () => {
+    const { template: reporting } = await synthesise('prod', {
+      changes: { 'storage.contributorInsights': true },
+    })
+    const [[, other]] = resourcesOf(reporting, 'AWS::DynamoDB::Table') as [[string, Resource]]
+    expect(table.Properties.ContributorInsightsSpecification).toBeUndefined()
+    expect(other.Properties.ContributorInsightsSpecification).toEqual({
+      Enabled: true,
+      Mode: 'ACCESSED_AND_THROTTLED_KEYS',
     })
   })
 
@@ -88,7 +101,7 @@ test('the local stage contains nothing that the local engine rejects', () => {
 })
 
 describe('functions', () => {
-  test('there is one for each method of a path and each subscription, and one for preflight', () => {
+  test('there is one for each method of a path and each subscription, for preflight and for unknown routes', () => {
     expect(Object.keys(functionEntries()).sort()).toEqual(functions.map(({ name }) => name).sort())
     expect(resourcesOf(template, 'AWS::Lambda::Function')).toHaveLength(functions.length)
   })
@@ -245,6 +258,8 @@ describe('permissions', () => {
       ],
     ],
     'queue.imports': receiving('Imports'),
+    'queue.reconciliations': receiving('Reconciliations'),
+    'reconciliations.send': [['sqs:SendMessage', queueOf('Reconciliations')]],
     'imports.start': [['states:StartExecution', { Ref: machineId }]],
     'imports.describe': [['states:DescribeExecution', executions]],
     'files.write': [

@@ -1,3 +1,5 @@
+import { routes } from '#functions/routes.ts'
+import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { publishedProfile } from './published-profile.ts'
@@ -7,10 +9,8 @@ export interface SynthesisOptions {
   changes?: Record<string, unknown>
   /** The functions with changed code. */
   codeShas?: Record<string, string>
-  /** The first of the two deployments that introduce the key. */
-  preparesKey?: boolean
-  /** Routes to add to the table. */
-  moreRoutes?: number
+  /** Operations to add to the route table. */
+  moreRoutes?: readonly string[]
   bypassesRollout?: boolean
 }
 
@@ -29,5 +29,10 @@ export const withDomain = {
 /** The settings of a stage whose only address is its domain. */
 export const behindDomain = { ...withDomain, 'api.gatewayAddress': 'closed' }
 
-/** Additional routes: as many as the limits of the stacks have to leave room for. */
-export const moreRoutes = 30
+/** Additional operations of a new area: as many as the limits of the stacks have to leave room for. */
+export const moreRoutes: readonly string[] = Array.from({ length: 30 }, (_, n) => `extra.read${n + 1}`)
+
+/** One additional operation in each area. */
+export const moreInEachArea: readonly string[] = [
+  ...new Set(routes.map(({ route }) => `${areaOf(route)}.more`)),
+]

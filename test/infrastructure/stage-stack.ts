@@ -14,7 +14,6 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
     stage: stageNamed(stage),
     settings: await settingsOf(options),
     codes: stubs(options.codeShas),
-    ...(options.preparesKey && { preparesKey: true }),
     ...(options.bypassesRollout && { bypassesRollout: true }),
   })
 }

@@ -8,36 +8,35 @@ import type { Template as Json, Templates } from './template.ts'
 
 /** Synthesizes the templates of a stage. */
 export async function stageTemplates(stage: string, options: SynthesisOptions = {}): Promise<Templates> {
-  const { moreRoutes = 0, ...rest } = options
-  if (moreRoutes > 0) return templatesWithMoreRoutes(moreRoutes, stage, rest)
+  const { moreRoutes = [], ...rest } = options
+  if (moreRoutes.length > 0) return templatesWithMoreRoutes(moreRoutes, stage, rest)
   const { stackOfStage } = await import('./stage-stack.ts')
   return templatesOf(await stackOfStage(stage, options))
 }
 
 /** Runs this module in a separate process, because the infrastructure derives its alarms from the routes when it is loaded. */
 async function templatesWithMoreRoutes(
-  moreRoutes: number,
+  moreRoutes: readonly string[],
   stage: string,
   options: SynthesisOptions,
 ): Promise<Templates> {
-  const args = [import.meta.filename, String(moreRoutes), stage, JSON.stringify(options)]
+  const args = [import.meta.filename, moreRoutes.join(), stage, JSON.stringify(options)]
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8 })
   return JSON.parse(stdout)
 }
 
 if (import.meta.main) {
   const [moreRoutes = '', stage = '', options = ''] = process.argv.slice(2)
-  for (let n = 1; n <= Number(moreRoutes); n++) addRoute(n)
+  for (const operation of moreRoutes.split(',')) addRoute(operation)
   process.stdout.write(JSON.stringify(await stageTemplates(stage, JSON.parse(options))))
 }
 
 /** Adds a route with the most resources: a GET on its own path, with budgets. */
-function addRoute(n: number): void {
+function addRoute(operation: string): void {
   const model = routes.find(({ route }) => route.operation === 'orders.read')
   if (!model) throw new Error('there is no route to copy')
-  const operation = `extra.read${n}`
   const uses = [...model.route.uses, 'files.link'] as const
-  const route = { ...model.route, operation, path: `/v1/extra-${n}`, errorBudgetPercent: 0.1, uses }
+  const route = { ...model.route, operation, path: `/v1/${operation}`, errorBudgetPercent: 0.1, uses }
   Object.assign(routes, { [routes.length]: { route, folder: model.folder } })
 }
 
@@ -64,7 +63,10 @@ function templatesOf(stack: Stack): Templates {
     const outputs = new Map<string, unknown>()
     for (const one of parts.slice(1)) {
       const id = stack.resolve(one.nestedStackResource?.ref).Ref
-      for (const { Resources } of all) Object.assign(parameters, Resources[id]?.Properties.Parameters)
+      // A stack passes a parameter to its nested stack under the same name.
+      for (const { Resources } of all)
+        for (const [name, value] of Object.entries(Resources[id]?.Properties.Parameters ?? {}))
+          if ((value as { Ref?: string }).Ref !== name) parameters[name] = value
       for (const [name, { Value }] of Object.entries(stacks[nameOf(one)]?.Outputs ?? {}))
         outputs.set(`${id} Outputs.${name}`, Value)
     }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { inCdkProcess } from './cdk-process.ts'
-import { behindDomain } from './stage-settings.ts'
+import { behindDomain, moreInEachArea } from './stage-settings.ts'
 import { synthesise } from './synthesis.ts'
 
 /** The short version of cfn-lint.campaign.test.ts. */
@@ -9,6 +9,17 @@ test.each(['prod', 'dev'])(
   'the templates of the stage %s are valid',
   async (stage) => {
     const { stacks } = await synthesise(stage, { changes: behindDomain })
+    expect(await inCdkProcess('templateErrors', stacks)).toEqual([])
+  },
+  120_000,
+)
+
+test.each(['prod', 'staging', 'dev', 'local'])(
+  'the templates of the stage %s stay valid with one more route in each area',
+  async (stage) => {
+    const changes = stage === 'local' ? {} : behindDomain
+    const { stacks } = await synthesise(stage, { changes, moreRoutes: moreInEachArea })
+    expect(Object.keys(stacks)).toEqual(expect.arrayContaining(['OrdersArea', 'HealthArea']))
     expect(await inCdkProcess('templateErrors', stacks)).toEqual([])
   },
   120_000,

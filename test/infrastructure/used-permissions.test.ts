@@ -5,6 +5,7 @@ import { commonOptions } from '#bin/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { declaredUses } from './declared-uses.ts'
 
 /** What the code of each use looks like, in a bundle that is not minified. */
@@ -19,7 +20,11 @@ const code: Partial<Record<Right, RegExp>> = {
   'table.insert': /\btable\d*\.insertMany\(/,
 }
 
-const throttled = new Set(routes.filter(({ route }) => route.throttle).map((entry) => functionOf(entry).name))
+const throttled = new Set(
+  routes
+    .filter(({ route }) => route.throttle ?? localSettings['limits.other'][route.operation])
+    .map((entry) => functionOf(entry).name),
+)
 const requests = new Set(routes.map((entry) => functionOf(entry).name))
 
 /** Code that a function contains and never runs. */
@@ -30,14 +35,14 @@ const idle: { reason: string; use: Right; of: (name: string) => boolean }[] = [
     of: (name) => requests.has(name) && !throttled.has(name),
   },
   {
+    reason: 'only a throttled route counts its requests',
+    use: 'table.update',
+    of: (name) => requests.has(name) && !throttled.has(name),
+  },
+  {
     reason: 'only a refund is a saga with an entry of pending ones',
     use: 'table.delete',
     of: (name) => requests.has(name) && name !== 'refunds.create',
-  },
-  {
-    reason: 'only a soft deletion writes before it reads',
-    use: 'table.update',
-    of: (name) => ['codes.update', 'codes.act-on-code', 'codes.bulk-update'].includes(name),
   },
   {
     reason: 'the route accepts neither an idempotency key nor an API key',

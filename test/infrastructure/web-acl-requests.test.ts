@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { ratesBelowThrottles } from '#lib/check-operations.ts'
+import { pathOf } from '#shared/platform/request/route.ts'
 import { exampleOf } from '#test/support/examples.ts'
 import {
   startIdentityProvider,
@@ -10,6 +11,7 @@ import { startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { commonRules, type InspectedRequest } from './managed-rules.ts'
 import { type Resource, resourceNamed, synthesise } from './synthesis.ts'
+import { matches } from './web-acl-statements.ts'
 
 const { template } = await synthesise('prod')
 const rules = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl').Properties
@@ -59,6 +61,63 @@ test('requests unlike any documented one are still blocked', () => {
   expect(blockedBy({ path: '/v1/../etc/passwd' })).toEqual(['GenericLFI_URIPATH'])
 })
 
+describe('an anonymous request is counted by source address', () => {
+  const anonymous = rules.find(({ Name }) => Name === 'AnonymousRequests')?.Statement.RateBasedStatement
+  const isCounted = (request: Partial<InspectedRequest>) =>
+    matches(anonymous.ScopeDownStatement, {
+      method: 'GET',
+      path: '/v1/orders',
+      query: '',
+      headers: {},
+      body: '',
+      ...request,
+    })
+  const credentials = [{ authorization: 'Bearer x' }, { 'x-api-key': 'k' }, { cookie: '__Host-session=s' }]
+
+  test('with the limit of the profile', () => {
+    expect(anonymous).toMatchObject({ AggregateKeyType: 'IP', Limit: 3000, EvaluationWindowSec: 60 })
+  })
+
+  test.each(routes.filter(({ route }) => route.auth === 'none'))(
+    'on $route.operation, whatever credential it carries',
+    ({ route }) => {
+      const path = pathOf(route, localSettings)
+      const encoded = `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`
+      const requests = [path, `${path}/`, `/prod${path}`, encoded].map((one) => ({ path: one }))
+      expect(requests.map(isCounted)).toEqual([true, true, true, true])
+      expect(credentials.map((headers) => isCounted({ path, headers }))).toEqual([true, true, true])
+    },
+  )
+
+  test.each(routes.filter(({ route }) => route.auth === 'bearer'))(
+    'on $route.operation only without a credential',
+    ({ route }) => {
+      const path = pathOf(route, localSettings).replace(/\{\w+\}/, 'a1')
+      expect(credentials.map((headers) => isCounted({ path, headers }))).toEqual([false, false, false])
+      expect(isCounted({ path })).toBe(true)
+      expect(isCounted({ path, headers: { authorization: '' } })).toBe(true)
+      expect(isCounted({ path, headers: { cookie: 'other=1' } })).toBe(true)
+    },
+  )
+
+  test.each(routes.filter(({ route }) => route.auth === 'signature'))(
+    'but never on $route.operation, which is signed',
+    ({ route }) => {
+      const path = pathOf(route, localSettings)
+      expect([path, `${path}/`, `/prod${path}`].map((one) => isCounted({ path: one }))).toEqual([
+        false,
+        false,
+        false,
+      ])
+      expect(isCounted({ path: `/a/b${path}` })).toBe(true)
+    },
+  )
+
+  test('on an unknown path', () => {
+    expect(isCounted({ path: '/wp-login.php' })).toBe(true)
+  })
+})
+
 describe('limits.webAcl', () => {
   test.each([localSettings, otherSettings])('is above the throttles of the service', (settings) => {
     expect(ratesBelowThrottles(settings, routes)).toEqual([])
@@ -70,5 +129,16 @@ describe('limits.webAcl', () => {
     expect(ratesBelowThrottles(settings, routes)).toEqual([
       expect.stringMatching(/^logins allows 50 requests in 300 s, but login\.sign-in itself allows \d+/),
     ])
+  })
+
+  test('for anonymous requests below a throttle of the service is rejected', () => {
+    const anonymous = { requests: 10, windowSeconds: 60 } as const
+    const settings = {
+      ...localSettings,
+      'limits.webAcl': { ...localSettings['limits.webAcl'], anonymous },
+    }
+    expect(ratesBelowThrottles(settings, routes)).toContainEqual(
+      expect.stringMatching(/^anonymous allows 10 requests in 60 s, but login\.sign-in itself allows \d+/),
+    )
   })
 })

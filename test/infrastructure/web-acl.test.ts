@@ -7,6 +7,7 @@ import {
   resourcesOf,
   synthesise,
 } from './synthesis.ts'
+import { capacityOf } from './web-acl-statements.ts'
 
 const [{ template }, local] = await Promise.all([synthesise('prod'), synthesise('local')])
 const [[aclId, acl]] = resourcesOf(template, 'AWS::WAFv2::WebACL').filter(([id]) =>
@@ -88,32 +89,69 @@ describe('the web ACL', () => {
     })
   })
 
-  describe.each(['PasswordResets', 'OneTimeCodes'])('too many %s are blocked', (name) => {
-    const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
-    const headers = Object.fromEntries(
-      response.ResponseHeaders.map(({ Name, Value }: Record<string, string>) => [Name, Value]),
-    )
+  describe.each(['PasswordResets', 'OneTimeCodes', 'AnonymousRequests', 'Tokens', 'ApiKeys', 'Sessions'])(
+    'too many %s are blocked',
+    (name) => {
+      const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
+      const headers = Object.fromEntries(
+        response.ResponseHeaders.map(({ Name, Value }: Record<string, string>) => [Name, Value]),
+      )
 
-    test('with 429 in the error envelope', () => {
-      const body = acl.Properties.CustomResponseBodies[response.CustomResponseBodyKey]
-      expect(response.ResponseCode).toBe(429)
-      expect(body.ContentType).toBe('APPLICATION_JSON')
-      expect(JSON.parse(body.Content).error).toMatchObject({
-        code: 'RATE_LIMIT.exceeded',
-        http: 429,
-        retryable: true,
-        correlation_id: headers['X-Correlation-Id'],
+      test('with 429 in the error envelope', () => {
+        const body = acl.Properties.CustomResponseBodies[response.CustomResponseBodyKey]
+        expect(response.ResponseCode).toBe(429)
+        expect(body.ContentType).toBe('APPLICATION_JSON')
+        expect(JSON.parse(body.Content).error).toMatchObject({
+          code: 'RATE_LIMIT.exceeded',
+          http: 429,
+          retryable: true,
+          correlation_id: headers['X-Correlation-Id'],
+        })
       })
-    })
 
-    test('with Retry-After and the security headers', () => {
-      expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
-    })
+      test('with Retry-After and the security headers', () => {
+        expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
+      })
 
-    test('within the number of headers that WAF permits, and without Content-Type', () => {
-      expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
-      expect(Object.keys(headers)).not.toContain('Content-Type')
+      test('within the number of headers that WAF permits, and without Content-Type', () => {
+        expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
+        expect(Object.keys(headers)).not.toContain('Content-Type')
+      })
+    },
+  )
+
+  test.each([
+    ['Tokens', { Header: { Name: 'authorization' } }],
+    ['ApiKeys', { Header: { Name: 'x-api-key' } }],
+    ['Sessions', { Cookie: { Name: '__Host-session' } }],
+  ])('%s are limited to 100 requests a second each, however they are written', (name, key) => {
+    const written = [
+      { Priority: 0, Type: 'COMPRESS_WHITE_SPACE' },
+      { Priority: 1, Type: 'LOWERCASE' },
+    ]
+    const [[kind, value] = ['', {}]] = Object.entries(key)
+    expect(ruleNamed(name)?.Statement.RateBasedStatement).toEqual({
+      AggregateKeyType: 'CUSTOM_KEYS',
+      CustomKeys: [{ [kind]: { ...value, TextTransformations: written } }],
+      Limit: 6000,
+      EvaluationWindowSec: 60,
     })
+  })
+
+  test('the header of API keys is that of auth.apiKeyHeader, also in the redaction', async () => {
+    const { template: other } = await synthesise('prod', {
+      changes: { 'auth.apiKeyHeader': 'X-Service-Key' },
+    })
+    const { Rules, DataProtectionConfig } = resourceNamed(other, 'AWS::WAFv2::WebACL', 'WebAcl').Properties
+    expect(JSON.stringify([Rules, DataProtectionConfig])).not.toContain('x-api-key')
+    expect(JSON.stringify(Rules)).toContain('"Header":{"Name":"x-service-key"')
+    expect(DataProtectionConfig.DataProtections[0].Field.FieldKeys).toContain('x-service-key')
+  })
+
+  test('needs no more capacity than a web ACL has at its base price', () => {
+    const capacity = rules.reduce((sum, { Statement }) => sum + capacityOf(Statement), 0)
+    expect(capacity).toBeGreaterThan(925)
+    expect(capacity).toBeLessThanOrEqual(1500)
   })
 
   test('every rule has its own priority', () => {
@@ -131,6 +169,9 @@ describe('the recorded data of requests', () => {
       Action,
       Field?.FieldType,
     ])
+    expect(
+      protections.map((one: { ExcludeRateBasedDetails: boolean }) => one.ExcludeRateBasedDetails),
+    ).toEqual([false, false, false])
     expect(protectedFields).toEqual([
       ['SUBSTITUTION', 'SINGLE_HEADER'],
       ['SUBSTITUTION', 'QUERY_STRING'],

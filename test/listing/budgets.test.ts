@@ -69,7 +69,7 @@ describe('a session with read budgets over several partitions, beyond a filtered
         expect(back.toReversed().flatMap((one) => one.ids)).toEqual(before)
       }
     })
-    await fc.assert(property, { numRuns: runs(100) })
+    await fc.assert(property, { ...runs(100) })
   })
 })
 

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
-import { systemClock, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { parseListQuery, type RouteListing } from '#shared/platform/listing/list-query.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { idAt } from '#test/support/ids.ts'
 
 /** A list of codes with all options of a listing. */
 export const codeListing: RouteListing = {
@@ -84,7 +85,7 @@ export class CodeStore {
     code: string,
     given: Partial<StoredCode> = {},
   ): Promise<StoredCode | undefined> {
-    const id = uuidV7(milliseconds, systemClock.randomBytes(10))
+    const id = idAt(milliseconds)
     const created_at = timestamp(milliseconds)
     const defaults = { type: 'percent', state: 'active', soft_deleted: false, uses: 0, version: 1 }
     const stored = { ...defaults, id, code, created_at, ...given }

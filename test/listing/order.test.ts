@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { firstIdAt, largestId, lastIdAt, smallestId, uuidV7 } from '#shared/platform/base/clock.ts'
+import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
 import type { Filter } from '#shared/platform/listing/listing.ts'
 import { boundedAbove, idOrder, idRange } from '#shared/platform/listing/order.ts'
+import { idAt } from '#test/support/ids.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
 
@@ -34,12 +35,12 @@ describe('the range of ids for filters', () => {
   })
 
   test('of one id contains only that id', () => {
-    const id = uuidV7(at, new Uint8Array(10))
+    const id = idAt(at)
     expect(idRange([{ field: 'id', operator: 'eq', values: [id] }])).toEqual({ low: id, high: id })
   })
 
   test('of several ids goes from the smallest to the largest, whatever is no id', () => {
-    const [low = '', high = ''] = [at, at + 1].map((time) => uuidV7(time, new Uint8Array(10)))
+    const [low = '', high = ''] = [at, at + 1].map((time) => idAt(time))
     expect(idRange([{ field: 'id', operator: 'in', values: [high, 'x', low] }])).toEqual({ low, high })
   })
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
-import { firstIdAt, systemClock, timeOf, timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
+import { firstIdAt, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type ListQuery, parseListQuery } from '#shared/platform/listing/list-query.ts'
 import type { Operator } from '#shared/platform/listing/listing.ts'
 import { matches } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
@@ -20,9 +21,7 @@ async function fill(
   shards: number,
   statusOf: (n: number) => string,
 ): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, n) =>
-    uuidV7(start + Math.floor(n / 3), systemClock.randomBytes(10)),
-  ).sort()
+  const ids = Array.from({ length: count }, (_, n) => idAt(start + Math.floor(n / 3))).sort()
   await Promise.all(
     ids.map((id, n) =>
       table.put({
@@ -175,9 +174,10 @@ describe('an item', () => {
   })
 
   test.each([
-    ['spr', true],
-    ['cent', true],
-    ['winter', false],
+    ['SPR', true],
+    ['CENT', true],
+    ['WINTER', false],
+    ['UNDEFINED', false],
   ])('is found by %s in any field: %j', (search, found) => {
     expect(isListed({}, { search })).toBe(found)
   })

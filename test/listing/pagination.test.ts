@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { systemClock, uuidV7 } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { idAt } from '#test/support/ids.ts'
 import { runs } from '#test/support/runs.ts'
 import { startService } from '../support/service.ts'
 import { manualClock } from './manual-clock.ts'
@@ -23,7 +23,7 @@ let tenants = 0
 const newTenant = () => `walk-${++tenants}`
 
 async function insert(tenant: string, milliseconds: number, status = 'active'): Promise<string> {
-  const id = uuidV7(milliseconds, systemClock.randomBytes(10))
+  const id = idAt(milliseconds)
   const at = new Date(milliseconds).toISOString()
   const order = {
     id,
@@ -48,6 +48,25 @@ async function page(tenant: string, query: Record<string, string>) {
   if (answer.status !== 200) throw new Error(answer.body)
   return answer.json as { data: Listed[]; next_cursor: string | null; prev_cursor: string | null }
 }
+
+test('orders that one client creates in one millisecond are listed in their order', async () => {
+  const tenant = newTenant()
+  const body = { cart_id: 'cart', amount_minor: 1, currency: 'EUR' }
+  const made: string[] = []
+  for (let n = 0; n < 20; n += 1) {
+    const headers = { 'Idempotency-Key': `${tenant}-${n}` }
+    const order = await service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { tenant, role: 'Editor' },
+      headers,
+      body,
+    })
+    made.push(order.json.id)
+  }
+  const { data } = await page(tenant, { sort: 'created_at.asc' })
+  expect(data.map(({ id }) => id)).toEqual(made)
+})
 
 test('two thousand orders, many in one millisecond, are listed completely in both directions while more are created', async () => {
   const tenant = newTenant()
@@ -175,7 +194,7 @@ describe('any session', () => {
           current = following
         }
       }),
-      { numRuns: runs(120) },
+      { ...runs(120) },
     )
   })
 })

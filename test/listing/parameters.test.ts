@@ -40,13 +40,13 @@ describe('contradictory parameters are rejected', () => {
   const invalid = 'VALIDATION.filter.value_invalid'
 
   test('limit and page_size', async () => {
-    const fields = { limit: { reason: 'not_with_page_size' } }
+    const fields = { limit: { code: invalid, reason: 'not_with_page_size', actual: 1 } }
     expect(await refusal({ limit: '2', page_size: '3' })).toEqual([400, invalid, fields])
   })
 
   test('offset and cursor', async () => {
     const cursor = (await calls.list(viewer('acme'), { page_size: '1' })).json.next_cursor
-    const fields = { offset: { reason: 'not_with_cursor' } }
+    const fields = { offset: { code: invalid, reason: 'not_with_cursor', actual: 1 } }
     expect(await refusal({ offset: '2', cursor })).toEqual([400, invalid, fields])
   })
 
@@ -54,12 +54,12 @@ describe('contradictory parameters are rejected', () => {
     ['false', 'true'],
     ['true', 'false'],
   ])('include_deleted=%s and deleted=%s', async (include_deleted, only) => {
-    const fields = { deleted: { reason: 'not_with_include_deleted' } }
+    const fields = { deleted: { code: invalid, reason: 'not_with_include_deleted', actual: only.length } }
     expect(await refusal({ include_deleted, deleted: only })).toEqual([400, invalid, fields])
   })
 
   test.each(['include_deleted', 'deleted'])('a filter for deleted items and %s=false', async (name) => {
-    const fields = { state: { reason: `not_with_${name}` } }
+    const fields = { state: { code: invalid, reason: `not_with_${name}`, actual: 12 } }
     expect(await refusal({ state: 'soft_deleted', [name]: 'false' })).toEqual([400, invalid, fields])
   })
 })

@@ -38,7 +38,7 @@ describe('a list', () => {
     })
     expect(json.data).toHaveLength(25)
     expect(json.data[0].cart_id).toBe('Cart-29')
-    expect(headers.ETag).toMatch(/^"/)
+    expect(headers.ETag).toMatch(/^W\/"/)
   })
 
   test('contains an item immediately after its 201', async () => {
@@ -58,6 +58,8 @@ describe('a list', () => {
     const first = await list('', as)
     const tag = { 'If-None-Match': first.headers.ETag as string }
     expect((await list('', as, tag)).status).toBe(304)
+    const strong = { 'If-None-Match': tag['If-None-Match'].slice('W/'.length) }
+    expect((await list('', as, strong)).status).toBe(304)
     expect((await list('?page_size=3', as, tag)).status).toBe(200)
     expect((await list('?status=paid', as, tag)).status).toBe(200)
     await service.call({

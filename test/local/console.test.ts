@@ -47,7 +47,8 @@ describe('the console', () => {
     port = await freePort()
     const nobody = `http://127.0.0.1:${await freePort()}`
     const parts = { base_url: nobody, aws_endpoint: nobody, region: 'us-east-1', outputs: {} }
-    const service = { ...parts, table: 'table', event_bus: 'bus', webhook_secret: '' }
+    const keys = { access_key_id: 'local', secret_access_key: 'local' }
+    const service = { ...parts, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }
     const log = {
       kind: 'log',
       at: 1,
@@ -76,19 +77,38 @@ describe('the console', () => {
     const [answer] = await once(sent, 'response')
     return { status: answer.statusCode, body: await text(answer) }
   }
+  const rejected = () => `open http://localhost:${port}/ (other hosts and origins are rejected)\n`
   const own = () => ({ Host: `localhost:${port}`, Origin: `http://localhost:${port}` })
 
   test('is linked from the other pages', async () => {
     expect(await (await fetch(site.url)).text()).toContain('<a href="console.html">Console</a>')
   })
 
+  test.each(['https://evil.example', 'null'])('is not read by a page of %s', async (Origin) => {
+    const answer = await send('GET', '/console/stream', { ...own(), Origin })
+    expect(answer).toEqual({ status: 403, body: rejected() })
+  })
+
   test.each(['console.html', 'index.html', 'console/stream'])(
     '%s is not served under another name of the machine',
     async (path) => {
       const answer = await send('GET', `/${path}`, { Host: `rebound.example:${port}` })
-      expect(answer).toEqual({ status: 403, body: '' })
+      expect(answer).toEqual({ status: 403, body: rejected() })
     },
   )
+
+  test('names its address to those who open it by the address of the machine', async () => {
+    const answer = await send('GET', '/', { Host: `127.0.0.1:${port}` })
+    expect(answer).toEqual({ status: 403, body: rejected() })
+  })
+
+  test('names its address if there is no such page', async () => {
+    const answer = await send('GET', '/nope', own())
+    expect(answer).toEqual({
+      status: 404,
+      body: `there is no such page: open http://localhost:${port}/\n`,
+    })
+  })
 
   test.each([
     ['without a token', {}],

@@ -16,7 +16,9 @@ const attributes = (more: Record<string, string> = {}) => ({
   ...more,
 })
 const add = async (userAttributes: Record<string, string>, triggerSource: string, milliseconds = 4000) => {
-  const event = { triggerSource, callerContext: { clientId }, request: { userAttributes }, userName: 'sub-1' }
+  const pool = { region: 'us-east-1', userPoolId: 'us-east-1_pool' }
+  const request = { userAttributes }
+  const event = { ...pool, triggerSource, callerContext: { clientId }, request, userName: 'sub-1' }
   const answer = await addClaims(event as unknown as PreTokenGenerationV2TriggerEvent, {
     table: service.runtime.openTable(startBudget(service.clock, milliseconds)),
     clock: service.clock,
@@ -28,7 +30,12 @@ const add = async (userAttributes: Record<string, string>, triggerSource: string
 const login = 'TokenGeneration_Authentication'
 const refresh = 'TokenGeneration_RefreshTokens'
 const added = (claims: Record<string, string>, scopesToAdd: string[]) => ({
-  accessTokenGeneration: { claimsToAddOrOverride: { aud: clientId, ...claims }, scopesToAdd },
+  accessTokenGeneration: {
+    claimsToAddOrOverride: { aud: clientId, ...claims },
+    scopesToAdd,
+    // Without it a token cannot enroll second factors or delete its user.
+    scopesToSuppress: ['aws.cognito.signin.user.admin'],
+  },
 })
 
 describe('an access token', () => {
@@ -69,6 +76,7 @@ describe('an access token for a refresh token', () => {
         action: 'token.rotated',
         actor_id: 'sub-1',
         token_sub: 'sub-1',
+        issuer: 'https://cognito-idp.us-east-1.amazonaws.com/us-east-1_pool',
         role: 'Editor',
         tenant_id: 'rotated',
         result: 'allow',

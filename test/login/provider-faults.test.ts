@@ -56,7 +56,7 @@ describe('a login if the provider', () => {
       body: { email: 'jane@faults.example', password },
     })
     expect(`${status} ${json.error.code}`).toBe(expected)
-    expect(headers['Retry-After']).toBe(status === 503 ? '1' : undefined)
+    expect(headers['Retry-After'] ?? 'none').toMatch(status === 503 ? /^[1-5]$/ : /^none$/)
     expect(provider.calls).toHaveLength(1)
     expect(await service.items('public', 'login')).toEqual([])
     expect(await service.items('faults', 'login')).toEqual([])

@@ -144,7 +144,7 @@ describe('a password', () => {
         expect((await login(`any-${callers++}@acme.example`, given, {}, quick)).status).toBe(401)
         expect(provider.calls[0]?.input.AuthParameters.PASSWORD).toBe(given)
       }),
-      { numRuns: runs(30) },
+      { ...runs(30) },
     )
   })
 

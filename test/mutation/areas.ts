@@ -9,11 +9,15 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/refunds/refund-saga.test.ts', 'test/refunds/refund.test.ts'],
   },
   stripe: {
-    sources: ['shared/refunds/stripe-provider.ts'],
+    sources: ['shared/refunds/stripe-{client,provider}.ts'],
     tests: ['test/refunds/stripe-provider.test.ts', 'test/refunds/stripe-retries.test.ts'],
   },
+  reconciliation: {
+    sources: ['shared/refunds/{difference,reconcile,reconcile-daily,stripe-records}.ts'],
+    tests: ['test/refunds/{difference,reconcile,reconcile-daily,stripe-records}.test.ts'],
+  },
   money: {
-    sources: ['shared/discounts/amount-off.ts', 'shared/carts/cart.ts'],
+    sources: ['shared/discounts/{amount-off,cart-discounts}.ts', 'shared/carts/cart.ts'],
     tests: ['test/discounts/amounts.test.ts'],
   },
   commit: {
@@ -49,7 +53,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
       'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,context,route,parse-headers,audit-denial}.ts',
     ],
     tests: [
-      'test/request/{endpoints,accept}.test.ts',
+      'test/request/{audit-denial,endpoints,accept}.test.ts',
       'test/guarantees/response-headers.test.ts',
       'test/idempotency/finish-sagas.test.ts',
     ],

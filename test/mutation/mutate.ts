@@ -25,7 +25,7 @@ mkdirSync('.build/mutation', { recursive: true })
 for (const name of named.length > 0 ? named : Object.keys(areas)) {
   const { status } = spawnSync('stryker', ['run', 'test/mutation/stryker.config.mjs'], {
     stdio: 'inherit',
-    env: { ...process.env, MUTATED_AREA: name },
+    env: { ...process.env, MUTATED_AREA: name, TABLE: 'memory' },
   })
   if (status !== 0) process.exit(1)
   addScores(join('.build/mutation', `${name}.json`))

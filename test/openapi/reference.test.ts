@@ -16,7 +16,8 @@ const codes = Object.keys(errorCatalog) as ErrorCode[]
 
 /** Returns the row of a code on the page. */
 function rowOf(page: string, code: ErrorCode) {
-  const cells = `<code>${code}</code></td>\\s*<td>(\\d+)</td>\\s*<td>(yes|no)</td>\\s*<td>(.*)</td>`
+  const cell = (content: string) => `<td[^>]*>${content}</td>`
+  const cells = `<code>${code}</code></td>${cell('(\\d+)')}${cell('(yes|no)')}${cell('(.*)')}`
   const [, status, retryable, advice = ''] = new RegExp(cells).exec(page) ?? []
   return { status: Number(status), retryable: retryable === 'yes', advice }
 }
@@ -40,11 +41,12 @@ describe('the page of errors', () => {
               expect([code, rowOf(page, code).status]).toEqual([code, Number(status)])
   })
 
-  test('calls those errors retryable that the client retries', async () => {
+  test('calls those errors retryable that the client retries, and a cart that may be on its way', async () => {
     const page = await errorsPage(markdown, localSettings)
     for (const code of codes) {
       const { status, retryable } = rowOf(page, code)
-      expect([code, isWorthRetrying(status, errorCatalog[code].retryable)]).toEqual([code, retryable])
+      const retried = isWorthRetrying(status, errorCatalog[code].retryable)
+      expect([code, retried || code === 'NOT_FOUND.cart']).toEqual([code, retryable])
     }
   })
 
@@ -98,6 +100,10 @@ describe('the description of a file', () => {
   test('names the columns of codes', () => {
     const { columns } = localSettings['codes.import']
     expect(fileOf('/codes:import')).toContain(`Required columns: ${columns.join(', ')}.`)
+  })
+
+  test.each(['/imports', '/codes:import'])('of %s says how its cells are separated', (path) => {
+    expect(fileOf(path)).toContain('CSV in UTF-8, separated by commas')
   })
 
   test('says how long its links are valid', () => {

@@ -2,14 +2,17 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eraseOrder } from '#bin/erase-order.ts'
 import { purgeTenant } from '#bin/purge-tenant.ts'
 import { checkWindow } from '#bin/replay.ts'
+import type { Operator } from '#bin/tenant-records.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service
+let operator: Operator
 beforeAll(async () => {
   service = await startService()
+  operator = { table: service.table, clock: systemClock, name: 'jane' }
 })
 
 const place = (tenant: string, key: string, cart_id: string) =>
@@ -33,21 +36,21 @@ describe('an order erased by an operator', () => {
     const { json: erased } = await place('erasing', 'one', 'canary-cart')
     const { json: kept } = await place('erasing', 'two', 'other-cart')
     expect(await keptText()).toContain('canary-cart')
-    expect(await eraseOrder(service.table, systemClock, 'erasing', erased.id)).toBe(true)
+    expect(await eraseOrder(operator, 'erasing', erased.id)).toBe(true)
     expect(await keptText()).not.toContain('canary-cart')
     const read = await service.call({ path: `/v1/orders/${erased.id}`, as })
     expect([read.status, read.json.error.code]).toEqual([410, 'GONE.order'])
     const list = await service.call({ path: '/v1/orders', as })
     expect(list.json.data.map(({ id }: { id: string }) => id)).toEqual([kept.id])
     expect(await service.items('erasing', 'audit')).toMatchObject([
-      { actor_id: 'operator', action: 'order.erase', target: `order/${erased.id}`, result: 'allow' },
+      { actor_id: 'jane', action: 'order.erase', target: `order/${erased.id}`, result: 'allow' },
     ])
   })
 
   test('is erased once, and stays gone if its creation is retried', async () => {
     const { json, body } = await place('again', 'key', 'cart')
-    expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(true)
-    expect(await eraseOrder(service.table, systemClock, 'again', json.id)).toBe(false)
+    expect(await eraseOrder(operator, 'again', json.id)).toBe(true)
+    expect(await eraseOrder(operator, 'again', json.id)).toBe(false)
     expect(await service.items('again', 'audit')).toHaveLength(1)
     const replay = await place('again', 'key', 'cart')
     expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([body, 'replayed'])
@@ -56,7 +59,7 @@ describe('an order erased by an operator', () => {
 
   test('of another tenant is not affected', async () => {
     const { json } = await place('theirs', 'key', 'cart')
-    const erasing = eraseOrder(service.table, systemClock, 'mine', json.id)
+    const erasing = eraseOrder(operator, 'mine', json.id)
     await expect(erasing).rejects.toThrow('the tenant has no such order')
     expect(await service.items('theirs', 'order')).toMatchObject([{ cart_id: 'cart' }])
   })
@@ -71,14 +74,14 @@ describe('a tenant purged by an operator', () => {
       name: 'canary-leaving',
     }))
     for (const item of customers) await service.table.put({ item, condition: 'none' })
-    const deleted = await purgeTenant(service.table, systemClock, 'leaving', { withAudit: false })
+    const deleted = await purgeTenant(operator, 'leaving', { withAudit: false })
     expect(deleted).toMatchObject({ order: 3, customer: 120, refund: 0 })
     expect(await keptText()).not.toContain('canary-leaving')
     expect(await keptText()).toContain('canary-staying')
     expect(await service.items('leaving', 'audit')).toMatchObject([
-      { actor_id: 'operator', action: 'tenant.purge', after: { order: 3, customer: 120 } },
+      { actor_id: 'jane', action: 'tenant.purge', after: { order: 3, customer: 120 } },
     ])
-    await purgeTenant(service.table, systemClock, 'leaving', { withAudit: true })
+    await purgeTenant(operator, 'leaving', { withAudit: true })
     expect(await keptText()).not.toContain('#leaving#')
   })
 })

@@ -35,15 +35,14 @@ test.each([
   expect(localValues({ 'a.setting': value }, prod)).toEqual([])
 })
 
-test.each([
-  [
-    'acct_',
-    ['  refunds.account at prefix: acct_ is for the local run; stage prod names the account of each tenant.'],
-  ],
-  ['acct_shop_', []],
-  [undefined, []],
-])('the account prefix %s is reported if it is that of the local run', (prefix, problems) => {
-  expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual(problems)
+test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (prefix) => {
+  expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual([
+    '  refunds.account at prefix: a prefix is for the local run; stage prod names the account of each tenant.',
+  ])
+})
+
+test('named accounts without a prefix are accepted', () => {
+  expect(localValues({ 'refunds.account': { accounts: { acme: 'acct_1' } } }, prod)).toEqual([])
 })
 
 describe('a file in a request', () => {

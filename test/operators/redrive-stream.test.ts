@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Call } from '#test/faults/faults.ts'
@@ -152,7 +151,7 @@ describe('changes that the stream no longer has', () => {
 
   test('with tasks are queued again if the tasks are not done', async () => {
     const [waiting, handled] = [await receive(), await receive()]
-    const task = { queue: 'webhooks', body: 'without a state' }
+    const task = { queue: 'webhooks', body: 'without a state', group: 'acme' }
     await service.table.put({ item: { pk: 'reset#t', sk: 'reset', task }, condition: 'none' })
     const over = { ...task, body: 'over' }
     const expires_at = Math.floor(Date.now() / 1000) - 1
@@ -161,7 +160,7 @@ describe('changes that the stream no longer has', () => {
       condition: 'none',
     })
     const records = await stream.read()
-    await handleEvent(handled, { table: service.table, clock: systemClock, settings: service.settings })
+    await handleEvent(handled, { ...service.runtime, table: service.table })
     giveUp(around(records, [waiting, handled]), gone)
     expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
     expect(queued).toEqual(expect.arrayContaining([waiting, task.body]))

@@ -8,6 +8,7 @@ import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-pr
 import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
+import { createTable } from '#test/support/tables.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { type FakeQueue, fakeQueue } from '../support/fake-queue.ts'
 
@@ -79,7 +80,7 @@ export async function startRedriving(): Promise<Redriving> {
     outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,
     tasks: (await import('#functions/platform/enqueue-tasks/handler.ts')).handler,
   }
-  const service = await startService({ onDynamodb: true })
+  const service = await startService({ tableName: await createTable() })
   const stream = await streamOf(service.tableName)
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   const post = (path: string, body: string, headers: Record<string, string>) =>

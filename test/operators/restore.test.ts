@@ -52,7 +52,7 @@ const place = (service: Service) =>
   })
 
 beforeAll(async () => {
-  before = await startService({ onDynamodb: true })
+  before = await startService({ tableName: await createTable() })
   order = (await place(before)).json
   expect(order.id).toBeDefined()
   target = `restored-${crypto.randomUUID()}`

@@ -1,5 +1,15 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { describeService } from '#bin/local/service-file.ts'
+import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import {
+  accessOf,
+  describeService,
+  providerUrlOf,
+  removeServiceFile,
+  runningService,
+  writeServiceFile,
+} from '#bin/local/service-file.ts'
 import { signingSecret } from '#bin/webhook-secret.ts'
 import { type FakeAws, startFakeAws } from '../support/fake-aws.ts'
 
@@ -28,7 +38,9 @@ test('webhooks are signed with the first key of the secret', async () => {
   expect(await signingSecret({ outputs, access })).toBe(secrets['arn:webhooks'])
 })
 
-const parts = { endpoint: 'http://127.0.0.1:4566', outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }
+const credentials = { accessKeyId: 'LOCAL1', secretAccessKey: 'secret' }
+const local = { endpoint: 'http://127.0.0.1:4566', region: 'us-east-1', credentials }
+const parts = { aws: local, outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }
 
 test('the service file contains the key that signs webhooks', () => {
   expect(describeService(parts).webhook_secret).toBe('whsec_a2V5')
@@ -41,4 +53,83 @@ test('the service file contains the address of the local payment provider', () =
 
 test('the service file names no payment provider if the profile uses another one', () => {
   expect(describeService(parts)).not.toHaveProperty('provider_url')
+})
+
+test('the address of the payment provider is that of the service file', () => {
+  expect(providerUrlOf(describeService({ ...parts, providerUrl: 'http://127.0.0.1:4577' }))).toBe(
+    'http://127.0.0.1:4577',
+  )
+})
+
+test('a run without a payment provider says where its refunds go', () => {
+  expect(() => providerUrlOf(describeService(parts))).toThrow('its profile names one elsewhere')
+})
+
+test('the service file contains the keys of the run', () => {
+  expect(accessOf(describeService(parts))).toEqual(local)
+})
+
+describe('the file', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'commerce-service-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+  const endpointAt = (port: number) => `http://127.0.0.1:${port}`
+  /** Starts a run. Times of files may be too coarse to tell two runs apart. */
+  const start = (port: number, second = 0) => {
+    writeServiceFile(describeService({ ...parts, aws: { ...local, endpoint: endpointAt(port) } }), folder)
+    utimesSync(join(folder, `service-${port}.json`), second, second)
+  }
+  const current = () => runningService('', folder).aws_endpoint
+  const modeOf = (...name: string[]) => statSync(join(folder, ...name)).mode & 0o777
+
+  test('is for its user only', () => {
+    start(4566)
+    expect(readdirSync(folder).map((name) => modeOf(name))).toEqual([0o600, 0o600])
+  })
+
+  test('is in a folder for its user only', () => {
+    start(4566)
+    expect(modeOf()).toBe(0o700)
+  })
+
+  test('that everybody could read is replaced', () => {
+    writeFileSync(join(folder, 'service.json'), '{}', { mode: 0o644 })
+    start(4566)
+    expect(modeOf('service.json')).toBe(0o600)
+  })
+
+  test('describes the run that started last', () => {
+    start(4566)
+    start(5000)
+    expect(current()).toBe(endpointAt(5000))
+  })
+
+  test('describes the other run once the last one ends', () => {
+    start(4500, 1)
+    start(4566, 2)
+    start(5000, 3)
+    removeServiceFile(endpointAt(5000), folder)
+    expect(current()).toBe(endpointAt(4566))
+  })
+
+  test('stays when an earlier run ends', () => {
+    start(4566)
+    start(5000)
+    removeServiceFile(endpointAt(4566), folder)
+    expect(current()).toBe(endpointAt(5000))
+  })
+
+  test('is gone when the only run ends', () => {
+    start(4566)
+    removeServiceFile(endpointAt(4566), folder)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('is missed with a hint', () => {
+    expect(() => runningService(', or use --stack', folder)).toThrow(
+      'the local service is not running: start it with npm start, or use --stack',
+    )
+  })
 })

@@ -18,7 +18,10 @@ const secret = 'whsec_bm90IHRoZSBrZXkgb2YgdGhlIHNlcnZpY2U='
 
 async function passedChecks(tenant: string, into: string[]): Promise<void> {
   const scopes = verifyScopes(localSettings)
-  const { key: apiKey } = await make(service.table, systemClock, { tenant, name: 'verify', scopes })
+  const { key: apiKey } = await make(
+    { table: service.table, clock: systemClock, name: 'jane' },
+    { tenant, name: 'verify', scopes },
+  )
   const target = { baseUrl: http.base_url, apiKey, settings: localSettings, tenant, secret, waitSeconds: 0 }
   await verify(target, (check) => into.push(check))
 }
@@ -54,6 +57,13 @@ describe('npx commerce verify', () => {
       /^list: expected only the created order, received 200 /,
     )
     expect(passed).toEqual(['health', 'rejected token', 'create', 'replay', 'mismatch'])
+  })
+
+  test('names an address that cannot be reached', async () => {
+    const target = { baseUrl: 'http://127.0.0.1:1', apiKey: '', settings: localSettings, tenant: 't', secret }
+    await expect(verify({ ...target, waitSeconds: 0 }, () => {})).rejects.toThrow(
+      'http://127.0.0.1:1/health cannot be reached',
+    )
   })
 
   test('needs no scope beyond those of its requests', () => {

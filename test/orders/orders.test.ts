@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
-import { patientSettings } from '../support/settings.ts'
+import { localSettings, patientSettings } from '../support/settings.ts'
 
-const service = await startService({ settings: patientSettings, onDynamodb: true })
+const service = await startService({ settings: patientSettings })
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
@@ -193,6 +193,15 @@ describe('GET /v1/orders/{id}', () => {
       headers: { 'If-None-Match': '"other"' },
     })
     expect(other.status).toBe(200)
+  })
+
+  test('has another ETag with other fields', async () => {
+    const { json, headers } = await place('fields')
+    const settings = { ...localSettings, 'orders.fields': ['id', 'status'] as const }
+    const other = await startService({ settings: settings as never, tableName: service.tableName })
+    const call = { path: `/v1/orders/${json.id}`, as: { role: 'Viewer' } }
+    const read = await other.call({ ...call, headers: { 'If-None-Match': headers.ETag ?? '' } })
+    expect([read.status, Object.keys(read.json)]).toEqual([200, ['id', 'status']])
   })
 
   test('treats an order of another tenant as absent, and audits both', async () => {

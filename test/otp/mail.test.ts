@@ -16,6 +16,7 @@ import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 import { type FakeMailServices, startFakeMailServices } from './fake-mail-services.ts'
 
 let file: string
@@ -33,7 +34,7 @@ beforeAll(async () => {
   aws = await startFakeMailServices(testSecret)
   service = await startService({
     clock: { ...systemClock, now: () => Date.now() - behindMilliseconds },
-    onDynamodb: true,
+    tableName: await createTable(),
   })
   sender = await startSender()
 })
@@ -79,8 +80,8 @@ async function deliver(messageId: string, child = sender): Promise<boolean> {
   return batchItemFailures.length === 0
 }
 
-const asked = async (email = newEmail()) => {
-  const { json } = await requestCode(service, email, { from: crypto.randomUUID() })
+const asked = async (email = newEmail(), from: string = crypto.randomUUID()) => {
+  const { json } = await requestCode(service, email, { from })
   return { id: json.message_id as string, ...(await mailOf(service, json.message_id)) }
 }
 const kept = async (id: string) => service.table.get(mailKey(id))
@@ -183,10 +184,18 @@ describe('the mail of a code', () => {
     expect(await kept(id)).toMatchObject({ state: 'sent' })
   })
 
-  test('is not sent if its code was superseded, used or expired', async () => {
+  test('is sent for each source that requests the same code', async () => {
     const email = newEmail()
-    const first = await asked(email)
-    const second = await asked(email)
+    const mails = [await asked(email), await asked(email)] as const
+    for (const { id } of mails) await deliver(id)
+    const texts = aws.mails.map(({ Content }) => Content.Simple.Body.Text.Data)
+    expect(texts).toEqual(Array(2).fill(expect.stringContaining(mails[0].code)))
+  })
+
+  test('is not sent if its code was superseded, used or expired', async () => {
+    const [email, source] = [newEmail(), crypto.randomUUID()]
+    const first = await asked(email, source)
+    const second = await asked(email, source)
     expect(await deliver(first.id)).toBe(true)
     expect(aws.mails).toEqual([])
     await verifyCode(service, email, second.code)

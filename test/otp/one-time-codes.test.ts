@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { personOf } from '#shared/identity/person.ts'
-import { codeKey } from '#shared/otp/one-time-code.ts'
+import { codeKeyPurpose, digitsOf } from '#shared/otp/code-digits.ts'
+import { asCode, codeKey } from '#shared/otp/code-item.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import {
@@ -22,12 +23,13 @@ const service = await startService({
 })
 
 let sources = 0
-/** Uses a new source each time, so the throttle does not apply. */
-const verify = (email: string, code: string) =>
-  verifyCode(service, email, code, { from: `source-${sources++}` })
-const request = (email: string) => requestedCode(service, email, { from: `source-${sources++}` })
+const newSource = () => `source-${sources++}`
+/** Uses a new source by default, so the throttle does not apply. */
+const verify = (email: string, code: string, from = newSource()) => verifyCode(service, email, code, { from })
+const request = (email: string, from = newSource()) => requestedCode(service, email, { from })
 const person = (email: string) => personOf(email, service.settings, service.runtime.derivedKey)
 const codeItem = async (email: string) => service.table.get(codeKey((await person(email)).email_hash))
+const openCodesOf = async (email: string) => asCode(await codeItem(email))?.codes ?? []
 const invalid = '400 CODE.invalid'
 
 describe('a one-time code', () => {
@@ -74,10 +76,10 @@ describe('a one-time code', () => {
     expect(outcome(await verify(other, codes[1]))).toBe(invalid)
   })
 
-  test('is superseded by the next', async () => {
-    const email = newEmail()
-    const first = await request(email)
-    const second = await request(email)
+  test('is superseded by the next of its source', async () => {
+    const [email, source] = [newEmail(), newSource()]
+    const first = await request(email, source)
+    const second = await request(email, source)
     if (first !== second) expect(outcome(await verify(email, first))).toBe(invalid)
     expect(outcome(await verify(email, second))).toBe('200')
   })
@@ -89,27 +91,29 @@ describe('a one-time code', () => {
     expect(outcome(await verify(newEmail(), code))).toBe(invalid)
   })
 
-  test('ends after the fifth wrong attempt', async () => {
-    const email = newEmail()
-    const code = await request(email)
-    for (let n = 0; n < 5; n += 1) expect(outcome(await verify(email, otherThan(code)))).toBe(invalid)
-    expect(outcome(await verify(email, code))).toBe(invalid)
+  test('is rejected for a source after its fifth wrong attempt', async () => {
+    const [email, source] = [newEmail(), newSource()]
+    const code = await request(email, source)
+    for (let n = 0; n < 5; n += 1) {
+      expect(outcome(await verify(email, otherThan(code), source))).toBe(invalid)
+      now += 12_000
+    }
+    expect(outcome(await verify(email, code, source))).toBe(invalid)
   })
 
-  test('that is resent does not reset the attempts for five minutes', async () => {
-    const email = newEmail()
-    const first = await request(email)
+  test('that is resent does not reset the attempts of its source for five minutes', async () => {
+    const [email, source] = [newEmail(), newSource()]
+    const first = await request(email, source)
     for (let n = 0; n < 5; n += 1) {
-      await verify(email, otherThan(first))
-      now += 10_000
+      await verify(email, otherThan(first), source)
+      now += 12_000
     }
-    expect(outcome(await verify(email, await request(email)))).toBe(invalid)
-    now += 240_000
-    const later = await request(email)
-    now += 9_999
-    expect(outcome(await verify(email, later))).toBe(invalid)
+    expect(outcome(await verify(email, await request(email, source), source))).toBe(invalid)
+    now += 239_999
+    const later = await request(email, source)
+    expect(outcome(await verify(email, later, source))).toBe(invalid)
     now += 1
-    expect(outcome(await verify(email, later))).toBe('200')
+    expect(outcome(await verify(email, later, source))).toBe('200')
   })
 
   test('is accepted once for twenty concurrent verifications', async () => {
@@ -122,16 +126,17 @@ describe('a one-time code', () => {
     expect(sessions.filter((one) => one.user_id === user_id)).toHaveLength(1)
   })
 
-  test('is not found by many concurrent attempts: five of them count, and none after', async () => {
-    const email = newEmail()
+  test('is not found by many concurrent attempts of a source: five of them count, and none after', async () => {
+    const [email, source] = [newEmail(), newSource()]
     const code = await request(email)
-    const guesses = Array.from({ length: 30 }, (_, n) =>
-      String((Number(code) + n + 1) % 1e6).padStart(6, '0'),
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => verify(email, otherThan(code), source)),
     )
-    const answers = await Promise.all(guesses.map((guess) => verify(email, guess)))
-    expect(answers.map(outcome)).toEqual(guesses.map(() => invalid))
-    for (let n = 0; n < 5; n += 1) await verify(email, otherThan(code))
-    expect(outcome(await verify(email, code))).toBe(invalid)
+    expect(new Set(answers.map(outcome))).toEqual(new Set([invalid, '429 RATE_LIMIT.exceeded']))
+    now += 60_000
+    for (let n = 0; n < 5; n += 1) await verify(email, otherThan(code), source)
+    now += 60_000
+    expect(outcome(await verify(email, code, source))).toBe(invalid)
     expect((await codeItem(email))?.tries).toHaveLength(5)
   })
 
@@ -146,9 +151,10 @@ describe('a one-time code', () => {
     expect(
       asked.filter(({ status }) => status !== 202).every((one) => outcome(one) === '500 TRANSIENT.error'),
     ).toBe(true)
-    const latest = (await codeItem(email))?.message_id
-    expect(done.map(({ json }) => json.message_id)).toContain(latest)
-    expect(outcome(await verify(email, (await mailOf(service, String(latest))).code))).toBe('200')
+    const mails = await Promise.all(done.map(({ json }) => mailOf(service, json.message_id)))
+    expect(new Set(mails.map(({ code }) => code)).size).toBe(1)
+    const verified = await Promise.all(mails.map(({ code }) => verify(email, code)))
+    expect(verified.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 })
 
@@ -159,7 +165,7 @@ test('the sixth request and the sixth verification of a minute are rejected, and
   for (let n = 0; n < 6; n += 1) asked.push(await requestCode(service, email, { from }))
   expect(asked.map(outcome)).toEqual([...Array.from({ length: 5 }, () => '202'), '429 RATE_LIMIT.exceeded'])
   expect(asked[5]?.headers['Retry-After']).toBe('60')
-  expect((await codeItem(email))?.message_id).toBe(asked[4]?.json.message_id)
+  expect((await openCodesOf(email)).map(({ id }) => id)).toEqual([asked[4]?.json.message_id])
   const tried: Answer[] = []
   for (let n = 0; n < 6; n += 1) tried.push(await verifyCode(service, email, 'wrong', { from }))
   expect(tried.map(outcome)).toEqual([...Array.from({ length: 5 }, () => invalid), '429 RATE_LIMIT.exceeded'])
@@ -173,16 +179,36 @@ test.each(['not an address', '', 7, null, undefined])('%j is rejected as an addr
   if (typeof email === 'string') expect(answer.json.error.code).toBe('VALIDATION.email')
 })
 
-test('generated codes have uniformly distributed digits', async () => {
-  const counts = Array.from({ length: 6 }, () => new Map<string, number>())
-  const { newDigits } = await import('#shared/otp/one-time-code.ts')
+test('derived codes have uniformly distributed digits', async () => {
+  const key = await service.runtime.derivedKey(codeKeyPurpose)
+  const counts = Array.from({ length: 6 }, () => Array<number>(10).fill(0))
+  const subject = { user_id: 'u', email_hash: 'h' }
   for (let n = 0; n < 20_000; n += 1) {
-    const code = newDigits(6, systemClock.randomBytes)
-    for (const [place, digit] of [...code].entries())
-      counts[place]?.set(digit, (counts[place]?.get(digit) ?? 0) + 1)
+    for (const [place, digit] of [...digitsOf(key, subject, String(n), 6)].entries())
+      counts[place]?.splice(Number(digit), 1, (counts[place]?.[Number(digit)] ?? 0) + 1)
   }
-  for (const count of counts) {
-    expect(count.size).toBe(10)
-    for (const often of count.values()) expect(Math.abs(often - 2000)).toBeLessThan(300)
-  }
+  const squares = (observed: readonly number[], expected: number) =>
+    observed.reduce((sum, often) => sum + (often - expected) ** 2 / expected, 0)
+  // The 99.9th percentile of chi-squared with nine degrees of freedom; the key is fixed, so the figures are too.
+  for (const count of counts) expect(squares(count, 2000)).toBeLessThan(27.9)
+  const all = Array.from({ length: 10 }, (_, digit) =>
+    counts.reduce((sum, one) => sum + (one[digit] ?? 0), 0),
+  )
+  expect(squares(all, 12_000)).toBeLessThan(27.9)
+})
+
+test('codes of other ids, addresses, keys and lengths are unrelated', async () => {
+  const [key, other] = await Promise.all(
+    [codeKeyPurpose, 'another purpose v1'].map(service.runtime.derivedKey),
+  )
+  const [jane, john] = ['jane', 'john'].map((email_hash) => ({ user_id: 'u', email_hash }))
+  if (!key || !other || !jane || !john) throw new Error('unreachable')
+  const codes = [
+    digitsOf(key, jane, 'a', 10),
+    digitsOf(key, jane, 'b', 10),
+    digitsOf(key, john, 'a', 10),
+    digitsOf(other, jane, 'a', 10),
+  ]
+  expect(new Set(codes).size).toBe(4)
+  expect(digitsOf(key, jane, 'a', 10)).toBe(codes[0])
 })

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals'
 import { largestId, smallestId } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { pendingSagas } from '#shared/platform/idempotency/record.ts'
+import { openRefunds } from '#shared/refunds/open-refunds.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import type { FakePaymentProvider } from '../support/payment-provider/payment-provider.ts'
@@ -42,14 +43,23 @@ export function inShort({ refunds, ledger, payouts }: Books) {
 }
 
 /**
- * Expects no pending refunds. Each successful refund has one payout, one ledger entry and one event, there are no others,
- * and no charge is refunded above its captured amount.
+ * Expects no pending refunds. Each successful refund has one payout, one ledger entry with its currency and the provider's
+ * id, and one event. There are no others, and no charge is refunded above its captured amount.
  */
 export function expectBalanced({ refunds, ledger, payouts, succeededEvents }: Books): void {
   expect(refunds.filter(({ status }) => status === 'pending')).toEqual([])
   const succeeded = refunds.filter(({ status }) => status === 'succeeded')
-  expect(ledger.map(({ refund_id, charge_id, amount }) => [refund_id, charge_id, amount])).toEqual(
-    succeeded.map(({ id, charge_id, amount }) => [id, charge_id, amount]),
+  expect(ledger).toEqual(
+    succeeded.map(({ id: refund_id, charge_id, amount, provider_refund_id }) =>
+      expect.objectContaining({
+        refund_id,
+        charge_id,
+        kind: 'payout',
+        amount,
+        currency: 'EUR',
+        provider_refund_id,
+      }),
+    ),
   )
   expect(succeededEvents).toEqual(succeeded.map(({ id }) => id))
   const paid = payouts.map(({ id, charge, amount }) => `${id} ${charge} ${amount}`)
@@ -64,8 +74,9 @@ function sums(payouts: readonly PaidRefund[]): Record<string, number> {
   return all
 }
 
-/** Returns the number of pending refunds of all tenants. */
+/** Returns the number of pending sagas and of refunds about which the provider must be asked, of all tenants. */
 export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
   const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
-  return (await table.readRange({ partition: pendingSagas, ...range })).items.length
+  const partitions = [pendingSagas, openRefunds].map((partition) => table.readRange({ partition, ...range }))
+  return (await Promise.all(partitions)).flatMap(({ items }) => items).length
 }

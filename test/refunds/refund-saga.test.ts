@@ -2,19 +2,20 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
+import type { Effects } from '#shared/platform/idempotency/effects.ts'
 import { openWork } from '#shared/platform/request/context.ts'
 import type { Decision } from '#shared/platform/request/endpoint.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
-import { makeRefund, type Refund, settle } from '#shared/refunds/refund.ts'
-import { type PendingRefund, refundSaga } from '#shared/refunds/refund-saga.ts'
-import { settledRefund } from '#shared/refunds/refund-store.ts'
+import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
+import { refundSaga } from '#shared/refunds/refund-saga.ts'
+import type { ProviderReport } from '#shared/refunds/refund-states.ts'
+import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const tenant = 'acme'
-const actor = { sub: 'u1', tenant, role: 'Editor' as const }
-const caller = { ...actor, sub: 'caller', scopes: new Set<string>(), claims: {} }
+const caller = { sub: 'caller', tenant, role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
 const paid: ProviderOutcome = {
   status: 'succeeded',
   providerRefundId: 're_1',
@@ -49,16 +50,16 @@ function sagaOf(by: { caller?: typeof caller } = {}) {
 }
 
 /** Commits the start of a refund and returns its state. */
-async function start(changes: Partial<PendingRefund> = {}, chargeId = 'ch_1'): Promise<PendingRefund> {
+async function start(): Promise<Refund> {
   const { context, saga } = sagaOf({ caller })
-  const refund = makeRefund({ charge_id: chargeId, amount: 700 }, newId(runtime.clock), tenant)
-  const state = { refund, account: 'acct_1', actor, ...changes }
-  await commit(context, saga.start(state))
-  return state
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
+  const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
+  await commit(context, saga.start(refund))
+  return refund
 }
 
 /** Executes the saga and commits its outcome. */
-async function finish(state: PendingRefund, by = {}): Promise<Decision> {
+async function finish(state: Refund, by = {}): Promise<Decision> {
   const { context, saga } = sagaOf(by)
   const result = await commit(context, await saga.outcome(state, await saga.execute(state)))
   if ('existing' in result) throw new Error('there is no guard')
@@ -69,18 +70,23 @@ const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.st
 const denials = () => itemsOf('audit').filter(({ result }) => result === 'deny')
 const stored = () => itemsOf('refund')[0] as Item & Refund & { outbox?: Outbox }
 /** Settles a refund as an event of the provider does. */
-async function settleByEvent({ refund }: PendingRefund, outcome: Partial<Refund>) {
-  await runtime.table.transact([settledRefund(refund, settle(refund, outcome, runtime.clock.now()))])
+async function settleByEvent(refund: Refund, report: Pick<ProviderReport, 'status' | 'provider_refund_id'>) {
+  const { context } = sagaOf()
+  const { clock, table, settings } = runtime
+  const now = clock.now()
+  const settleContext = { table, settings, now, alert: () => {} }
+  const { effects } = await settleRefund(refund, { ...report, at: timestamp(now) }, settleContext)
+  await commit<Effects<never>>(context, effects)
 }
 
 describe('a refund that starts', () => {
   test('is stored as pending', async () => {
-    const { refund } = await start()
+    const refund = await start()
     expect(stored()).toMatchObject({ ...refund, status: 'pending', version: 1 })
   })
 
   test('is audited with its charge and amount', async () => {
-    const { refund } = await start()
+    const refund = await start()
     expect(itemsOf('audit')).toMatchObject([
       {
         action: 'refund',
@@ -113,24 +119,17 @@ describe('a refund that the provider pays', () => {
   test('is requested with its own id, account and time', async () => {
     const state = await start()
     await finish(state)
-    const { id } = state.refund
+    const { id } = state
     expect(requests).toEqual([
       { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
     ])
-  })
-
-  test('is requested in the account of the settings if none was recorded', async () => {
-    useSettings({ 'refunds.account': { accounts: {}, prefix: 'acct_' } })
-    const { refund } = await start()
-    await finish({ refund })
-    expect(requests).toMatchObject([{ account: 'acct_acme' }])
   })
 
   test('returns the refund', async () => {
     const state = await start()
     expect(await finish(state)).toMatchObject({
       status: 201,
-      body: { id: state.refund.id, charge_id: 'ch_1', amount: 700, status: 'succeeded' },
+      body: { id: state.id, charge_id: 'ch_1', amount: 700, status: 'succeeded' },
     })
   })
 
@@ -152,10 +151,12 @@ describe('a refund that the provider pays', () => {
     await finish(state)
     const { pk, sk, ...entry } = itemsOf('ledger')[0] as Item
     expect(entry).toEqual({
-      refund_id: state.refund.id,
+      refund_id: state.id,
       charge_id: 'ch_1',
+      kind: 'payout',
       amount: 700,
       currency: 'EUR',
+      provider_refund_id: 're_1',
       at: timestamp(runtime.clock.now()),
     })
   })
@@ -168,10 +169,10 @@ describe('a refund that the provider pays', () => {
   })
 
   test('publishes its success', async () => {
-    const { refund } = await start()
-    await finish({ refund })
+    const state = await start()
+    await finish(state)
     expect(publishedEvents(stored())).toMatchObject([
-      { type: 'refund.succeeded', version: 1, data: { id: refund.id, tenant_id: tenant } },
+      { type: 'refund.succeeded', version: 1, data: { id: state.id, tenant_id: tenant } },
     ])
   })
 
@@ -225,34 +226,27 @@ describe('a refund that the provider rejects', () => {
     expect(runtime.reports).toEqual([])
   })
 
-  test('is audited as a denial of the recorded actor', async () => {
+  test('is audited as a denial of the provider', async () => {
     respond = () => declined
-    const { refund } = await start()
-    await finish({ refund, account: 'acct_1', actor }, { caller })
+    const refund = await start()
+    await finish(refund, { caller })
     expect(denials()).toMatchObject([
       {
-        action: 'refund',
+        action: 'refund_failed',
         target: `refund/${refund.id}`,
         tenant_id: tenant,
-        actor_id: 'u1',
-        after: { charge_id: 'ch_1', amount: 700 },
+        actor_id: 'payment_provider',
+        before: { status: 'pending' },
+        after: { status: 'failed', charge_id: 'ch_1', amount: 700 },
         reason: 'POLICY.refund.declined',
       },
     ])
   })
 
-  test('is audited as a denial of its caller if no actor was recorded', async () => {
-    respond = () => declined
-    const { refund } = await start()
-    await finish({ refund }, { caller })
-    expect(denials()).toMatchObject([{ actor_id: 'caller' }])
-  })
-
-  test('is not audited if neither is known', async () => {
-    respond = () => declined
-    const { refund } = await start()
-    await finish({ refund })
-    expect(denials()).toEqual([])
+  test('is named in the error', async () => {
+    respond = () => ({ status: 'rejected', reason: 'exceeds_charge', remaining: 5 })
+    const { id } = await start()
+    expect(await finish(stored())).toMatchObject({ failure: { details: { refund_id: id, remaining: 5 } } })
   })
 
   test('frees its charge under the policy once_per_charge', async () => {
@@ -267,14 +261,14 @@ describe('a refund that the provider rejects', () => {
     ).toEqual(['failed', 'pending'])
   })
 
-  test('cannot free a charge that another refund holds', async () => {
+  test('leaves a charge to another refund that holds it', async () => {
     useSettings({ 'refunds.policy': 'once_per_charge' })
     respond = () => declined
     const first = await start()
     const [hold] = itemsOf('refund_hold') as [Item]
     await runtime.table.put({ item: { ...hold, refund_id: 'another' }, condition: 'none' })
-    await expect(finish(first)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
-    expect(stored().status).toBe('pending')
+    await finish(first)
+    expect(itemsOf('refund_hold')).toMatchObject([{ refund_id: 'another' }])
   })
 })
 
@@ -312,7 +306,7 @@ describe('a refund that was settled in the meantime', () => {
       return paid
     }
     expect(await finish(state)).toMatchObject({ status: 201, body: { status: 'succeeded' } })
-    expect(stored()).toMatchObject({ provider_refund_id: 're_event', version: 2 })
+    expect(stored()).toMatchObject({ provider_refund_id: 're_event', version: 3 })
   })
 
   test('as failed during the payout is declined', async () => {
@@ -325,15 +319,27 @@ describe('a refund that was settled in the meantime', () => {
     expect(itemsOf('ledger')).toEqual([])
   })
 
-  test('as pending during the payout is requested again with its id', async () => {
+  test('as pending during the payout has the outcome of the payout', async () => {
     const state = await start()
     respond = async () => {
-      if (requests.length === 1) await settleByEvent(state, { provider_refund_id: 're_1' })
+      await settleByEvent(state, { status: 'pending', provider_refund_id: 're_1' })
       return paid
     }
     await finish(state)
-    expect(requests.map(({ refundId }) => refundId)).toEqual([state.refund.id, state.refund.id])
+    expect(requests).toHaveLength(1)
     expect(stored()).toMatchObject({ status: 'succeeded', version: 3 })
+  })
+
+  test('during the payout gets the currency and the id of the answer, in the refund and in the ledger', async () => {
+    const state = await start()
+    respond = async () => {
+      await settleByEvent(state, { status: 'succeeded' })
+      return paid
+    }
+    await finish(state)
+    const facts = { provider_refund_id: 're_1', currency: 'EUR' }
+    expect(stored()).toMatchObject({ status: 'succeeded', ...facts })
+    expect(itemsOf('ledger')).toMatchObject([{ kind: 'payout', amount: 700, ...facts }])
   })
 
   test('cannot be resumed without its refund', async () => {
@@ -345,8 +351,7 @@ describe('a refund that was settled in the meantime', () => {
 
   test('cannot get a second ledger entry', async () => {
     const state = await start()
-    const { refund } = state
-    const entry = { pk: `ledger#${tenant}#0`, sk: refund.id }
+    const entry = { pk: `ledger#${tenant}#0`, sk: `${state.id}#payout` }
     await runtime.table.put({ item: entry, condition: 'none' })
     await expect(finish(state)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
     expect(stored().status).toBe('pending')

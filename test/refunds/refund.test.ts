@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { accountOf, makeRefund, NewRefund, RefundView, viewOf } from '#shared/refunds/refund.ts'
+import { accountOf, makeRefund, RefundRequest, RefundView, viewOf } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const changed = (changes: Partial<Settings>): Settings => ({ ...localSettings, ...changes })
-const id = '01890a5d-ac96-774b-bcce-b302099a8057'
-const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, id, 'acme')
+const id = '01890a5d-ac96-874b-bcce-b302099a8000'
+const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: 'acme', account: 'acct_1' })
 
 describe('the body of a refund', () => {
   test.each([
@@ -21,7 +21,7 @@ describe('the body of a refund', () => {
     ['an amount that is no integer', { amount: 1.5 }, false],
     ['an unknown field', { currency: 'EUR' }, false],
   ])('with %s: accepted %j', (_, changes, accepted) => {
-    expect(v.is(NewRefund, { charge_id: 'ch_1', amount: 1, ...changes })).toBe(accepted)
+    expect(v.is(RefundRequest, { charge_id: 'ch_1', amount: 1, ...changes })).toBe(accepted)
   })
 })
 

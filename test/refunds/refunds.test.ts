@@ -26,7 +26,7 @@ afterAll(() => provider.stop())
 function settingsAt(endpoint: string, account: object = { accounts: {}, prefix: 'acct_' }) {
   return profile('shared/settings/profiles/local.json', {
     'refunds.account': account,
-    'refunds.provider': { name: 'stripe', endpoint, attemptMilliseconds: 300 },
+    'refunds.provider': { endpoint, attemptMilliseconds: 300 },
   })
 }
 
@@ -76,6 +76,7 @@ describe('a refund', () => {
     expect(paidTo('once')).toHaveLength(1)
     expect(await service.items('once', 'audit')).toEqual([
       expect.objectContaining({ action: 'refund', result: 'allow', target: `refund/${first.json.id}` }),
+      expect.objectContaining({ action: 'refund_succeeded', target: `refund/${first.json.id}` }),
     ])
   })
 
@@ -84,6 +85,7 @@ describe('a refund', () => {
       expect((await refund('twice', { charge_id: 'ch_2', amount: 50_000 }, key)).status).toBe(201)
     const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
     expect(outcome(over)).toBe('409 POLICY.refund.exceeds_charge')
+    expect(over.json.error.details).toEqual({ refund_id: expect.any(String), remaining: 0 })
     expect((await ledgerOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
   })
 
@@ -92,22 +94,19 @@ describe('a refund', () => {
     ['the provider declines', 'ch_declined_2', 1, 'POLICY.refund.declined'],
     ['is of an unknown charge', 'px_2', 1, 'NOT_FOUND.charge'],
   ])(
-    'that %s is audited as allowed and then as denied with its reason',
+    'that %s is audited as allowed and then as denied by the provider with its reason',
     async (_, charge_id, amount, reason) => {
       const tenant = `denied-${charge_id.replaceAll('_', '-')}`
       await refund(tenant, { charge_id, amount }, 'k')
       await refund(tenant, { charge_id, amount }, 'k')
       const [{ id }] = (await service.items(tenant, 'refund')) as unknown as [Refund]
-      const entry = {
-        action: 'refund',
-        target: `refund/${id}`,
-        tenant_id: tenant,
-        actor_id: 'u1',
-        role: 'Editor',
-      }
+      const entry = { target: `refund/${id}`, tenant_id: tenant }
+      const caller = { action: 'refund', actor_id: 'u1', role: 'Editor' }
+      const ofProvider = { action: 'refund_failed', actor_id: 'payment_provider', role: 'none' }
+      const after = { status: 'failed', charge_id, amount }
       expect(await service.items(tenant, 'audit')).toEqual([
-        expect.objectContaining({ ...entry, result: 'allow', reason: 'allowed' }),
-        expect.objectContaining({ ...entry, result: 'deny', reason, after: { charge_id, amount } }),
+        expect.objectContaining({ ...entry, ...caller, result: 'allow', reason: 'allowed' }),
+        expect.objectContaining({ ...entry, ...ofProvider, result: 'deny', reason, after }),
       ])
     },
   )
@@ -126,11 +125,11 @@ describe('a refund', () => {
     ])
     expect(results).toEqual([
       ['chief', 'allow'],
-      ['chief', 'deny'],
+      ['payment_provider', 'deny'],
     ])
   })
 
-  test('that the sweeper finishes and the provider declines is audited as a denial of its caller', async () => {
+  test('that the sweeper finishes and the provider declines is audited with its correlation id', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     await refund('late-denial', { charge_id: 'ch_declined_4', amount: 1 }, 'k', {
       'X-Correlation-Id': 'corr-8',
@@ -139,8 +138,7 @@ describe('a refund', () => {
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
     await finishSagas([createRefund], { ...service.runtime, clock: later })
     expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
-      actor_id: 'u1',
-      role: 'Editor',
+      actor_id: 'payment_provider',
       result: 'deny',
       reason: 'POLICY.refund.declined',
       correlation_id: 'corr-8',
@@ -154,6 +152,8 @@ describe('a refund', () => {
     const tenant = `refused-${status}`
     const first = await refund(tenant, { charge_id, amount: 1 }, 'k')
     const again = await refund(tenant, { charge_id, amount: 1 }, 'k')
+    const [stored] = await service.items(tenant, 'refund')
+    expect(first.json.error.details).toEqual({ refund_id: stored?.id })
     expect([first.status, first.json.error.code, again.body]).toEqual([status, code, first.body])
     expect(again.headers['Idempotency-Status']).toBe('replayed')
     expect(await ledgerOf(tenant)).toEqual([])

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
@@ -13,7 +12,7 @@ let tenants = 0
 const provider = await startPaymentProvider()
 const service = await startService({
   settings: profile('shared/settings/profiles/local.json', {
-    'refunds.provider': { name: 'stripe', endpoint: provider.endpoint, attemptMilliseconds: 5000 },
+    'refunds.provider': { endpoint: provider.endpoint, attemptMilliseconds: 5000 },
   }),
 })
 beforeEach(() => {
@@ -33,16 +32,16 @@ const refund = (charge_id: string) =>
     body: { charge_id, amount: 700 },
   })
 
-/** Receives an event. Returns its id. */
-async function receive(id: string, more: object = {}): Promise<string> {
-  const event = eventOf('refund.succeeded', { id, ...more })
+/** Receives an event of a time, in milliseconds from now. Returns its id. */
+async function receive(id: string, more: object = {}, type = 'refund.succeeded', at = 0): Promise<string> {
+  const occurred_at = new Date(Date.now() + at).toISOString()
+  const event = eventOf(type, { id, ...more }, { occurred_at })
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
   return event.event_id
 }
 
-const handle = (eventId: string) =>
-  handleEvent(eventId, { table: service.table, clock: systemClock, settings: service.settings })
+const handle = (eventId: string) => handleEvent(eventId, { ...service.runtime, table: service.table })
 /** Delivers like the queue: failed messages again. */
 const handleAtLast = (eventId: string): Promise<unknown> =>
   handle(eventId).catch((thrown) => {
@@ -135,7 +134,7 @@ describe.each(['ch_ok_1', 'ch_pending_1'])('an event of a refund %s', (charge) =
 
 describe('an event of a refund', () => {
   test('that is unknown is kept, and settles nothing', async () => {
-    const event = await receive('01900000-0000-7000-8000-000000000000', { tenant_id: tenant })
+    const event = await receive('01900000-0000-8000-8000-000000000000', { tenant_id: tenant })
     await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
     expect((await service.table.get(inboxKey(event))) as InboxItem | undefined).toMatchObject({
       state: 'received',
@@ -145,7 +144,8 @@ describe('an event of a refund', () => {
 
   test('with another tenant settles nothing', async () => {
     const { json } = await refund('ch_pending_1')
-    await handle(await receive(json.id, { tenant_id: 'another' }))
+    const event = await receive(json.id, { tenant_id: 'another' })
+    await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
     expect(inShort(await booksOf(service, provider, tenant))).toMatchObject({
       refunds: ['pending'],
       ledger: 0,
@@ -153,14 +153,102 @@ describe('an event of a refund', () => {
     expect(await service.items('another', 'ledger')).toEqual([])
   })
 
-  test('that the provider rejected changes nothing', async () => {
-    await refund('ch_declined_1')
-    const [item] = await service.items(tenant, 'refund')
-    await handle(await receive(String(item?.id)))
-    expect(inShort(await booksOf(service, provider, tenant))).toEqual({
-      refunds: ['failed'],
-      ledger: 0,
-      payouts: 0,
+  test('that the provider rejected books a late payout, and raises an alarm', async () => {
+    service.alerts.length = 0
+    const declined = await refund('ch_declined_1')
+    await handle(await receive(declined.json.error.details.refund_id))
+    const { refunds, ledger, succeededEvents } = await booksOf(service, provider, tenant)
+    expect(refunds).toMatchObject([{ status: 'succeeded' }])
+    expect(ledger).toMatchObject([{ kind: 'payout', amount: 700 }])
+    expect(succeededEvents).toHaveLength(1)
+    expect(service.alerts).toEqual(['REFUND_PAID_LATE'])
+  })
+})
+
+describe('refund.failed', () => {
+  const minute = 60_000
+  const failed = (id: string, at = 0, more: object = {}) => receive(id, more, 'refund.failed', at)
+  const books = () => booksOf(service, provider, tenant)
+
+  test('of a pending refund makes it failed, and an older one changes nothing', async () => {
+    const { json } = await refund('ch_pending_1')
+    await handle(await failed(json.id))
+    const [after] = await service.items(tenant, 'refund')
+    expect(await handle(await failed(json.id, -minute))).toBe('handled')
+    expect(await service.items(tenant, 'refund')).toEqual([after])
+    expect(await books()).toMatchObject({ refunds: [{ status: 'failed' }], ledger: [] })
+  })
+
+  test('of a later time on a refund that was answered as succeeded is a reversal', async () => {
+    const { json } = await refund('ch_ok_1')
+    await handle(await failed(json.id, minute))
+    const { refunds, ledger } = await books()
+    const facts = { currency: 'EUR', provider_refund_id: refunds[0]?.provider_refund_id }
+    expect(refunds).toMatchObject([{ status: 'reversed', provider_refund_id: expect.stringMatching(/^re_/) }])
+    expect(ledger).toMatchObject([
+      { refund_id: json.id, kind: 'payout', amount: 700, ...facts },
+      { refund_id: json.id, kind: 'reversal', amount: -700, ...facts },
+    ])
+  })
+
+  test('of an earlier time on a refund that succeeded changes nothing', async () => {
+    const { json } = await refund('ch_ok_1')
+    expect(await handle(await failed(json.id, -minute))).toBe('handled')
+    await expectOneEntry()
+  })
+
+  test('of another tenant is retried and changes nothing', async () => {
+    const { json } = await refund('ch_ok_1')
+    const event = await failed(json.id, minute, { tenant_id: 'another' })
+    await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
+    await expectOneEntry()
+  })
+
+  test('leaves the stored response of the request', async () => {
+    const first = await refund('ch_ok_1')
+    await handle(await failed(first.json.id, minute))
+    expect((await refund('ch_ok_1')).body).toBe(first.body)
+  })
+
+  test('is not followed by a success of a later time: that event waits for an operator', async () => {
+    const { json } = await refund('ch_ok_1')
+    await handle(await failed(json.id, minute))
+    const event = await receive(json.id, {}, 'refund.succeeded', 2 * minute)
+    await expect(handle(event)).rejects.toThrow('a refund succeeded after its reversal')
+    expect((await service.table.get(inboxKey(event)))?.state).toBe('received')
+  })
+})
+
+describe('an answer that arrives after the event that settled its refund', () => {
+  test('adds the currency and the id of the provider to the refund and its entry', async () => {
+    const { id, answer, goOn } = await underWay('ch_ok_1')
+    await handle(await receive(id))
+    expect((await service.items(tenant, 'ledger'))[0]).not.toHaveProperty('currency')
+    goOn()
+    await answer
+    const [paid] = provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
+    const facts = { currency: 'EUR', provider_refund_id: paid?.id }
+    expect(await booksOf(service, provider, tenant)).toMatchObject({ refunds: [facts], ledger: [facts] })
+  })
+
+  test('does not undo a reversal', async () => {
+    const { id, answer, goOn } = await underWay('ch_ok_1')
+    await handle(await receive(id))
+    await handle(await receive(id, {}, 'refund.failed', 10))
+    goOn()
+    expect(await answer).toMatchObject({ status: 201, json: { status: 'reversed' } })
+    const { ledger } = await booksOf(service, provider, tenant)
+    expect(ledger.map(({ amount, currency }) => `${amount} ${currency}`)).toEqual(['700 EUR', '-700 EUR'])
+  })
+
+  test('does not undo a failure that occurred while it was under way', async () => {
+    const { id, answer, goOn } = await underWay('ch_ok_1')
+    await handle(await receive(id, {}, 'refund.failed'))
+    goOn()
+    expect(await answer).toMatchObject({ status: 409, json: { error: { details: { refund_id: id } } } })
+    expect(await booksOf(service, provider, tenant)).toMatchObject({
+      refunds: [{ status: 'failed' }],
+      ledger: [],
     })
   })
 })

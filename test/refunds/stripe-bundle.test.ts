@@ -5,12 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { bundle } from '#bin/bundle.ts'
 import { ROOT } from '#bin/local/environment.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
+import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { hasGo, startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
 import { apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
 
 afterAll(() => fakeProvider.stop())
 
-test('a bundled function requests refunds', async () => {
+test('a bundled function requests refunds, and reads what is left of a charge', async () => {
   const outdir = await mkdtemp(join(tmpdir(), 'commerce-refunds-'))
   try {
     const entries = { refunds: join(ROOT, 'shared/refunds/stripe-provider.ts') }
@@ -26,6 +27,12 @@ test('a bundled function requests refunds', async () => {
     const outcome = await provider.refund(asked, startBudget(quickClock(), 5000))
     expect(outcome).toMatchObject({ status: 'succeeded', replayed: false })
     expect(paidFor(asked)).toHaveLength(1)
+    const excessive = request({ chargeId: asked.chargeId, amount: 99_001 })
+    expect(await provider.refund(excessive, startBudget(quickClock(), 5000))).toEqual({
+      status: 'rejected',
+      reason: 'exceeds_charge',
+      remaining: 99_000,
+    })
     // The client has one entry point, which contains all of Stripe's resources.
     expect(refunds?.bytes).toBeLessThan(300_000)
   } finally {
@@ -53,6 +60,31 @@ if (hasGo) {
     test('rejects an invalid request', async () => {
       const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
       expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
+    })
+
+    describe('accepts', () => {
+      const clock = quickClock()
+      const records = () =>
+        stripeRecords({ apiKey, endpoint: mock.endpoint, attemptMilliseconds: 2000, clock })
+      const budget = startBudget(clock, 5000)
+      const account = 'acct_1'
+
+      test('the list of a time range, and returns valid refunds', async () => {
+        const range = { account, from: 1_700_000_000_500, to: 1_800_000_000_500 }
+        for await (const record of records().list(range, budget))
+          expect(record).toMatchObject({ id: expect.stringMatching(/^re_/), currency: 'USD' })
+        expect.hasAssertions()
+      })
+
+      test('the look-up of a refund by its id', async () => {
+        const asked = { account, id: 're_1', chargeId: 'ch_1', refundId: 'one' }
+        expect(await records().find(asked, budget)).toMatchObject({ id: 're_1', status: 'succeeded' })
+      })
+
+      test('the look-up of a refund by its charge', async () => {
+        const asked = { account, id: undefined, chargeId: 'ch_1', refundId: 'one' }
+        expect(await records().find(asked, budget)).toBeUndefined()
+      })
     })
   })
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import Stripe from 'stripe'
 import { type Clock, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault } from '#shared/platform/base/log.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
@@ -11,6 +12,7 @@ import {
   callsOf,
   error,
   fakeProvider,
+  find,
   paidFor,
   quickClock,
   refund,
@@ -50,14 +52,14 @@ describe('a final response of the provider', () => {
 
   test.each([
     ['requires_action', 'pending'],
-    ['failed', 'rejected'],
-    ['canceled', 'rejected'],
+    ['failed', 'failed'],
+    ['canceled', 'failed'],
   ])('of a refund that is %s: %s', async (status, expected) => {
     const asked = request()
     strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', currency: 'eur', status } }))
     const outcome = await refund(asked)
     expect(outcome).toMatchObject({ status: expected })
-    if (outcome.status === 'rejected') expect(outcome.reason).toBe('declined')
+    expect(outcome).toMatchObject({ providerRefundId: 're_1', currency: 'EUR' })
   })
 
   test('of a refund without a currency is accepted', async () => {
@@ -74,6 +76,7 @@ describe('a final response of the provider', () => {
     expect(await refund({ ...whole, refundId: 'other' })).toEqual({
       status: 'rejected',
       reason: 'exceeds_charge',
+      remaining: 0,
     })
   })
 
@@ -84,8 +87,8 @@ describe('a final response of the provider', () => {
     ['a charge that cannot be refunded', { chargeId: 'ch_declined_1' }, 'declined'],
   ])('to %s is the same rejection each time', async (_, changes, reason) => {
     const asked = request(changes)
-    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
-    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
+    expect(await refund(asked)).toMatchObject({ status: 'rejected', reason })
+    expect(await refund(asked)).toMatchObject({ status: 'rejected', reason })
     expect(paidFor(asked)).toEqual([])
   })
 
@@ -111,8 +114,37 @@ describe('a final response of the provider', () => {
   ])('%s', async (_, answer, reason) => {
     const asked = request()
     strike(asked, answered(answer))
-    expect(await refund(asked)).toEqual({ status: 'rejected', reason })
+    expect(await refund(asked)).toMatchObject({ status: 'rejected', reason })
     expect(callsOf(asked)).toHaveLength(1)
+  })
+
+  test('that the amount exceeds the charge has the rest of the charge', async () => {
+    await refund(request({ chargeId: 'ch_partly', amount: 99_000 }))
+    const asked = request({ chargeId: 'ch_partly', amount: 1001 })
+    expect(await refund(asked)).toEqual({ status: 'rejected', reason: 'exceeds_charge', remaining: 1000 })
+  })
+
+  test('that the amount exceeds the charge counts without the rest if Stripe does not return it', async () => {
+    const asked = request({ chargeId: 'px_absent' })
+    strike(asked, answered(error(400, { code: 'charge_already_refunded' })))
+    expect(await refund(asked)).toEqual({
+      status: 'rejected',
+      reason: 'exceeds_charge',
+      remaining: undefined,
+    })
+  })
+
+  test('that the amount exceeds the charge counts without the rest if the client fails to ask for it', async () => {
+    const { charges } = new Stripe(apiKey)
+    const retrieve = jest.spyOn(Object.getPrototypeOf(charges), 'retrieve').mockImplementation(() => {
+      throw new TypeError('this client has no charges')
+    })
+    try {
+      const outcome = await refund(request({ amount: 100_001 }))
+      expect(outcome).toEqual({ status: 'rejected', reason: 'exceeds_charge', remaining: undefined })
+    } finally {
+      retrieve.mockRestore()
+    }
   })
 
   test('to another refund with a known key is an internal error', async () => {
@@ -218,6 +250,51 @@ describe('a refund that is requested again after the provider may have forgotten
     fakeProvider.forgetKeys()
     await refund(asked)
     expect(paidFor(asked)).toHaveLength(2)
+  })
+})
+
+describe('a question about a refund', () => {
+  const asksOf = ({ chargeId }: ProviderRequest) =>
+    fakeProvider.calls.filter(({ method, parameters }) => method === 'GET' && parameters.charge === chargeId)
+
+  test.each([
+    ['pending', 'pending'],
+    ['succeeded', 'succeeded'],
+    ['failed', 'failed'],
+  ] as const)('that is %s by now returns that status with the facts', async (status, expected) => {
+    const asked = request({ chargeId: `ch_pending_asked_${status}` })
+    await refund(asked)
+    const [paid] = paidFor(asked)
+    Object.assign(paid ?? {}, { status })
+    expect(await find(asked)).toEqual({
+      status: expected,
+      providerRefundId: paid?.id,
+      currency: 'EUR',
+      replayed: false,
+    })
+  })
+
+  test('that was never made returns nothing, and makes none', async () => {
+    const asked = request()
+    expect(await find(asked)).toBeUndefined()
+    expect(paidFor(asked)).toEqual([])
+  })
+
+  test('is repeated while the provider fails temporarily', async () => {
+    const asked = request()
+    await refund(asked)
+    let left = 2
+    fakeProvider.faults = () => (left-- > 0 ? answered(error(503, {})) : undefined)
+    expect(await find(asked)).toMatchObject({ status: 'succeeded' })
+    expect(asksOf(asked)).toHaveLength(3)
+  })
+
+  test.each([
+    ['of an unknown charge', error(404, { code: 'resource_missing' })],
+    ['with credentials that are refused', error(401, {})],
+  ])('%s is no outcome of the refund', async (_, answer) => {
+    fakeProvider.faults = () => answered(answer)
+    await expect(find(request())).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
   })
 })
 

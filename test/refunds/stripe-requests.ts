@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import type { PaymentProvider, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
 import { type Fault, startPaymentProvider } from '../support/payment-provider/payment-provider.ts'
 import { type Answer, errorAnswer } from '../support/payment-provider/stripe-wire.ts'
@@ -47,11 +47,14 @@ interface How {
   endpoint?: string
 }
 
-export function refund(asked: ProviderRequest, how: How = {}) {
+export const refund = (asked: ProviderRequest, how?: How) => call('refund', asked, how)
+export const find = (asked: ProviderRequest, how?: How) => call('find', asked, how)
+
+function call<Name extends keyof PaymentProvider>(name: Name, asked: ProviderRequest, how: How = {}) {
   const { clock = quickClock(), budgetMilliseconds = 60_000, attemptMilliseconds = 2000 } = how
   const { endpoint = fakeProvider.endpoint } = how
   const provider = stripeProvider({ apiKey, endpoint, attemptMilliseconds, clock })
-  return provider.refund(asked, startBudget(clock, budgetMilliseconds))
+  return provider[name](asked, startBudget(clock, budgetMilliseconds)) as ReturnType<PaymentProvider[Name]>
 }
 
 export const keyOf = ({ refundId }: ProviderRequest) => `refund-${refundId}`

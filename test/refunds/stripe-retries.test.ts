@@ -294,6 +294,6 @@ test('with any failures in between, one key is one refund', async () => {
       expect(outcome).toMatchObject({ status: 'succeeded', providerRefundId: paid?.id })
       expect(more).toEqual([])
     }),
-    { numRuns: runs(40) },
+    { ...runs(40) },
   )
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { characters, Email, instant, utcInstant } from '#shared/platform/formats/text.ts'
+import { characters, dateTimePattern, Email, instant, utcInstant } from '#shared/platform/formats/text.ts'
 import { invalidFields } from '#shared/platform/request/invalid-fields.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -19,13 +19,29 @@ function problemsOf(schema: v.GenericSchema, body: unknown): unknown[] {
 
 const text = v.string()
 const numbers = v.array(v.number())
+const ofText = { code: 'VALIDATION.field.type', reason: 'type', type: 'number', actual: 'string' }
+const ofNull = { ...ofText, actual: 'null' }
 
 describe('the problem with a field', () => {
   test('is its name or its absence', () => {
-    const unknown = { field: { reason: 'unknown' } }
-    expect(problemsOf(v.strictObject({}), { field: 1 })).toEqual(['VALIDATION.field.unknown', unknown])
-    const required = { field: { reason: 'required' } }
-    expect(problemsOf(v.strictObject({ field: text }), {})).toEqual(['VALIDATION.field.required', required])
+    const code = 'VALIDATION.field.unknown'
+    const unknown = { field: { code, reason: 'unknown', actual: 'number' } }
+    expect(problemsOf(v.strictObject({}), { field: 1 })).toEqual([code, unknown])
+    const required = { code: 'VALIDATION.field.required', reason: 'required', actual: 'absent' }
+    expect(problemsOf(v.strictObject({ field: text }), {})).toEqual([required.code, { field: required }])
+  })
+
+  test.each<[string, v.GenericSchema]>([
+    ['a strict object', v.strictObject({ field: text })],
+    ['an object', v.object({ field: text })],
+    ['a loose object', v.looseObject({ field: text })],
+    ['an object with other fields', v.objectWithRest({ field: text }, v.unknown())],
+  ])('is its absence, also in %s within another', (_, inner) => {
+    const required = { code: 'VALIDATION.field.required', reason: 'required', actual: 'absent' }
+    expect(problemsOf(v.strictObject({ data: inner }), { data: {} })).toEqual([
+      required.code,
+      { 'data.field': required },
+    ])
   })
 
   test.each<[string, v.GenericSchema, unknown, string, object]>([
@@ -85,9 +101,22 @@ describe('the problem with a field', () => {
       'range',
       { reason: 'too_large', max: 1, actual: 2 },
     ],
-    ['a text of no list', v.picklist(['a']), 'b', 'enum', { reason: 'not_allowed' }],
+    [
+      'a text of no list',
+      v.picklist(['a', 'c']),
+      'bb',
+      'enum',
+      { reason: 'not_allowed', allowed: ['a', 'c'], actual: 2 },
+    ],
+    [
+      'a text of a list of one',
+      v.picklist(['a']),
+      'b',
+      'enum',
+      { reason: 'not_allowed', allowed: ['a'], actual: 1 },
+    ],
     ['a number of a list of texts', v.picklist(['a']), 1, 'type', { reason: 'type', actual: 'number' }],
-    ['a pattern', v.pipe(text, v.regex(/^a$/)), 'b', 'format', { reason: 'format', regex: '^a$' }],
+    ['a pattern', v.pipe(text, v.regex(/^a$/)), 'b', 'format', { reason: 'format', regex: '^a$', actual: 1 }],
     [
       'a character set',
       v.pipe(
@@ -96,18 +125,81 @@ describe('the problem with a field', () => {
       ),
       'b',
       'format',
-      { reason: 'charset' },
+      { reason: 'charset', regex: '^\\P{Cs}*$', actual: 1 },
     ],
-    ['a date that does not exist', instant, 'b', 'format', { reason: 'date-time' }],
-    ['a date with an offset', utcInstant, '2026-03-01T00:00:00+00:00', 'format', { reason: 'utc_required' }],
-    ['a text for a number', v.number(), 'b', 'type', { reason: 'type', actual: 'string' }],
-    ['a text for an object', v.strictObject({}), 'b', 'type', { reason: 'type', actual: 'string' }],
-    ['null', v.number(), null, 'type', { reason: 'type', actual: 'null' }],
-    ['an array', v.number(), [], 'type', { reason: 'type', actual: 'array' }],
-    ['a fraction', v.pipe(v.number(), v.safeInteger()), 1.5, 'type', { reason: 'type', actual: 'number' }],
+    [
+      'a day that does not exist',
+      instant,
+      '2030-02-30T00:00:00Z',
+      'format',
+      { reason: 'no_such_time', actual: 20 },
+    ],
+    [
+      'a leap second in the middle of a month',
+      instant,
+      '2030-02-20T23:59:60Z',
+      'format',
+      { reason: 'no_such_time', actual: 20 },
+    ],
+    [
+      'an offset that does not exist',
+      instant,
+      '2030-02-20T00:00:00+24:00',
+      'format',
+      { reason: 'no_such_time', actual: 25 },
+    ],
+    [
+      'a time after the year 9999 in UTC',
+      instant,
+      '9999-12-31T23:59:59-01:00',
+      'format',
+      { reason: 'no_such_time', actual: 25 },
+    ],
+    [
+      'a text that is no date',
+      instant,
+      'b',
+      'format',
+      { reason: 'date-time', regex: dateTimePattern.source, actual: 1 },
+    ],
+    [
+      'a date with an offset',
+      utcInstant,
+      '2026-03-01T00:00:00+00:00',
+      'format',
+      { reason: 'utc_required', regex: 'Z$', actual: 25 },
+    ],
+    ['a text for a number', v.number(), 'b', 'type', { reason: 'type', type: 'number', actual: 'string' }],
+    [
+      'a text for an object',
+      v.strictObject({}),
+      'b',
+      'type',
+      { reason: 'type', type: 'object', actual: 'string' },
+    ],
+    ['a text for an array', numbers, 'b', 'type', { reason: 'type', type: 'array', actual: 'string' }],
+    [
+      'a text for any of several types',
+      v.union([v.number(), v.boolean()]),
+      'b',
+      'type',
+      { reason: 'type', actual: 'string' },
+    ],
+    ['null', v.number(), null, 'type', { reason: 'type', type: 'number', actual: 'null' }],
+    ['an array', v.number(), [], 'type', { reason: 'type', type: 'number', actual: 'array' }],
+    [
+      'a fraction',
+      v.pipe(v.number(), v.safeInteger()),
+      1.5,
+      'type',
+      { reason: 'integer', integer: true, actual: 1.5 },
+    ],
   ])('%s', (_, schema, field, rule, problem) => {
-    const expected = [`VALIDATION.field.${rule}`, { field: problem }]
-    expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual(expected)
+    const code = `VALIDATION.field.${rule}`
+    expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual([
+      code,
+      { field: { code, ...problem } },
+    ])
   })
 
   test.each<[string, v.GenericSchema, unknown, string, object]>([
@@ -116,32 +208,49 @@ describe('the problem with a field', () => {
       instant,
       '2026-03-01T00:00:00',
       'VALIDATION.datetime.timezone_required',
-      { reason: 'timezone_required' },
+      { reason: 'timezone_required', regex: dateTimePattern.source, actual: 19 },
     ],
-    ['an address', Email, 'b', 'VALIDATION.email', { reason: 'email' }],
-    ['an immutable field', v.never(), 1, 'AUTHZ.field.denied', { reason: 'immutable' }],
+    ['an address', Email, 'b', 'VALIDATION.email', { reason: 'email', max: 254, actual: 1 }],
+    ['an immutable field', v.never(), 1, 'AUTHZ.field.denied', { reason: 'immutable', actual: 'number' }],
   ])('may have a code of its own: %s', (_, schema, field, code, problem) => {
-    expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual([code, { field: problem }])
+    expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual([
+      code,
+      { field: { code, ...problem } },
+    ])
   })
 
   test('is reported by its path, and as the body if it has none', () => {
-    const problem = { reason: 'type', actual: 'string' }
-    expect(problemsOf(v.strictObject({ a: numbers }), { a: [1, 'b'] })[1]).toEqual({ 'a.1': problem })
-    expect(problemsOf(v.strictObject({}), 'b')[1]).toEqual({ body: problem })
+    expect(problemsOf(v.strictObject({ a: numbers }), { a: [1, 'b'] })[1]).toEqual({ 'a.1': ofText })
+    expect(problemsOf(v.strictObject({}), 'b')[1]).toEqual({ body: { ...ofText, type: 'object' } })
   })
 
   test('of an empty change is the whole body', () => {
     const change = v.pipe(v.strictObject({}), v.minEntries(1))
-    expect(problemsOf(change, {})).toEqual(['VALIDATION.body.invalid', { body: { reason: 'empty', min: 1 } }])
+    const code = 'VALIDATION.body.invalid'
+    expect(problemsOf(change, {})).toEqual([code, { body: { code, reason: 'empty', min: 1, actual: 0 } }])
   })
+})
+
+test('no problem quotes a text that the caller sent', () => {
+  const secret = 'hunter2@example'
+  const schema = v.strictObject({
+    a: v.number(),
+    b: v.picklist(['x']),
+    c: v.pipe(text, v.regex(/^x$/)),
+    d: v.pipe(text, v.maxLength(1)),
+    e: Email,
+    f: instant,
+    g: v.optional(v.never()),
+  })
+  const fields = { b: secret, c: secret, d: secret, e: secret, f: secret }
+  expect(JSON.stringify(failureOf(schema, { a: secret, ...fields, h: secret }).details)).not.toContain(
+    'hunter2',
+  )
+  expect(JSON.stringify(failureOf(schema, { a: 1, ...fields, g: secret }).details)).not.toContain('hunter2')
 })
 
 describe('several invalid fields', () => {
   const schema = v.strictObject({ a: v.number(), b: v.number(), c: v.optional(v.never()) })
-  const [ofText, ofNull] = [
-    { reason: 'type', actual: 'string' },
-    { reason: 'type', actual: 'null' },
-  ]
 
   test('have their common code', () => {
     expect(problemsOf(schema, { a: 'x', b: null })).toEqual([
@@ -150,23 +259,24 @@ describe('several invalid fields', () => {
     ])
   })
 
-  test('have a general code if theirs differ', () => {
-    const fields = { a: ofText, b: { reason: 'required' } }
+  test('have a general code if theirs differ, and keep their own', () => {
+    const required = { code: 'VALIDATION.field.required', reason: 'required', actual: 'absent' }
+    const fields = { a: ofText, b: required }
     expect(problemsOf(schema, { a: 'x' })).toEqual(['VALIDATION.body.invalid', fields])
   })
 
   test('are left out if another field may not be written at all', () => {
     expect(problemsOf(schema, { a: 'x', b: 1, c: 1 })).toEqual([
       'AUTHZ.field.denied',
-      { c: { reason: 'immutable' } },
+      { c: { code: 'AUTHZ.field.denied', reason: 'immutable', actual: 'number' } },
     ])
   })
 
   test('are a list, too, if the settings say so', () => {
     const listed = failureOf(schema, { a: 'x', b: null }, { 'errors.multiField': 'fields_and_errors' })
     expect(listed.details?.errors).toEqual([
-      { field: 'a', code: 'VALIDATION.field.type', ...ofText },
-      { field: 'b', code: 'VALIDATION.field.type', ...ofNull },
+      { field: 'a', ...ofText },
+      { field: 'b', ...ofNull },
     ])
     expect(failureOf(schema, { a: 'x', b: null }).details).not.toHaveProperty('errors')
   })

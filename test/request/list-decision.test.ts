@@ -65,7 +65,7 @@ describe('a page', () => {
     const { data, next_cursor, etag, ...others } = await decide({ page_size: '2' })
     expect(data).toEqual(codes.slice(0, 2).map((code) => viewOf(code as never)))
     expect(next_cursor).toEqual(expect.any(String))
-    expect(etag).toMatch(/^"[\w-]{27}"$/)
+    expect(etag).toMatch(/^W\/"[\w-]{27}"$/)
     expect(others).toEqual({
       ...{ page_size: 2, prev_cursor: null, count: null },
       sort: 'created_at.desc,id.desc',

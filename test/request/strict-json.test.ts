@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { parseStrictJson } from '#shared/platform/request/strict-json.ts'
 import { timeRatio } from '#test/support/linear-time.ts'
+import { runs } from '#test/support/runs.ts'
 
 /** The error code, and the invalid fields with their reasons. */
 function refusal(text: string): unknown[] {
@@ -28,8 +29,9 @@ describe('a number', () => {
     '0.1000000000000000055511151231257827',
     '1e99999999999999999999',
   ])('that a double cannot represent is rejected: %s', (number) => {
-    const fields = { amount: { reason: 'inexact' } }
-    expect(refusal(`{"amount":${number}}`)).toEqual(['VALIDATION.body.json', fields])
+    const code = 'VALIDATION.body.json'
+    const fields = { amount: { code, reason: 'inexact', actual: number.length } }
+    expect(refusal(`{"amount":${number}}`)).toEqual([code, fields])
   })
 
   test.each([
@@ -52,7 +54,7 @@ describe('a number', () => {
   })
 
   test('is reported by the name of its member, also after an object in its array', () => {
-    expect(refusal('{"a":[{"b":1},1e400]}')[1]).toEqual({ a: { reason: 'inexact' } })
+    expect(refusal('{"a":[{"b":1},1e400]}')[1]).toMatchObject({ a: { reason: 'inexact' } })
   })
 })
 
@@ -67,16 +69,97 @@ describe('a duplicate name in an object', () => {
     ['with a quote in it', '{"\\"":1,"\\"":2}', '"'],
     ['empty', '{"":1,"":2}', ''],
   ])('is rejected: %s', (_, text, name) => {
-    const [code, fields = {}] = refusal(text)
-    expect([code, Object.entries(fields as object)]).toEqual([
-      'VALIDATION.body.json',
-      [[name, { reason: 'repeated' }]],
-    ])
+    const code = 'VALIDATION.body.json'
+    const problem = { code, reason: 'repeated', max: 1, actual: 2 }
+    const [rejectedAs, fields = {}] = refusal(text)
+    expect([rejectedAs, Object.entries(fields as object)]).toEqual([code, [[name, problem]]])
   })
 
   test('is distinguished from values and names of other objects', () => {
     const text = '{"a":"a","b":{"a":"b","c":["a","a"]},"c":"a"}'
     expect(parseStrictJson(text)).toEqual(JSON.parse(text))
+  })
+})
+
+describe('a text that is no JSON', () => {
+  const positionOf = (text: string) => {
+    try {
+      return parseStrictJson(text)
+    } catch (thrown) {
+      const { code, details } = thrown as Failure
+      return [code, details]
+    }
+  }
+
+  // Some of them are from the JSON Parsing Test Suite.
+  test.each([
+    ['', 0],
+    [' ', 1],
+    ['{', 1],
+    ['{"a"', 4],
+    ['{"a":', 5],
+    ['{"a":1', 6],
+    ['{"a":1,', 7],
+    ['{"a":1,}', 7],
+    ['{,"a":1}', 1],
+    ['{"a" 1}', 5],
+    ['{"a":1 "b":2}', 7],
+    ['{"a"::1}', 5],
+    ['{1:1}', 1],
+    ["{'a':1}", 1],
+    ['{"a":x}', 5],
+    ['{"a":"x', 5],
+    ['{"\\x":1}', 1],
+    ['{"a":"\t"}', 5],
+    ['{"a":"\\u00zz"}', 5],
+    ['{"😀":x}', 5],
+    ['[1,]', 3],
+    ['[,1]', 1],
+    ['[1 2]', 3],
+    ['[1}', 2],
+    ['{"a":[1}', 7],
+    ['[1]]', 3],
+    ['{} {}', 3],
+    ['01', 1],
+    ['-', 0],
+    ['1.', 1],
+    ['+1', 0],
+    ['.5', 0],
+    ['0x1', 1],
+    ['NaN', 0],
+    ['nul', 0],
+    ['truex', 4],
+    ['/**/1', 0],
+    ['[1] // end', 4],
+    ['\u00a01', 0],
+    ['"a\nb"', 0],
+  ])('%j is rejected with the position of the error', (text, position) => {
+    expect(positionOf(text)).toEqual(['VALIDATION.body.json', { position }])
+  })
+
+  test('has its error within the text or at its end, whatever is changed', () => {
+    const edits = fc.tuple(fc.nat(), fc.nat(3), fc.constantFrom(...'{}[]",:x1\\ '))
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3 }), edits, (given, [at, removed, added]) => {
+        const whole = JSON.stringify(given)
+        const start = at % (whole.length + 1)
+        const text = `${whole.slice(0, start)}${added}${whole.slice(start + removed)}`
+        try {
+          JSON.parse(text)
+        } catch {
+          const [, details] = positionOf(text) as [string, { position?: number }]
+          // A name that the edit repeated, or a number that it made inexact, is reported by its name.
+          if (details.position === undefined) return
+          expect(details.position).toBeLessThanOrEqual(text.length)
+        }
+      }),
+      { ...runs(500) },
+    )
+  })
+
+  test('is rejected in linear time', () => {
+    const textOf = (length: number) => `["${'\\n'.repeat(length / 2)}",]`
+    expect(timeRatio(refusal, textOf, 400_000)).toBeLessThan(4)
   })
 })
 

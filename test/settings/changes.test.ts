@@ -352,7 +352,7 @@ describe('requests', () => {
       return outcome(await slow.call({ path: '/v1/orders', as, headers: { ...nonce, ...headers } }))
     }
     const one = { 'X-Request-Timeout': '1' }
-    expect([await answer(local, one, 50), await answer(other, one, 50)]).toEqual([
+    expect([await answer(local, one, 1200), await answer(other, one, 50)]).toEqual([
       '504 DEPENDENCY.timeout',
       '200',
     ])
@@ -377,7 +377,7 @@ describe('requests', () => {
     ]).toEqual(['415 VALIDATION.content_type.unsupported', '400 VALIDATION.content_type.unsupported'])
   })
   test('errors.notAcceptable', async () => {
-    const call = (service: Service) => service.call({ path: '/health', headers: { Accept: 'text/html' } })
+    const call = (service: Service) => place(service, order, 'Editor', { Accept: 'text/html' })
     expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
       '406 VALIDATION.accept.unsupported',
       '400 VALIDATION.accept.unsupported',

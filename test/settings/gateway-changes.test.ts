@@ -18,6 +18,7 @@ async function templateOf(settings: Settings) {
     'events.maxAttempts',
     'limits.gateway',
     'limits.webAcl',
+    'refunds.reconcile',
     'storage.backups',
     'storage.restoredTable',
   ] as const
@@ -27,7 +28,7 @@ async function templateOf(settings: Settings) {
 
 const [local, other] = await Promise.all([templateOf(localSettings), templateOf(otherSettings)])
 
-/** The throttle of all methods as `all`, and those that differ from it by method and path. */
+/** The throttle of all methods as `all`, and those of routes that differ from it by method and path. */
 function throttlesOf(template: Template): Record<string, unknown> {
   const [stage] = resourcesOf(template, 'AWS::ApiGateway::Stage')
   const methods: Record<string, unknown>[] = stage?.[1].Properties.MethodSettings
@@ -39,7 +40,8 @@ function throttlesOf(template: Template): Record<string, unknown> {
     },
   )
   const [[, all] = []] = throttles.filter(([name]) => name === '* /*')
-  const apart = throttles.filter(([, throttle]) => String(throttle) !== String(all))
+  const ofRoutes = throttles.filter(([name]) => !/ \/(~1\{proxy\+\})?$/.test(name))
+  const apart = ofRoutes.filter(([, throttle]) => String(throttle) !== String(all))
   return { all, ...Object.fromEntries(apart) }
 }
 
@@ -50,7 +52,7 @@ describe('limits.gateway', () => {
       'GET /~1codes:export': [20, 40],
       'HEAD /~1codes:export': [20, 40],
       'POST /~1codes:import': [20, 40],
-      'POST /~1login': [100, 200],
+      'POST /~1login': [100, 50],
     })
     expect(throttlesOf(other)).toEqual({
       all: [50, 100],
@@ -84,6 +86,16 @@ test('events.maxAttempts limits the attempts of both functions that read the str
   ])
 })
 
+test('refunds.reconcile sets the hour of the daily comparison', () => {
+  const daily = [local, other].map(
+    (template) => resourceNamed(template, 'AWS::Scheduler::Schedule', 'RefundsReconcileDaily').Properties,
+  )
+  expect(daily.map(({ ScheduleExpression }) => ScheduleExpression)).toEqual([
+    'cron(0 4 * * ? *)',
+    'cron(0 2 * * ? *)',
+  ])
+})
+
 describe('limits.webAcl', () => {
   const ratesOf = (template: Template, start: string) => {
     const rules: Resource['Properties'][] = resourceNamed(template, 'AWS::WAFv2::WebACL', start).Properties
@@ -93,19 +105,11 @@ describe('limits.webAcl', () => {
     )
   }
 
-  test('limits logins, password resets and one-time codes by address', () => {
+  test('limits logins, password resets and one-time codes by address, anonymous requests, and credentials', () => {
     const rates = [local, other].map((template) => ratesOf(template, 'WebAcl'))
     expect(rates).toEqual([
-      [
-        [300, 300],
-        [300, 600],
-        [300, 300],
-      ],
-      [
-        [600, 600],
-        [500, 300],
-        [400, 120],
-      ],
+      [[300, 300], [300, 600], [300, 300], [3000, 60], ...Array(3).fill([6000, 60])],
+      [[600, 600], [500, 300], [400, 120], [2000, 120], ...Array(3).fill([9000, 300])],
     ])
   })
 

@@ -93,6 +93,19 @@ describe('one-time codes', () => {
     ])
   })
 
+  test('otp.mailsPerAddress', async () => {
+    const outcomes = await both(async (service) => {
+      const email = newEmail()
+      const answers = []
+      for (let n = 0; n < 5; n += 1) answers.push(await requestCode(service, email, { from: `source-${n}` }))
+      return answers.map(({ status }) => status)
+    })
+    expect(outcomes).toEqual([
+      [202, 202, 202, 202, 202],
+      [202, 202, 202, 202, 429],
+    ])
+  })
+
   test('otp.deliveredOn', async () => {
     const published = await both(async (service) => {
       const { json } = await requestCode(service, newEmail())
@@ -185,11 +198,14 @@ describe('sessions', () => {
 test('auth.apiKeyHeader', async () =>
   expect(
     await both(async (service) => {
-      const { key } = await make(service.table, systemClock, {
-        tenant: 'keyed',
-        name: 'n',
-        scopes: ['codes:read'],
-      })
+      const { key } = await make(
+        { table: service.table, clock: systemClock, name: 'jane' },
+        {
+          tenant: 'keyed',
+          name: 'n',
+          scopes: ['codes:read'],
+        },
+      )
       const by = async (header: string) =>
         (await service.call({ path: '/codes', headers: { [header]: key } })).status
       return [await by('X-Api-Key'), await by('X-Service-Key')]
@@ -201,8 +217,11 @@ test('auth.apiKeyHeader', async () =>
 
 describe('API keys', () => {
   const statusOf = async (service: Service, scopes: string[], path: string) => {
-    const { table, settings } = service
-    const { key } = await make(table, systemClock, { tenant: 'keyed', name: 'n', scopes })
+    const { settings } = service
+    const { key } = await make(
+      { table: service.table, clock: systemClock, name: 'jane' },
+      { tenant: 'keyed', name: 'n', scopes },
+    )
     return (await service.call({ path, headers: { [settings['auth.apiKeyHeader']]: key } })).status
   }
   const order = `/v1/orders/${newId(systemClock)}`
@@ -211,7 +230,7 @@ describe('API keys', () => {
     // A key with the scope of the operation gets a 404 for an absent order.
     expect(await both((service) => statusOf(service, ['sales'], order))).toEqual([403, 404]))
 
-  test('auth.operationScopes denies keys the operations that it omits', async () =>
+  test('auth.operationScopes denies keys the operations that have no scope', async () =>
     expect(await both((service) => statusOf(service, ['operations:read'], '/operations/x'))).toEqual([
       404, 403,
     ]))

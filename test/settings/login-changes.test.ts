@@ -29,14 +29,6 @@ test('login.shape', async () => {
   ])
 })
 
-test('login.provider', async () => {
-  await both((service) => login(service, 'flow@acme.example'))
-  const flows = provider.calls.flatMap(({ input }) =>
-    input.AuthParameters?.USERNAME === 'flow@acme.example' ? [input.AuthFlow] : [],
-  )
-  expect(flows).toEqual(services.map(({ settings }) => settings['login.provider'].flow))
-})
-
 test('passwordReset.shape', async () => {
   const answers = await both((service) => post(service, '/password/reset', { email: 'a@acme.example' }))
   expect(answers.map(({ status, json }) => [status, json])).toEqual([
@@ -91,17 +83,20 @@ test('login.scopes, in the claims named by auth.scopeClaim and auth.roleClaim', 
     const { response } = await addClaims(event, { settings, table, clock: systemClock, correlationId: 'c' })
     return response.claimsAndScopeOverrideDetails
   })
+  const scopesToSuppress = ['aws.cognito.signin.user.admin']
   expect(added).toEqual([
     {
       accessTokenGeneration: {
         claimsToAddOrOverride: { aud: clientId, tenant: 'acme', roles: 'Admin' },
         scopesToAdd: ['codes:read', 'codes:write'],
+        scopesToSuppress,
       },
     },
     {
       accessTokenGeneration: {
         claimsToAddOrOverride: { aud: clientId, tenant: 'acme', scp: 'orders:write codes:write' },
         scopesToAdd: [],
+        scopesToSuppress,
       },
       groupOverrideDetails: { groupsToOverride: ['Admin'] },
     },

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { findCart } from '#shared/carts/cart-store.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { Entity, Item } from '#shared/platform/table/keys.ts'
+import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
@@ -73,9 +75,24 @@ describe('refunds', () => {
   })
   test('refunds.fields', async () =>
     expect(await both(async (service) => Object.keys((await refund(service, 'ch_fields')).json))).toEqual([
-      ['id', 'charge_id', 'amount', 'status', 'created_at'],
+      ['id', 'charge_id', 'amount', 'status', 'created_at', 'currency'],
       ['id', 'status'],
     ]))
+  test('refunds.pendingMinutes', async () => {
+    // The setting of one deployment is 15 minutes, of the other 60.
+    await both((service) => refund(service, 'ch_pending_minutes'))
+    const asked = await both(async ({ runtime }) => {
+      let count = 0
+      const find = async () => {
+        count += 1
+        return undefined
+      }
+      const clock = { ...runtime.clock, now: () => Date.now() + 30 * 60_000 }
+      await checkRefunds({ ...runtime, clock }, async () => ({ find }), clock.now() + 60_000)
+      return count
+    })
+    expect(asked).toEqual([1, 0])
+  })
   test('refunds.policy', async () => {
     await both((service) => refund(service, 'ch_policy'))
     expect(await both(async (service) => outcome(await refund(service, 'ch_policy')))).toEqual([
@@ -91,11 +108,11 @@ describe('refunds', () => {
 
 /** Signs an event with the scheme of its deployment. */
 function signedFor(settings: Settings, body: string, secondsAgo = 0): Record<string, string> {
-  const { idHeader, timestampHeader, signatureHeader, prefix } = settings['webhooks.scheme']
+  const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
   const id = JSON.parse(body).event_id
   const seconds = Math.floor(Date.now() / 1000) - secondsAgo
   const key = Buffer.from(webhookSecret.slice('whsec_'.length), 'base64')
-  const mac = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  const mac = createHmac(digest, key).update(`${id}.${seconds}.${body}`).digest('base64')
   return {
     [idHeader]: id,
     [timestampHeader]: String(seconds),
@@ -112,9 +129,9 @@ const receive = (service: Service, event: object, scheme = service.settings, sec
     body,
   })
 }
-const receiveCart = async (service: Service, event: ReturnType<typeof eventOf>) => {
+const receiveAndHandle = async (service: Service, event: ReturnType<typeof eventOf>) => {
   await receive(service, event)
-  await handleEvent(event.event_id, { table: service.table, clock: systemClock, settings: service.settings })
+  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
 }
 
 describe('webhooks', () => {
@@ -162,6 +179,55 @@ describe('webhooks', () => {
   })
 })
 
+describe('events.payloads', () => {
+  const fieldsOf = async (service: Service, entity: Entity) => {
+    const [item] = (await service.items('subscribed', entity)).slice(-1)
+    return publishedEvents(item as Item).map(({ type, data }) => [type, Object.keys(data).sort()])
+  }
+  const place = (service: Service) =>
+    service.call({
+      method: 'POST',
+      path: '/v1/orders',
+      as: { ...who(service, 'subscribed', 'Editor'), scope: 'orders:write' },
+      headers: { ...nonce, 'Idempotency-Key': `o${made++}` },
+      body: { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' },
+    })
+  const placed = ['amount_minor', 'currency', 'id', 'order_id', 'tenant_id']
+  const order = ['amount_minor', 'cart_id', 'created_at', 'currency', 'id', 'status', 'tenant_id']
+
+  test('decides the data of order.created, but not of order.placed', async () => {
+    await both(place)
+    expect(await both((service) => fieldsOf(service, 'order'))).toEqual([
+      [
+        ['order.created', ['id', 'tenant_id']],
+        ['order.placed', placed],
+      ],
+      [
+        ['order.created', order],
+        ['order.placed', placed],
+      ],
+    ])
+  })
+
+  test('decides the data of order.paid', async () => {
+    const paid = await both(async (service) => {
+      const { json } = await place(service)
+      await receiveAndHandle(service, eventOf('order.paid', { id: json.id, tenant_id: 'subscribed' }))
+      return fieldsOf(service, 'order')
+    })
+    expect(paid).toEqual([[['order.paid', ['id', 'tenant_id']]], [['order.paid', order]]])
+  })
+
+  test('decides the data of refund.succeeded', async () => {
+    await both((service) => refund(service, 'ch_subscribed', 'subscribed'))
+    const resource = ['amount', 'charge_id', 'created_at', 'currency', 'id', 'status', 'tenant_id']
+    expect(await both((service) => fieldsOf(service, 'refund'))).toEqual([
+      [['refund.succeeded', resource]],
+      [['refund.succeeded', ['id', 'tenant_id']]],
+    ])
+  })
+})
+
 describe('discounts', () => {
   const verify = (service: Service, text: string, basket?: string, sub?: string, role = 'Editor') =>
     service.call({
@@ -188,7 +254,7 @@ describe('discounts', () => {
 
   test('discount.cart and discount.cartFields', async () => {
     const carts = await both(async (service) => {
-      await receiveCart(service, cart(1000, 'basket'))
+      await receiveAndHandle(service, cart(1000, 'basket'))
       const found = await findCart(service.table, 'acme', 'basket')
       return [found?.amount_minor, found?.owner?.subject]
     })
@@ -221,7 +287,7 @@ describe('discounts', () => {
       const [type, { value }] = percent
       // The remainder is 0.75 minor units: one deployment rounds up, the other down.
       const minor = Math.round((1.75 * 100) / value)
-      await receiveCart(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
+      await receiveAndHandle(service, cart(service === services[1] ? minor - 1 : minor, `rounded-${type}`))
       await makeLive(service, type, 'ROUNDED')
       const exact =
         (((await findCart(service.table, 'acme', `rounded-${type}`))?.amount_minor ?? 0) * value) / 100
@@ -232,7 +298,7 @@ describe('discounts', () => {
   })
   test('discount.mayApply', async () => {
     const applied = async (service: Service) => {
-      await receiveCart(
+      await receiveAndHandle(
         service,
         eventOf('cart.updated', { ...cart(1000, 'shared').data, user_id: null, customer: null }),
       )
@@ -245,7 +311,7 @@ describe('discounts', () => {
       const type = Object.entries(service.settings['codes.types']).find(
         ([, { kind }]) => kind === 'percentage',
       )
-      await receiveCart(service, cart(1000, 'stacked'))
+      await receiveAndHandle(service, cart(1000, 'stacked'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(service, type?.[0] ?? '', text)
       await verify(service, 'FIRST', 'stacked')
       return outcome(await verify(service, 'SECOND', 'stacked'))
@@ -258,7 +324,7 @@ describe('discounts', () => {
       const amount = { ...service.settings['discount.amount'], cappedAtCart }
       const settings = { ...service.settings, 'discount.amount': amount }
       const other = await startService({ settings })
-      await receiveCart(other, cart(700, 'capped'))
+      await receiveAndHandle(other, cart(700, 'capped'))
       for (const text of ['FIRST', 'SECOND']) await makeLive(other, 'fixed-500', text)
       const [first, second] = [
         await verify(other, 'FIRST', 'capped'),

@@ -38,15 +38,51 @@ const keys = Object.keys(register) as SettingKey[]
 const valid = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
 valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
 
-/** These settings have only one value, which the code implements without reading it. */
-const structural: SettingKey[] = ['audit.read', 'lists.or', 'events.payloads']
+const other = JSON.parse(readFileSync(join(root, 'test/support/profiles/other.json'), 'utf8'))
+
+/** The members of a schema that contain others, or a choice. */
+interface Part {
+  type?: string
+  options?: unknown[]
+  entries?: Record<string, Part>
+  item?: Part
+  value?: Part
+  wrapped?: Part
+}
+
+/** Returns the parts of a setting that every profile gives the same value: a choice of one, or a fixed text. */
+function fixedParts({ type, options, entries = {}, item, value, wrapped }: Part, path: string): string[] {
+  if (type === 'literal' || (type === 'picklist' && options?.length === 1)) return [path]
+  // A list of one choice is a switch: it holds the choice or is empty.
+  if (item?.type === 'picklist') return []
+  const inner = Object.entries(entries).flatMap(([name, part]) => fixedParts(part, `${path}.${name}`))
+  return [...inner, ...[item, value, wrapped].flatMap((part) => (part ? fixedParts(part, path) : []))]
+}
+
+/** Returns the message with which a profile is rejected. */
+function messageOf(read: () => unknown): string {
+  try {
+    read()
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(ProfileError)
+    return (thrown as Error).message
+  }
+  return ''
+}
 
 describe('the register', () => {
   test.each(keys)('contains %s, which the code reads and a test with another value names', (key) => {
-    if (structural.includes(key)) return
     expect(code).toContain(`['${key}']`)
     expect(tests).toContain(key)
   })
+
+  test.each(keys)(
+    'leaves a choice in each part of %s, and the tests have a profile with another one',
+    (key) => {
+      expect(fixedParts(register[key].schema as Part, key)).toEqual([])
+      expect(other[key]).not.toEqual(valid[key])
+    },
+  )
 
   test.each(keys)('contains a description of %s', (key) => {
     expect(register[key].description).toMatch(/^[A-Z].{9,}[^.]$/)
@@ -66,16 +102,37 @@ describe('a profile', () => {
   test('is rejected with all its errors together', () => {
     const { 'auth.roleClaim': _, ...rest } = valid
     const wrong = { ...rest, 'idempotency.lifetimeHours': 12, 'auth.crossTenantStatus': 200, colour: 'red' }
-    let message = ''
-    try {
-      readProfile(wrong, 'p.json')
-    } catch (thrown) {
-      expect(thrown).toBeInstanceOf(ProfileError)
-      message = (thrown as Error).message
-    }
+    const message = messageOf(() => readProfile(wrong, 'p.json'))
     expect(message.split('\n')[0]).toBe('p.json: 4 setting(s) to fix:')
     for (const key of ['auth.roleClaim', 'idempotency.lifetimeHours', 'auth.crossTenantStatus', 'colour'])
       expect(message).toContain(`  ${key}`)
+  })
+
+  test('with one account for two tenants is rejected, because refunds could not be told apart', () => {
+    const shared = { accounts: { one: 'acct_1', other: 'acct_1' } }
+    expect(() => readProfile({ ...valid, 'refunds.account': shared }, 'p.json')).toThrow(
+      /refunds\.account at accounts: Two tenants have the same account/,
+    )
+  })
+
+  test.each([
+    [
+      { 'order.created': 'resource', 'order.paid': 'resource', 'order.placed': 'resource' },
+      [
+        'events.payloads at refund.succeeded: say id_and_tenant or resource for this event.',
+        'events.payloads at order.placed: it decides order.created, order.paid, refund.succeeded only.',
+      ],
+    ],
+    [
+      { 'order.created': 'resource', 'order.paid': 'resource', 'refund.succeeded': 'all' },
+      ['events.payloads at refund.succeeded: say id_and_tenant or resource for this event.'],
+    ],
+  ])('with the payloads %j is rejected with what to say', (payloads, messages) => {
+    const changed = { ...valid, 'events.payloads': payloads }
+    const lines = messageOf(() => readProfile(changed, 'p.json'))
+      .split('\n')
+      .slice(1)
+    expect(lines.map((line) => line.trim().replace(/(?<=\.) .*/, ''))).toEqual(messages)
   })
 
   test('with a bulk update that is too small for its maximum number of items is rejected', () => {
@@ -95,11 +152,13 @@ describe('a profile', () => {
     ['login.countBy', [{ by: 'source', times: 101 }], /login\.countBy at 0\.times/],
     [
       'limits.other',
-      { 'orders.list': { limit: 5001, windowSeconds: 1, per: 'principal' } },
+      { 'orders.list': [{ limit: 5001, windowSeconds: 1, per: 'principal', counts: 'requests' }] },
       /limits\.other at/,
     ],
     ['otp.sourceThrottle', { requests: 5001, wrongAttempts: 1, windowSeconds: 1 }, /otp\.sourceThrottle at/],
     ['otp.dailyWrongAttempts', { limit: 1001, knownSourceDays: 1 }, /otp\.dailyWrongAttempts at limit/],
+    ['otp.mailsPerAddress', { limit: 101, windowSeconds: 300 }, /otp\.mailsPerAddress at limit/],
+    ['otp.mailsPerAddress', { limit: 1, windowSeconds: 299 }, /otp\.mailsPerAddress at windowSeconds/],
   ])('with an uncountable %s, such as %j, is rejected', (key, value, message) => {
     expect(() => readProfile({ ...valid, [key]: value }, 'p.json')).toThrow(message)
   })

@@ -1,19 +1,10 @@
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
-import { isUuidV7 } from '#shared/platform/base/clock.ts'
+import { isId } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import type { Random } from './random.ts'
+import { Violation } from './violation.ts'
 import type { World } from './world.ts'
-
-/** A promise of the service that a schedule broke. */
-export class Violation extends Error {
-  readonly oracle: string
-
-  constructor(oracle: string, message: string) {
-    super(`${oracle}: ${message}`)
-    this.oracle = oracle
-  }
-}
 
 /** Who sends a request. */
 export interface Identity {
@@ -28,6 +19,8 @@ export interface Answer extends HttpResponse {
   correlation: string
   /** Who asked; undefined without a credential. */
   by: Identity | undefined
+  /** The API key of the request. */
+  apiKey: string | undefined
 }
 
 /** A request as its client means it: sent until it has a final answer, always with the same key. */
@@ -39,6 +32,8 @@ export interface Intent {
   headers: Record<string, string>
   body?: unknown
   key?: string
+  /** Common to all its attempts, and to other requests; without it, each attempt has its own. */
+  correlation?: string
   /** All answers that arrived. */
   answers: Answer[]
   /** The correlation ids of all attempts, also of those without an answer. */
@@ -54,6 +49,8 @@ export interface History {
   codes: { id: string; tenant: string; text: string }[]
   /** The received events that were acknowledged, by id. */
   events: Map<string, { type: string; data: Record<string, unknown>; occurred_at: string }>
+  /** The ids of events that name another tenant, or something that does not exist. */
+  misfits: Set<string>
   /** The API keys of the tenants. */
   apiKeys: Map<string, string>
   /** The sessions of logins by one-time code, by the message of the code. */
@@ -66,6 +63,7 @@ export const newHistory = (): History => ({
   orders: [],
   codes: [],
   events: new Map(),
+  misfits: new Set(),
   apiKeys: new Map(),
   sessions: new Map(),
 })
@@ -106,7 +104,8 @@ export class Client {
     let answer: Answer | undefined
     for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
       answer = await this.#attempt(intent)
-      if (answer && answer.status < 500 && answer.status !== 429) return answer
+      if (answer && answer.status < 500 && answer.status !== 429 && !this.#isRotated(intent, answer))
+        return answer
       const pause = this.random.next() * 100 * 2 ** attempt
       const wait = Math.max(pause, Number(answer?.headers['Retry-After'] ?? 0) * 1000)
       if (this.world.scheduler.now + wait > until) break
@@ -115,10 +114,20 @@ export class Client {
     return answer
   }
 
+  /** Returns whether the API key of a request was replaced while the request was on its way. */
+  #isRotated({ by }: Intent, { status, apiKey }: Answer): boolean {
+    return (
+      status === 401 &&
+      by !== undefined &&
+      apiKey !== undefined &&
+      apiKey !== this.history.apiKeys.get(by.tenant)
+    )
+  }
+
   async #attempt(intent: Intent): Promise<Answer | undefined> {
     const { scheduler, faults } = this.world
     this.#calls += 1
-    const correlation = `${this.name}/${this.#calls}`
+    const correlation = intent.correlation ?? `${this.name}/${this.#calls}`
     const [before, after] = [this.random.chance(0.03), this.random.chance(0.05)]
     const headers = await this.#headers(intent, correlation)
     if (faults.active && before) {
@@ -139,7 +148,13 @@ export class Client {
     scheduler.note(this.name, `${intent.operation} is answered ${response.status}`)
     const json =
       response.body && /json/.test(response.headers['Content-Type'] ?? '') && JSON.parse(response.body)
-    const answer = { ...response, json: json || undefined, correlation, by: intent.by }
+    const answer = {
+      ...response,
+      json: json || undefined,
+      correlation,
+      by: intent.by,
+      apiKey: headers['x-api-key'],
+    }
     this.#check(intent, answer)
     intent.answers.push(answer)
     return answer
@@ -191,7 +206,7 @@ export class Client {
   }
 }
 
-/** Returns whether an answer of a request with a key is replayed for ever. */
+/** Returns whether an answer of a request with a key is replayed forever. */
 export function isFinal({ status, headers }: Answer): boolean {
   return status < 400 || headers['Idempotency-Status'] !== undefined
 }
@@ -213,5 +228,5 @@ function bytesOf(body: unknown): Uint8Array | undefined {
 
 /** Returns the ids in a text. */
 export function idsIn(text: string): string[] {
-  return (text.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []).filter(isUuidV7)
+  return (text.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []).filter(isId)
 }

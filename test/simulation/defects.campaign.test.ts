@@ -1,12 +1,16 @@
 import { expect, test } from '@jest/globals'
-import { defects, seeds } from './defects.ts'
+import { readFindings } from './count-seeds.ts'
+import { defects } from './defects.ts'
 import { simulate } from './run-simulate.ts'
+
+const findings = readFindings()
 
 test.each(Object.keys(defects))(
   'the simulator finds %s',
   async (name) => {
-    const { output } = await simulate('--defect', name, '--seed', String(seeds[name]), '--runs', '1')
-    expect(output).toContain(`seed ${seeds[name]} failed: `)
+    const { seed, promise } = findings[name] ?? {}
+    const { output } = await simulate('--defect', name, '--seed', String(seed), '--runs', '1', '--brief')
+    expect(output).toContain(`seed ${seed} failed: ${promise}`)
   },
   120_000,
 )

@@ -21,8 +21,8 @@ export const defects: Record<string, Defect> = {
   ),
   'a key scope without the principal': shared(
     'platform/request/execution.ts',
-    'await ownerOfKey(context, input), place, key)',
-    "'', place, key)",
+    'const owner = await ownerOfKey(context, input)',
+    "const owner = ''",
   ),
   'a payload that is not compared': shared(
     'platform/idempotency/record.ts',
@@ -41,18 +41,18 @@ export const defects: Record<string, Defect> = {
   ),
   'a saga that starts over': shared(
     'refunds/refund-saga.ts',
-    'const request = { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }',
-    'const request = { account, chargeId, amount, refundId: context.newId(), requestedSince: timeOf(refundId) }',
+    'await provider.refund(requestOf(refund), budget)',
+    'await provider.refund({ ...requestOf(refund), refundId: context.newId() }, budget)',
   ),
   'an account that is not recorded': shared(
     'refunds/refund-saga.ts',
-    'const { account = accountOf(refund.tenant_id, settings) } = state',
-    'const account = accountOf(refund.tenant_id, settings)',
+    'await provider.refund(requestOf(refund), budget)',
+    "await provider.refund({ ...requestOf(refund), account: settings['refunds.account'].prefix + refund.tenant_id }, budget)",
   ),
   'an outcome that is written before the effect': shared(
     'platform/idempotency/run-once.ts',
     '    result = await run.work.execute(state)\n',
-    "    result = { refund: (state as { refund: object }).refund, outcome: { status: 'succeeded', providerRefundId: 're_0', replayed: false } }\n",
+    "    result = { refund: state, answer: { asked: 0, outcome: { status: 'succeeded', providerRefundId: 're_0', replayed: false } } }\n",
   ),
   'no entry of a pending saga': shared(
     'platform/idempotency/run-once.ts',
@@ -66,13 +66,13 @@ export const defects: Record<string, Defect> = {
   ),
   'no condition on a settled refund': shared(
     'refunds/refund-store.ts',
-    "return replace(item, { version: before.version }, 'TRANSIENT.error')\n}\n\nfunction holdKey",
-    "return { item, condition: 'none', onFailure: 'TRANSIENT.error' }\n}\n\nfunction holdKey",
+    "return replace(item, { version: before.version }, 'TRANSIENT.error')\n}\n\n/** The ledger",
+    "return { item, condition: 'none', onFailure: 'TRANSIENT.error' }\n}\n\n/** The ledger",
   ),
   'no ledger entry for a refund that is settled by an event': shared(
     'webhooks/received-events.ts',
-    "return paidRefund(refund, settle(refund, { status: 'succeeded' }, now))",
-    "return { ...paidRefund(refund, settle(refund, { status: 'succeeded' }, now)), writes: paidRefund(refund, settle(refund, { status: 'succeeded' }, now)).writes?.slice(0, 1) ?? [] }",
+    "return next === 'unchanged' ? 'stale' : effects",
+    "return next === 'unchanged' ? 'stale' : { ...effects, writes: effects.writes?.slice(0, 1) ?? [] }",
   ),
   'an event id that is not derived': shared(
     'platform/events/outbox.ts',
@@ -97,7 +97,7 @@ export const defects: Record<string, Defect> = {
   'a received event that is marked before it is handled': shared(
     'webhooks/handle-event.ts',
     '  const event = JSON.parse(item.event) as WebhookEvent\n',
-    '  const event = JSON.parse(item.event) as WebhookEvent\n  await table.transact([markHandled(eventId, timestamp(clock.now()))])\n',
+    "  const event = JSON.parse(item.event) as WebhookEvent\n  await table.transact([markHandled(eventId, 'handled', timestamp(clock.now()))])\n",
   ),
   'an older event of a cart that counts': shared(
     'webhooks/cart-events.ts',
@@ -121,7 +121,7 @@ export const defects: Record<string, Defect> = {
   ),
   'an entity tag that is not checked': shared(
     'codes/update-code.ts',
-    '    checkIfMatch(ifMatch, codeEtag(code))\n',
+    '    checkPrecondition(precondition, codeEtag(code, settings))\n',
     '',
   ),
   'no uniqueness lock': shared(
@@ -145,15 +145,15 @@ export const defects: Record<string, Defect> = {
     '  if (scope.allTenants) {\n',
     "  if (scope.allTenants || entity === 'order') {\n",
   ),
-  'a tenant of the body instead of the scope': shared(
+  'a denial that names an item of another tenant': shared(
     'platform/request/audit-denial.ts',
-    'const known = thrown instanceof Denial ? { target: thrown.target } : {}',
-    'const known = {}',
+    'const isOwn = (await table.get(keyOf(tenant, entity, id))) !== undefined',
+    'const isOwn = true',
   ),
   'a one-time code that stays open': shared(
     'otp/one-time-code.ts',
-    "...(success && { state: 'used' as const }),",
-    '',
+    '? codes.filter(({ id }) => !right.has(id))',
+    '? codes',
   ),
   'an import that nobody ends': shared(
     'operations/end-abandoned.ts',
@@ -170,42 +170,126 @@ export const defects: Record<string, Defect> = {
     'events: otpRequested({ id: message_id, tenant_id, ...person }),',
     'events: otpRequested({ id: message_id, tenant_id, ...person, email_hash: email }),',
   ),
-}
-
-/** The first seed, counted from 1, whose schedule finds each defect. */
-export const seeds: Record<string, number> = {
-  'no condition on the idempotency record': 1,
-  'a key scope without the principal': 1,
-  'a payload that is not compared': 68,
-  'no lookup before a refusal': 50,
-  'a lease that is not compared': 237,
-  'a saga that starts over': 18,
-  'an account that is not recorded': 5724,
-  'an outcome that is written before the effect': 18,
-  'no entry of a pending saga': 627,
-  'an entry of a pending saga that is removed too early': 7966,
-  'no condition on a settled refund': 2333,
-  'no ledger entry for a refund that is settled by an event': 18,
-  'an event id that is not derived': 2,
-  'a relay that goes on after a failure': 49,
-  'events without their write': 1,
-  'tasks that are not redelivered': 8,
-  'a received event that is marked before it is handled': 2,
-  'an older event of a cart that counts': 5,
-  'a cart that is written whatever its version is': 1700,
-  'a page bound off by one': 401,
-  'a page that skips an item': 1134,
-  'no version in the condition of an update': 274,
-  'an entity tag that is not checked': 495,
-  'no uniqueness lock': 6,
-  'a lock that is left behind': 367,
-  'a change without an audit record': 13,
-  'a denial without an audit record': 1,
-  'an item of another tenant': 17,
-  'a tenant of the body instead of the scope': 9,
-  'a one-time code that stays open': 7,
-  'an import that nobody ends': 67,
-  'an e-mail address in an event': 7,
+  'a rotated API key with another principal': {
+    file: 'bin/api-keys.ts',
+    from: 'newKey({ tenant, name, scopes, principal_id }, clock)',
+    to: 'newKey({ tenant, name, scopes }, clock)',
+  },
+  'a late payout that is dropped': shared(
+    'refunds/refund-states.ts',
+    "failed: { succeeded: 'succeeded', failed: 'failed' },",
+    'failed: {},',
+  ),
+  'a reversal that is dropped': shared(
+    'refunds/refund-states.ts',
+    "succeeded: { failed: 'reversed' },",
+    'succeeded: {},',
+  ),
+  'a reversal that is forgotten before its payout is reported': shared(
+    'refunds/refund-states.ts',
+    "failed: { succeeded: 'succeeded', failed: 'failed' },",
+    "failed: { succeeded: 'succeeded' },",
+  ),
+  'a reversal without its ledger entry': shared(
+    'refunds/refund-store.ts',
+    "reversed: ['payout', 'reversal'],",
+    "reversed: ['payout'],",
+  ),
+  'a hold that a reversal does not release': shared(
+    'refunds/refund-store.ts',
+    'return hold?.refund_id === refund_id ?',
+    "return hold?.refund_id === refund_id && refund.status === 'failed' ?",
+  ),
+  'an older report of the provider that counts': shared(
+    'refunds/refund-states.ts',
+    ': at > outcome_at',
+    ": at > ''",
+  ),
+  'a repeated answer that counts as a new one': shared(
+    'refunds/settle-refund.ts',
+    'const at = replayed ? refund.created_at : timestamp(asked)',
+    'const at = timestamp(asked)',
+  ),
+  'a pending refund that nobody asks about': shared(
+    'refunds/check-refunds.ts',
+    'filter(({ next_check_at }) => next_check_at <= clock.now())',
+    'filter(({ next_check_at }) => next_check_at < 0)',
+  ),
+  'a settled refund that is never completed': shared(
+    'refunds/open-refunds.ts',
+    "return status !== 'failed' && (provider_refund_id === undefined || currency === undefined)",
+    'return status === currency',
+  ),
+  'an entry of an open refund that is left behind': shared(
+    'refunds/open-refunds.ts',
+    "    : [{ remove: key, condition: 'none', onFailure: 'INTERNAL.unexpected' }]",
+    '    : []',
+  ),
+  'an answer that is not added to the ledger': shared(
+    'refunds/refund-store.ts',
+    'const isLearned = before.currency !== currency || before.provider_refund_id !== provider_refund_id',
+    'const isLearned = false',
+  ),
+  'an outcome without an audit record': shared(
+    'refunds/settle-refund.ts',
+    '    ...(isEdge && { audit: auditOf(before, after, report) }),\n',
+    '',
+  ),
+  'a refund of another tenant that counts as handled': shared(
+    'webhooks/received-events.ts',
+    "if (refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) throw fail('NOT_FOUND.refund')",
+    "if (refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) return 'stale'",
+  ),
+  'an order of another tenant that counts as handled': shared(
+    'webhooks/received-events.ts',
+    "if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) throw fail('NOT_FOUND.order')",
+    "if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) return 'stale'",
+  ),
+  'an event without meaning that counts as handled': shared(
+    'webhooks/handle-event.ts',
+    "const state = decision === 'ignored' ? 'ignored' : 'handled'",
+    "const state = 'handled'",
+  ),
+  'lines that do not follow their cart': shared(
+    'webhooks/cart-events.ts',
+    'if (!known?.discounts || !isPriced(after)) return',
+    'if (after) return',
+  ),
+  'a line that takes what others have taken': shared(
+    'discounts/cart-discounts.ts',
+    'amountOff(pricing, cart, sum, settings)',
+    'amountOff(pricing, cart, 0, settings)',
+  ),
+  'a code that has ended and keeps its part': shared(
+    'discounts/cart-discounts.ts',
+    'priceCode(codes.get(code_id), now, settings))',
+    "priceCode({ ...(codes.get(code_id) as Code), state: 'active' }, now, settings))",
+  ),
+  'a code that has expired and keeps its part': shared(
+    'discounts/cart-discounts.ts',
+    'priceCode(codes.get(code_id), now, settings))',
+    'priceCode(codes.get(code_id), 0, settings))',
+  ),
+  'a changed line that is not published': shared(
+    'webhooks/cart-events.ts',
+    'return { writes: [changedCart(known, { ...after, discounts })], events }',
+    'return { writes: [changedCart(known, { ...after, discounts })], events: events.slice(0, 0) }',
+  ),
+  'an ended line that is not published': shared(
+    'discounts/cart-discounts.ts',
+    'const changed = [...ended, ...discounts',
+    'const changed = [...ended.slice(0, 0), ...discounts',
+  ),
+  'an unchanged line that is published again': shared(
+    'discounts/cart-discounts.ts',
+    'const same = before.find((one) => isSame(one, after))',
+    'const same = before.find((one) => isSame(one, after) && one.amount_minor === 0)',
+  ),
+  'an event id without the cart': shared(
+    'discounts/promo-events.ts',
+    'JSON.stringify([correlation_id, cart_id, code, version])',
+    'JSON.stringify([correlation_id, code, version])',
+  ),
 }
 
 /** Plants a defect in the modules that are imported from now on. */

@@ -222,8 +222,8 @@ function checkChange(change: Change): void {
     const { id = 'absent' } = change.item
     if (typeof id !== 'string' || id === '') throw invalid(`key of ${byIdIndex}`)
   } else if ('update' in change) {
-    const { set, copy: copies = {}, increment = [], add = {} } = change
-    const targets = [...Object.keys(set), ...Object.keys(copies), ...increment, ...Object.keys(add)]
+    const { set, copy: copies = {}, increment = [], add = {}, append = {} } = change
+    const targets = [set, copies, add, append].flatMap((part) => Object.keys(part)).concat(increment)
     const isOfKey = targets.includes('pk') || targets.includes('sk')
     if (targets.length === 0 || isOfKey || new Set(targets).size !== targets.length) throw invalid('update')
     if (Object.values(set).includes(undefined)) throw invalid('value')
@@ -245,6 +245,11 @@ function holds(condition: Condition | 'none', existing: Item | undefined): boole
     const { attribute, value } = condition.absentOrBelow
     return existing === undefined || isBelow(existing[attribute], value)
   }
+  if ('absentOrShorter' in condition) {
+    const { attribute, length } = condition.absentOrShorter
+    const list = existing?.[attribute]
+    return existing === undefined || (Array.isArray(list) && list.length < length)
+  }
   const { matches, oneOf = {}, below = {} } = condition
   return (
     existing !== undefined &&
@@ -265,7 +270,7 @@ function isAbove(actual: unknown, value: number): boolean {
 
 /** Returns an item after an update. Operands are the values from before it. */
 function updated(existing: Item | undefined, change: Update): Item {
-  const { update, set, copy: copies = {}, increment = [], add = {} } = change
+  const { update, set, copy: copies = {}, increment = [], add = {}, append = {} } = change
   const sums: Record<string, number> = {
     ...Object.fromEntries(increment.map((name) => [name, 1])),
     ...add,
@@ -277,9 +282,15 @@ function updated(existing: Item | undefined, change: Update): Item {
     after[target] = copy(existing[source])
   }
   for (const [name, summand] of Object.entries(sums)) {
-    const before = existing?.[name] ?? 0
+    // A null is a value: DynamoDB adds to an absent attribute only.
+    const before = existing?.[name] === undefined ? 0 : existing[name]
     if (typeof before !== 'number') throw invalid('operand')
     after[name] = before + summand
+  }
+  for (const [name, elements] of Object.entries(append)) {
+    const before = existing?.[name] === undefined ? [] : existing[name]
+    if (!Array.isArray(before)) throw invalid('operand')
+    after[name] = [...before, ...copy(elements)]
   }
   return after
 }

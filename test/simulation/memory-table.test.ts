@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
-import type { Change, Condition, Table } from '#shared/platform/table/table.ts'
+import type { Change, Condition, Table, Update } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { runs } from '#test/support/runs.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
@@ -20,6 +20,7 @@ type Command =
   | { call: 'findById'; id: string }
   | { call: 'transact'; changes: Change[] }
   | { call: 'put'; item: Item; condition: Condition | 'none' }
+  | { call: 'update'; change: Update }
   | { call: 'insertMany'; items: Item[] }
 
 // Few keys, so that commands meet; some of them sort differently as UTF-16 than as UTF-8.
@@ -48,6 +49,9 @@ const condition: fc.Arbitrary<Condition | 'none'> = fc.oneof(
   fc.integer({ min: -1, max: 2 }).map((absentOrExpiredBy) => ({ absentOrExpiredBy })),
   fc.record({ attribute: oneAttribute, value: scalar }).map((absentOrBelow) => ({ absentOrBelow })),
   fc
+    .record({ attribute: fc.constantFrom('l', 'absent'), length: fc.integer({ min: 0, max: 3 }) })
+    .map((absentOrShorter) => ({ absentOrShorter })),
+  fc
     .record({
       matches: fc.dictionary(oneAttribute, scalar, { maxKeys: 2 }),
       oneOf: fc.option(fc.dictionary(oneAttribute, fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 })), {
@@ -59,17 +63,19 @@ const condition: fc.Arbitrary<Condition | 'none'> = fc.oneof(
     })
     .map(({ matches, oneOf, below }) => ({ matches, ...(oneOf && { oneOf }), ...(below && { below }) })),
 )
+const update: fc.Arbitrary<Update> = fc.record({
+  update: key,
+  set: fc.dictionary(fc.constantFrom('s', 'n'), value, { maxKeys: 2 }),
+  copy: fc.constantFrom({}, {}, { t: 's' }, { t: 'absent' }, { s: 'n' }),
+  increment: fc.constantFrom([], [], ['n'], ['version']),
+  add: fc.constantFrom({}, {}, { count: 2 }, { s: 1 }),
+  append: fc.constantFrom({}, {}, { l: [1] }, { l: ['a', { b: 1 }] }, { s: [1] }),
+  condition,
+})
 const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ item, condition }),
   fc.record({ remove: key, condition }),
-  fc.record({
-    update: key,
-    set: fc.dictionary(fc.constantFrom('s', 'n'), value, { maxKeys: 2 }),
-    copy: fc.constantFrom({}, {}, { t: 's' }, { t: 'absent' }, { s: 'n' }),
-    increment: fc.constantFrom([], [], ['n'], ['version']),
-    add: fc.constantFrom({}, {}, { count: 2 }, { s: 1 }),
-    condition,
-  }),
+  update,
 )
 // DynamoDB Local finds two changes of one item only after the first conditions; DynamoDB rejects them at once.
 const keyOfChange = (one: Change) => {
@@ -93,6 +99,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     changes: fc.uniqueArray(change, { maxLength: 4, selector: keyOfChange }),
   }),
   fc.record({ call: fc.constant('put' as const), item, condition }),
+  fc.record({ call: fc.constant('update' as const), change: update }),
   fc.record({
     call: fc.constant('insertMany' as const),
     items: fc.uniqueArray(item, { maxLength: 4, selector: ({ pk, sk }) => `${pk} ${sk}` }),
@@ -131,6 +138,8 @@ async function outcomeOf(table: Table, one: Command): Promise<unknown> {
         return await table.transact(one.changes)
       case 'put':
         return await table.put({ item: one.item, condition: one.condition })
+      case 'update':
+        return await table.update(one.change)
       case 'insertMany':
         return (await table.insertMany(one.items)).toSorted(byKey)
     }
@@ -176,7 +185,7 @@ test('the table in memory returns and streams what DynamoDB does, for any sequen
     }
   }
   await fc.assert(fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 30 }), property), {
-    numRuns: runs(400),
+    ...runs(400),
   })
   expect(byItem(records)).toEqual(byItem(await streamed()))
 })

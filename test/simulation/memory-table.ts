@@ -1,5 +1,6 @@
-import { pause, retry } from '#shared/platform/aws/retry.ts'
+import { mostThrottled, pause, retry } from '#shared/platform/aws/retry.ts'
 import { type Budget, type Clock, newId } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
 import type { Change, Refusal, Table } from '#shared/platform/table/table.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -37,6 +38,17 @@ export function memoryTable(
     call: Omit<TableCall<Result>, 'changes' | 'milliseconds'> & { changes?: readonly Change[] },
   ) => retry((milliseconds) => transit({ changes: [], ...call, milliseconds }), clock, budget)
 
+  async function changeOne(name: string, change: Change): Promise<Refusal | undefined> {
+    try {
+      await send({ name, input: change, changes: [change], effect: () => store.put(change) })
+      return undefined
+    } catch (thrown) {
+      const { name: errorName, Item: existing } = thrown as { name: string; Item?: Item }
+      if (errorName !== 'ConditionalCheckFailedException') throw thrown
+      return { index: 0, existing }
+    }
+  }
+
   return {
     get: (key) => send({ name: 'get', input: key, effect: () => store.get(key) }),
 
@@ -62,7 +74,8 @@ export function memoryTable(
     async getMany(keys) {
       const found: Item[] = []
       let left: readonly Key[] = keys
-      for (let again = 0; left.length > 0; again += 1) {
+      for (let again = 0, idle = 0; left.length > 0; again += 1) {
+        if (idle === mostThrottled) throw fail('DEPENDENCY.unavailable')
         if (again > 0) await pause(clock, budget, again)
         const asked = left
         const done = await send({
@@ -72,6 +85,7 @@ export function memoryTable(
           partial: () => ({ items: store.getMany(asked.slice(1)), count: asked.length - 1 }),
         })
         found.push(...done.items)
+        idle = done.count > 0 ? 0 : idle + 1
         left = asked.slice(0, asked.length - done.count)
       }
       return found
@@ -93,16 +107,8 @@ export function memoryTable(
       }
     },
 
-    async put(put) {
-      try {
-        await send({ name: 'put', input: put, changes: [put], effect: () => store.put(put) })
-        return undefined
-      } catch (thrown) {
-        const { name, Item: existing } = thrown as { name: string; Item?: Item }
-        if (name !== 'ConditionalCheckFailedException') throw thrown
-        return { index: 0, existing }
-      }
-    },
+    put: (put) => changeOne('put', put),
+    update: (update) => changeOne('update', update),
 
     async insertMany(items) {
       const known: Item[] = []

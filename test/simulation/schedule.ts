@@ -1,22 +1,44 @@
-import { timestamp, uuidV7 } from '#shared/platform/base/clock.ts'
-import { makeApiKey } from '#shared/platform/identity/api-key.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
+import { accountOf } from '#shared/refunds/refund.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { Client, epoch, type History, newHistory, Violation } from './client.ts'
+import { checkLines } from './cart-oracles.ts'
+import { Client, epoch, type History, newHistory } from './client.ts'
+import { addApiKey, compareWithProvider } from './operator.ts'
 import { checkEnd } from './oracles.ts'
 import { type FaultKind, type Faults, faultKinds } from './process.ts'
+import { sendReports } from './provider-events.ts'
 import { Random } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { type ActName, acts, settlePayouts, tenants } from './workload.ts'
+import { Violation } from './violation.ts'
+import { type ActName, acts, tenants } from './workload.ts'
 import { World } from './world.ts'
 
-/** Other settings, to which a deployment changes halfway. */
-const otherSettings = {
+/** Codes can be archived, and their archiving can be undone. The provider is asked soon about pending refunds. */
+const settings: Settings = {
   ...localSettings,
-  'idempotency.whilePending': { waitSeconds: 0, status: 409 as const },
+  'refunds.pendingMinutes': 1,
+  'codes.transitions': [
+    { from: 'active', to: 'archived' },
+    { from: 'archived', to: 'active' },
+  ],
+}
+
+/** Other settings, to which a deployment changes halfway. */
+const otherSettings: Settings = {
+  ...settings,
+  'idempotency.whilePending': { waitSeconds: 0, status: 409 },
   'refunds.account': { accounts: {}, prefix: 'other_' },
-  'auth.crossTenantStatus': 403 as const,
+  'auth.crossTenantStatus': 403,
   'codes.duplicate': { softDeletedKeepsCode: false },
 }
+
+/** The settings at the beginning and after the deployment, for each policy. */
+const policies = (['within_charge', 'once_per_charge'] as const).map((policy) => ({
+  first: { ...settings, 'refunds.policy': policy },
+  second: { ...otherSettings, 'refunds.policy': policy },
+}))
+type Policy = (typeof policies)[number]
 
 export interface Options {
   seed: number
@@ -38,7 +60,6 @@ export interface Result {
 
 const mostRounds = 90
 const dayMilliseconds = 25 * 3600_000
-const apiKeyScopes = ['orders:write', 'orders:read', 'codes:read', 'refunds:write', 'discounts:verify']
 
 /** Plays the schedule of a seed: everything in it follows from the seed alone. */
 export async function play({
@@ -59,8 +80,9 @@ export async function play({
   // Collecting stacks takes a tenth of the time.
   if (!recorded) Error.stackTraceLimit = 0
   try {
-    const world = new World({ scheduler, random, faults, settings: localSettings, accesses })
-    await scheduler.runUntil(story(world, clients, without?.clients ?? new Set()))
+    const policy = policies[random.fork('policy').chance(0.2) ? 1 : 0] as Policy
+    const world = new World({ scheduler, random, faults, settings: policy.first, accesses })
+    await scheduler.runUntil(story(world, clients, { policy, silent: without?.clients ?? new Set() }))
     return { seed, failure: undefined, clients, struck: faults.struck, timeline: scheduler.timeline ?? [] }
   } catch (thrown) {
     const failure = thrown instanceof Error ? thrown : new Error(String(thrown))
@@ -80,14 +102,19 @@ function ratesOf(random: Random): Faults['rates'] {
   )
 }
 
-async function story(world: World, names: string[], silent: ReadonlySet<string>): Promise<void> {
+async function story(
+  world: World,
+  names: string[],
+  { policy, silent }: { policy: Policy; silent: ReadonlySet<string> },
+): Promise<void> {
   const { random, scheduler, faults } = world
   const history = newHistory()
   for (const tenant of tenants) addApiKey(world, history, tenant)
+  sendReports(world, history)
   world.start()
   const kinds = (Object.keys(acts) as ActName[]).filter(() => random.chance(0.4))
   // Later acts need what earlier ones create.
-  const useful: ActName[] = [...kinds, 'order', 'createCode', 'webhook']
+  const useful: ActName[] = [...kinds, 'order', 'createCode', 'updateCart', 'webhook']
   const window = random.pick([500, 5000, 60_000])
   const count = 5 + random.int(6)
   const crowd = crowdOf(random.fork('crowd'), world)
@@ -103,57 +130,90 @@ async function story(world: World, names: string[], silent: ReadonlySet<string>)
   if (random.chance(0.25)) {
     scheduler.after(window / 2, () => {
       scheduler.note('deployment', 'new settings')
-      world.settings = otherSettings
+      world.settings = policy.second
     })
   }
   if (random.chance(0.3)) {
     scheduler.after(window, () => world.store.deleteExpired(scheduler.now / 1000))
   }
   await Promise.all(all)
-  await settlePayouts(world, history)
+  // Payouts may settle or fail meanwhile.
+  if (random.chance(0.2)) await scheduler.sleep(random.pick([60_000, 600_000]))
   faults.active = false
   scheduler.note('network', 'all faults have ended')
-  await settle(world, history)
+  await settle(world)
+  world.redrive('webhooks', (id) => !history.misfits.has(id))
+  await settle(world)
   await comeBack(world, history)
-  await settle(world, history)
+  await settle(world)
+  // The update repairs lines.
+  checkLines(world)
+  await updateCarts(world, history)
+  await settle(world)
   checkEnd(world, history)
+  const accounts = tenants.flatMap((tenant) =>
+    [settings, otherSettings].map((one) => ({ tenant, account: accountOf(tenant, one) })),
+  )
+  if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
 }
 
-/** In some schedules a few clients prepare, and all others then do one thing, or two, at the same time to the same items. */
+/** What clients do to one cart while its codes change and end. */
+const cartActs: ActName[] = [
+  'verifyDiscount',
+  'verifyDiscount',
+  'updateCart',
+  'updateCart',
+  'updateCode',
+  'deleteCode',
+  'restoreCode',
+  'webhook',
+]
+
+/**
+ * In some schedules a few clients prepare. All others then work on the same items: one thing or two at the same time, or
+ * one after another everything that changes a cart.
+ */
 function crowdOf(random: Random, world: World) {
-  world.isCrowded = random.chance(0.15)
+  const isCart = random.chance(0.1)
+  world.isCrowded = isCart || random.chance(0.15)
   if (!world.isCrowded) return undefined
-  const prepare: ActName[] = ['createCode', 'webhook', 'createCode', 'webhook']
-  const crowded = [random.pick(Object.keys(acts) as ActName[])]
-  if (random.chance(0.5)) crowded.push('webhook')
+  const prepare: ActName[] = ['createCode', 'updateCart', 'createCode', 'updateCart']
+  const crowded = isCart ? cartActs : [random.pick(Object.keys(acts) as ActName[])]
+  if (!isCart && random.chance(0.5)) crowded.push('updateCart')
   const start = 2000 + random.int(10_000)
-  const window = random.pick([20, 100, 400])
+  const window = isCart ? 30_000 : random.pick([20, 100, 400])
   return {
     actOf: (at: number) => prepare[at] ?? random.pick(crowded),
     delayOf: (at: number) => (at < prepare.length ? random.next() * 100 : start + random.next() * window),
   }
 }
 
-function addApiKey({ store, random, scheduler }: World, history: History, tenant: string): void {
-  const key_id = uuidV7(scheduler.now - 1000, random.bytes(10))
-  const created_at = timestamp(scheduler.now)
-  const { text, item } = makeApiKey(
-    { tenant, key_id, name: 'simulated', scopes: apiKeyScopes, created_at },
-    random.bytes(32),
-  )
-  store.put({ item: { ...item, scopes: new Set(apiKeyScopes) }, condition: 'none' })
-  history.apiKeys.set(tenant, text)
-  history.secrets.add(text)
-}
-
 /** Waits until the service has nothing left to do. */
-async function settle(world: World, history: History): Promise<void> {
+async function settle(world: World): Promise<void> {
   for (let round = 0; round < mostRounds; round += 1) {
     await world.scheduler.sleep(61_000)
-    await settlePayouts(world, history)
     if (world.pending().length === 0) return
   }
-  throw new Violation('nothing is pending for ever', world.pending().join(', '))
+  throw new Violation('nothing is pending forever', world.pending().join(', '))
+}
+
+/** A code that nobody knows is verified for each cart, so that the codes that have ended since leave it. */
+async function updateCarts(world: World, history: History): Promise<void> {
+  const client = new Client('last', world, history)
+  const priced = world.store
+    .all()
+    .filter(({ pk, amount_minor }) => ownerOf(pk).entity === 'cart' && amount_minor !== undefined)
+  for (const { cart_id, tenant_id } of priced) {
+    await client.send({
+      operation: 'discount.verify',
+      by: { tenant: String(tenant_id), role: 'Editor', sub: client.name },
+      method: 'POST',
+      path: '/discount/verify',
+      key: `${cart_id}.${tenant_id}`,
+      headers: { 'X-Cart-Id': String(cart_id) },
+      body: { code: 'UNKNOWN' },
+    })
+  }
 }
 
 /** Every client sends its requests again with their keys; sometimes only after the keys have expired. */

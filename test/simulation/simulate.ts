@@ -1,27 +1,35 @@
 import { parseArgs } from 'node:util'
+import { countSeeds } from './count-seeds.ts'
 import { defects, plant } from './defects.ts'
 import type { Result } from './schedule.ts'
 
 /**
  * Plays the schedules of consecutive seeds: `npm run simulate -- --runs 20000 --seed 1`. With `--timeline`, prints what
- * happens. With `--defect NAME`, plants a defect first; `--defect list` prints their names.
+ * happens. With `--defect NAME`, plants a defect first; `--defect list` prints their names. With `--brief`, a failure is
+ * not explained. `--count-seeds` counts the seeds of all defects.
  */
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '1000' },
+    runs: { type: 'string' },
     seed: { type: 'string' },
     timeline: { type: 'boolean', default: false },
     defect: { type: 'string' },
+    brief: { type: 'boolean', default: false },
+    'count-seeds': { type: 'boolean', default: false },
   },
 })
 if (values.defect === 'list') {
   console.log(Object.keys(defects).join('\n'))
   process.exit()
 }
+if (values['count-seeds']) {
+  const missed = await countSeeds(Number(values.runs ?? 14_000))
+  process.exit(missed.length === 0 ? 0 : 1)
+}
 if (values.defect !== undefined) plant(values.defect)
 const { play } = await import('./schedule.ts')
 
-const runs = Number(values.runs)
+const runs = Number(values.runs ?? 1000)
 const first = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const before = process.cpuUsage()
 console.log(`${runs} schedules from seed ${first}`)
@@ -29,7 +37,8 @@ for (let run = 0; run < runs; run += 1) {
   const result = await play({ seed: first + run, recorded: values.timeline })
   if (values.timeline) console.log(result.timeline.join('\n'))
   if (result.failure) {
-    await explain(result)
+    console.log(`seed ${result.seed} failed: ${result.failure.message}`)
+    if (!values.brief) await explain(result)
     process.exitCode = 1
     break
   }
@@ -45,7 +54,6 @@ function rate(count: number): string {
 
 /** Prints the smallest schedule that still fails, and its timeline. */
 async function explain({ seed, failure, clients, struck }: Result): Promise<void> {
-  console.log(`seed ${seed} failed: ${failure?.message}`)
   const without = { clients: new Set<string>(), faults: new Set<string>() }
   const fails = async () => nameOf((await play({ seed, without })).failure) === nameOf(failure)
   for (const name of clients) {

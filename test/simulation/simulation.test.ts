@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { defects } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 
 const minutes = 60_000
-const { SIMULATION_RUNS, TEST_ALL } = process.env
+const { SIMULATION_RUNS, TEST_ALL, SEED } = process.env
 const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 2000))
-const seed = Math.floor(Math.random() * 2 ** 31)
+const seed = Number(SEED ?? 20_261_123)
 
 test(
   `no schedule breaks a promise: ${runs} from seed ${seed}`,
@@ -27,3 +30,8 @@ test(
   },
   2 * minutes,
 )
+
+test.each(Object.entries(defects))('the planted defect "%s" fits its source once', (_, { file, from }) => {
+  const source = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+  expect(source.split(from)).toHaveLength(2)
+})

@@ -1,13 +1,14 @@
-import { createHmac } from 'node:crypto'
 import { sessionCookie } from '#shared/platform/identity/session.ts'
-import { webhookSecret } from '#test/support/signed-events.ts'
-import { type Answer, Client, type History, type Identity, Violation } from './client.ts'
+import type { Answer, Client, Identity } from './client.ts'
+import { rotateApiKey } from './operator.ts'
+import { Violation } from './violation.ts'
+import { notify } from './webhook-sender.ts'
 import { password, type World } from './world.ts'
 
 export const tenants = ['tenant-a', 'tenant-b'] as const
 const carts = ['cart-1', 'cart-2']
 const texts = ['SAVE-1', 'SAVE-2', 'SAVE-3']
-const types = ['percent-10', 'percent-25', 'fixed-500']
+const types = ['percent-10', 'percent-25', 'fixed-500'] as const
 const charges = ['charge-1', 'charge-2', 'pending-1', 'declined-1', 'none-1']
 const expiry_at = '2030-01-01T00:00:00Z'
 
@@ -87,15 +88,33 @@ export const acts = {
 
   async refund(client) {
     const { random } = client
-    const by = someone(client)
+    const by: Identity = random.chance(0.3)
+      ? { tenant: oneOf(client, tenants), role: 'Service', sub: 'Service' }
+      : someone(client)
     const body = { charge_id: random.pick(charges), amount: random.pick([1, 300, 700, 1000]) }
     const request = { operation: 'refunds.create', by, method: 'POST', path: '/v1/refunds', key: client.name }
-    const send = () => client.send({ ...request, body })
+    const send = async () => {
+      const answer = await client.send({ ...request, body })
+      if (answer?.status !== 201) return
+      const path = answer.headers.Location ?? ''
+      const read = await client.send({ operation: 'refunds.read', by, method: 'GET', path })
+      const isSame = read?.json?.id === answer.json.id && read?.json?.amount === body.amount
+      if (read && read.status < 500 && !isSame)
+        violated(client, 'acknowledged writes are readable', `${path}: ${read.body}`)
+    }
     await Promise.all(random.chance(0.3) ? [send(), send()] : [send()])
     if (random.chance(0.5)) return
     // The client comes back later, with its key.
     await client.world.scheduler.sleep(random.int(120_000))
     await send()
+  },
+
+  /** An operator replaces an API key while clients work with it. */
+  async rotateKey(client) {
+    const { random, history, world } = client
+    const tenant = oneOf(client, tenants)
+    await world.scheduler.sleep(random.int(20_000))
+    await rotateApiKey(world, history, { tenant, overlapSeconds: random.pick([0, 5, 60, undefined]), random })
   },
 
   async createCode(client) {
@@ -122,7 +141,7 @@ export const acts = {
       method: 'PATCH',
       path: `/codes/${code.id}`,
       headers: { 'If-Match': read.headers.ETag ?? '' },
-      body: { name: `changed by ${client.name}` },
+      body: random.pick(changes(client)),
       ...(random.chance(0.5) && { key: client.name }),
     })
   },
@@ -218,16 +237,18 @@ export const acts = {
   async verifyDiscount(client) {
     const { random } = client
     const by = someone(client)
-    const headers = random.chance(0.8) ? { 'X-Cart-Id': oneOf(client, carts) } : {}
     const body = { code: random.pick(texts) }
-    const request = {
-      operation: 'discount.verify',
-      by,
-      method: 'POST',
-      path: '/discount/verify',
-      key: client.name,
+    const request = { operation: 'discount.verify', by, method: 'POST', path: '/discount/verify', body }
+    if (random.chance(0.2)) {
+      // A caller may use one correlation id for several carts.
+      for (const cart of carts) {
+        const headers = { 'X-Cart-Id': cart }
+        await client.send({ ...request, headers, key: `${client.name}-${cart}`, correlation: client.name })
+      }
+      return
     }
-    await client.send({ ...request, headers, body })
+    const headers = random.chance(0.8) ? { 'X-Cart-Id': someCart(client) } : {}
+    await client.send({ ...request, headers, key: client.name })
   },
 
   /** A login by one-time code, with the code from the mailbox. */
@@ -352,35 +373,41 @@ export const acts = {
     await client.send({ operation: 'operations.read', by, method: 'GET', path })
   },
 
-  /** Another service reports what happened, sometimes twice. */
-  async webhook(client) {
-    const { random, history, world } = client
-    const tenant = oneOf(client, tenants)
-    const order = random.pick(history.orders)
-    const cart = { id: oneOf(client, carts), tenant_id: tenant }
-    const amount = { amount_minor: random.int(9999), currency: 'EUR' }
-    const gift = { giftcard_id: 'gift-1', amount: random.int(100) }
-    const kinds: Record<string, () => [string, Record<string, unknown>]> = {
-      cart: () => ['cart.updated', { ...cart, ...amount }],
-      owner: () => [
-        'cart.updated',
-        { ...cart, ...(random.chance(0.5) && amount), user_id: `user-${random.int(3)}` },
-      ],
-      gift: () => ['giftcard.applied', { ...cart, cart_id: cart.id, id: `applied-${client.name}`, ...gift }],
-      tax: () => ['tax.recalculated', cart],
-      paid: () => ['order.paid', order ? { id: order.id, tenant_id: order.tenant } : { id: 'absent' }],
-      poison: () => ['cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }],
-      other: () => ['loyalty.earned', cart],
+  /** A cart shrinks, grows, becomes empty or changes its currency; sometimes an event says only who owns it, or nothing. */
+  async updateCart(client) {
+    const { random } = client
+    const owner = { user_id: `user-${random.int(3)}` }
+    const amount = {
+      amount_minor: random.pick([0, 400, 2000, 10_000, random.int(9999)]),
+      currency: random.chance(0.9) ? 'EUR' : 'USD',
     }
-    const [type, data] = kinds[
-      random.weighted({ cart: 4, owner: 1, gift: 1, tax: 1, paid: 4, poison: 1, other: 1 })
-    ]?.() ?? ['', {}]
-    const occurred_at = new Date(world.scheduler.now - random.int(10_000)).toISOString()
-    await notify(
-      client,
-      { event_id: `event-${client.name}`, type, occurred_at, data },
-      random.chance(0.3) ? 2 : 1,
-    )
+    const stated = random.pick([amount, amount, amount, amount, { ...amount, ...owner }, owner, {}])
+    await tell(client, 'cart.updated', { ...cartOf(client), ...stated })
+  },
+
+  /** Another service reports what happened. */
+  async webhook(client) {
+    const { random, history } = client
+    const order = random.pick(history.orders)
+    const cart = cartOf(client)
+    const gift = { giftcard_id: 'gift-1', amount: random.int(100) }
+    const foreign = order && { id: order.id, tenant_id: otherThan(order.tenant) }
+    const kinds = {
+      gift: () =>
+        tell(client, 'giftcard.applied', {
+          ...cart,
+          cart_id: cart.id,
+          id: `applied-${client.name}`,
+          ...gift,
+        }),
+      tax: () => tell(client, 'tax.recalculated', cart),
+      paid: () =>
+        order ? tell(client, 'order.paid', { id: order.id, tenant_id: order.tenant }) : kinds.misfit(),
+      misfit: () => tell(client, 'order.paid', foreign ?? { id: 'absent' }, 'misfit'),
+      poison: () => tell(client, 'cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }, 'misfit'),
+      other: () => tell(client, 'loyalty.earned', cart),
+    }
+    await kinds[random.weighted({ gift: 1, tax: 1, paid: 4, misfit: 1, poison: 1, other: 1 })]()
   },
 
   /** Requests that must be denied or rejected. */
@@ -436,56 +463,42 @@ export const acts = {
 
 export type ActName = keyof typeof acts
 
-/** Sends an event until it is acknowledged. */
-export async function notify(
-  client: Client,
-  event: { event_id: string; type: string; occurred_at: string; data: Record<string, unknown> },
-  times = 1,
-): Promise<boolean> {
-  const body = JSON.stringify(event)
-  const seconds = String(Math.floor(client.world.scheduler.now / 1000))
-  const key = Buffer.from(webhookSecret.slice('whsec_'.length), 'base64')
-  const signature = createHmac('sha256', key).update(`${event.event_id}.${seconds}.${body}`).digest('base64')
-  const headers = {
-    'webhook-id': event.event_id,
-    'webhook-timestamp': seconds,
-    'webhook-signature': `v1,${signature}`,
-    'content-type': 'application/json',
-  }
-  const request = {
-    operation: 'webhooks.receive',
-    by: undefined,
-    method: 'POST',
-    path: '/v1/webhooks/events',
-    headers,
-    body,
-  }
-  let acknowledged = false
-  for (let time = 0; time < times; time += 1) {
-    const answer = await client.send(request)
-    if (answer?.status !== 202) continue
-    acknowledged = true
-    client.history.events.set(event.event_id, event)
-  }
-  return acknowledged
-}
-
-/** The payment provider reports the payouts that it settles later, until the service acknowledges them. */
-export async function settlePayouts(world: World, history: History): Promise<void> {
-  for (const payout of world.provider.payouts) {
-    if (payout.status !== 'pending') continue
-    payout.status = 'succeeded'
-    const client = new Client(`settle-${payout.providerRefundId}`, world, history)
-    const occurred_at = new Date(world.scheduler.now - 3000).toISOString()
-    const data = { id: payout.refundId }
-    const event = { event_id: `event-${payout.refundId}`, type: 'refund.succeeded', occurred_at, data }
-    while (!(await notify(client, event))) await world.scheduler.sleep(30_000)
-  }
+/** A crowd works mostly, but not only, on one cart. */
+function someCart(client: Client): string {
+  return client.random.chance(0.6) ? oneOf(client, carts) : client.random.pick(carts)
 }
 
 /** Draws one, or always the first in a crowd. */
 function oneOf<T>({ random, world }: Client, list: readonly T[]): T {
   return random.pick(world.isCrowded ? list.slice(0, 1) : list)
+}
+
+function cartOf(client: Client): { id: string; tenant_id: string } {
+  return { id: someCart(client), tenant_id: oneOf(client, tenants) }
+}
+
+/** Sends an event of another service, sometimes twice. A misfit can never be handled. */
+async function tell(
+  client: Client,
+  type: string,
+  data: Record<string, unknown>,
+  misfit?: 'misfit',
+): Promise<void> {
+  const { random, history, world } = client
+  const event_id = `event-${client.name}`
+  if (misfit) history.misfits.add(event_id)
+  const occurred_at = new Date(world.scheduler.now - random.int(10_000)).toISOString()
+  await notify(client, { event_id, type, occurred_at, data }, random.chance(0.3) ? 2 : 1)
+}
+
+export function otherThan(tenant: string): string {
+  return tenants[tenant === tenants[0] ? 1 : 0]
+}
+
+/** The changes of a code. Two of them end it. */
+function changes({ name, world }: Client): object[] {
+  const soon = new Date(world.scheduler.now + 10_000).toISOString()
+  return [{ name: `changed by ${name}` }, { expiry_at: soon }, { state: 'archived' }, { state: 'active' }]
 }
 
 function someone(client: Client): Identity {

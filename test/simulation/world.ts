@@ -16,6 +16,7 @@ import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
+import type { Message } from '#shared/platform/aws/sqs.ts'
 import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
@@ -31,9 +32,13 @@ import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/tok
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { openWork, type Runtime, type WorkContext } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
-import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { finishSagas, sweepMilliseconds as sagaMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
+import { checkRefunds } from '#shared/refunds/check-refunds.ts'
+import { openRefunds } from '#shared/refunds/open-refunds.ts'
+import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
@@ -45,7 +50,7 @@ import { webhookSecret } from '#test/support/signed-events.ts'
 import { MemoryStore, type StreamRecord } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
 import { type Faults, Process } from './process.ts'
-import { simulatedProvider } from './provider.ts'
+import { SimulatedProvider } from './provider.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -109,7 +114,7 @@ export class World {
   readonly mails: (Mail & { messageId: string })[] = []
   /** The recipients of mails for password resets. */
   readonly resets: string[] = []
-  readonly provider
+  readonly provider: SimulatedProvider
   /** Log lines, as JSON. */
   readonly logged: string[] = []
   /** The names of the table's calls and changes, by function. */
@@ -151,15 +156,19 @@ export class World {
       indexLag: () => random.next() * longestLag,
       onRecord: (record) => this.#stream(record),
     })
-    this.provider = simulatedProvider()
+    this.provider = new SimulatedProvider(scheduler, random.fork('provider'))
     this.#endpoints = deployed.map((endpoint) => this.#withProviders(endpoint))
   }
 
   /** Starts the sweepers. */
   start(): void {
     const sweepers = {
-      'finish-sagas': (runtime: Runtime) =>
-        finishSagas([this.#endpoints.find((one) => one.route === createRefund.route) as Endpoint], runtime),
+      'finish-sagas': async (runtime: Runtime) => {
+        const until = runtime.clock.now() + sagaMilliseconds
+        const endpoint = this.#endpoints.find((one) => one.route === createRefund.route) as Endpoint
+        await finishSagas([endpoint], runtime)
+        await checkRefunds(runtime, async (context) => this.#paymentProvider(processOf(context)), until)
+      },
       'end-abandoned': (runtime: Runtime, process: Process) => {
         const { clock } = runtime
         const table = runtime.openTable(startBudget(clock, workMilliseconds))
@@ -180,9 +189,14 @@ export class World {
   pending(): string[] {
     const left = this.store
       .all()
-      .filter(({ pk }) => pk === pendingSagas || pk === 'unfinished_operations')
+      .filter(({ pk, status }) => {
+        const isEntry = pk === pendingSagas || pk === openRefunds || pk === 'unfinished_operations'
+        return isEntry || (status === 'pending' && ownerOf(pk).entity === 'refund')
+      })
       .map(({ pk, sk }) => `${pk} ${sk}`)
-    return this.#busy > 0 ? [...left, `${this.#busy} consumers at work`] : left
+    if (this.provider.upcoming > 0) left.push('events of the provider')
+    if (this.#busy > 0) left.push(`${this.#busy} consumers at work`)
+    return left
   }
 
   /** Sends a request through the gateway. Rejects if the connection breaks; a 502 or 504 is the gateway's own. */
@@ -205,6 +219,15 @@ export class World {
       const isLate = this.faults.active && this.random.chance(0.1)
       this.#busy += 1
       this.#deliver({ queue, body, attempt: 1 }, this.random.next() * (isLate ? 90_000 : 200))
+    }
+  }
+
+  /** An operator returns the messages that a queue has given up. */
+  redrive(queue: TaskQueue, isFit: (body: string) => boolean): void {
+    const letters = this.deadLetters.splice(0)
+    for (const letter of letters) {
+      if (letter.queue === queue && isFit(letter.body)) this.enqueue(queue, letter.body)
+      else this.deadLetters.push(letter)
     }
   }
 
@@ -246,6 +269,8 @@ export class World {
         const { tenant, operation_id }: OperationRef = JSON.parse(body)
         return this.#workflow(process).start(operation_id, { tenant, operation_id })
       }
+      case 'reconciliations':
+        throw new Error('no schedule compares the ledger')
     }
   }
 
@@ -338,17 +363,7 @@ export class World {
     if (endpoint.saga && operation === 'refunds.create') {
       return {
         ...endpoint,
-        saga: (context) =>
-          refundSaga(context, async () => ({
-            refund: (request, budget) =>
-              available(
-                processOf(context).call({
-                  name: 'pay',
-                  effect: () => this.provider.refund(request),
-                  patience: budget.remaining(),
-                }),
-              ),
-          })),
+        saga: (context) => refundSaga(context, async () => this.#paymentProvider(processOf(context))),
       } as Endpoint
     }
     if (operation === 'login.sign-in') {
@@ -359,6 +374,15 @@ export class World {
       }
     }
     return endpoint
+  }
+
+  #paymentProvider(process: Process): PaymentProvider {
+    const reach = <T>(name: string, effect: () => T, budget: Budget) =>
+      available(process.call({ name, effect, patience: budget.remaining() }))
+    return {
+      refund: (request, budget) => reach('pay', () => this.provider.refund(request), budget),
+      find: (request, budget) => reach('find-payout', () => this.provider.find(request), budget),
+    }
   }
 
   #identityProvider(process: Process): IdentityProvider {
@@ -519,15 +543,15 @@ export class World {
   }
 
   #enqueue(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
-    const send = (queue: TaskQueue, bodies: readonly string[], count: number) => {
-      for (const body of bodies.slice(0, count)) this.enqueue(queue, body)
-      return bodies.map((_, index) => index >= count)
+    const send = (queue: TaskQueue, messages: readonly Message[], count: number) => {
+      for (const { body } of messages.slice(0, count)) this.enqueue(queue, body)
+      return messages.map((_, index) => index >= count)
     }
-    return enqueueTasks(records.map(eventRecordOf), { log: this.#log() }, (queue, bodies) =>
+    return enqueueTasks(records.map(eventRecordOf), { log: this.#log() }, (queue, messages) =>
       process.call({
         name: `send-${queue}`,
-        effect: () => send(queue, bodies, bodies.length),
-        partial: () => send(queue, bodies, bodies.length - 1),
+        effect: () => send(queue, messages, messages.length),
+        partial: () => send(queue, messages, messages.length - 1),
         patience: 3000,
       }),
     )
@@ -541,7 +565,10 @@ export class World {
       report: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
       relay: write,
       job: write,
+      alert: (code, { id }) => write({ ...({ code, correlation_id: id } as object) }),
+      event: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
       unfinished: () => {},
+      reconciled: () => {},
     }
   }
 
@@ -608,12 +635,16 @@ async function available<T>(call: Promise<T>): Promise<T> {
 
 /** Converts a record to the parts of a function's event that carry tasks. */
 function eventRecordOf({ sequence, before, after }: StreamRecord): DynamoDBRecord {
-  const task = after?.task as { queue: string; body: string } | undefined
+  const task = after?.task as { queue: string; body: string; group: string } | undefined
   return {
     eventName: before ? (after ? 'MODIFY' : 'REMOVE') : 'INSERT',
     dynamodb: {
       SequenceNumber: String(sequence),
-      ...(task && { NewImage: { task: { M: { queue: { S: task.queue }, body: { S: task.body } } } } }),
+      ...(task && {
+        NewImage: {
+          task: { M: { queue: { S: task.queue }, body: { S: task.body }, group: { S: task.group } } },
+        },
+      }),
     },
   }
 }

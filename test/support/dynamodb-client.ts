@@ -14,6 +14,8 @@ export function testClient(endpoint = process.env.DYNAMODB_ENDPOINT): DynamoDBCl
     region: 'us-east-1',
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     maxAttempts: 1,
+    // Tests with hundreds of calls at once wait for connections on purpose.
+    requestHandler: { socketAcquisitionWarningTimeout: 600_000 },
   })
 }
 

@@ -1,14 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+import { javaCommand, mavenArtifacts } from './java.ts'
 
 /** Newer releases need manually pinned AWS SDK artifacts. */
-const version = '3.1.0'
-const cache = join(import.meta.dirname, '../../node_modules/.cache/dynamodb-local')
+export const version = '3.1.0'
 const readyWithinMs = 120_000
 const stopWithinMs = 5000
 const starts = 3
@@ -16,25 +14,11 @@ const starts = 3
 const jvmOfTests = ['-XX:TieredStopAtLevel=1']
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-const dependency = (group: string, artifact: string, release: string, type = 'jar') =>
-  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId>` +
-  `<version>${release}</version><type>${type}</type></dependency>`
-
 /** Amazon's artifact contains SQLite for Intel machines only. */
 const sqliteOfAppleSilicon =
   process.platform === 'darwin' && process.arch === 'arm64'
-    ? dependency('io.github.ganadist.sqlite4java', 'libsqlite4java-osx-aarch64', '1.0.392', 'dylib')
-    : ''
-
-const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>local</groupId><artifactId>dynamodb-local</artifactId><version>1</version>
-  <dependencies>
-    ${dependency('software.amazon.dynamodb', 'DynamoDBLocal', version)}
-    ${sqliteOfAppleSilicon}
-  </dependencies>
-</project>
-`
+    ? ['io.github.ganadist.sqlite4java:libsqlite4java-osx-aarch64:1.0.392::dylib']
+    : []
 
 export interface DynamodbLocal {
   readonly endpoint: string
@@ -69,11 +53,13 @@ export async function stopAfterRun(): Promise<void> {
  * @param jvm options of Java; by default those that answer fastest in the long run
  */
 export async function startDynamodbLocal(jvm: readonly string[] = []): Promise<DynamodbLocal> {
-  const jars = await ensureJars()
+  const artifacts = [`software.amazon.dynamodb:DynamoDBLocal:${version}`, ...sqliteOfAppleSilicon]
+  const jars = await mavenArtifacts(`dynamodb-local-${version}`, ...artifacts)
+  const java = await javaCommand()
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const endpoint = `http://127.0.0.1:${port}`
-    const server = await startServer(jars, port, jvm)
+    const server = await startServer(java, jars, port, jvm)
     if (await answers(endpoint, server)) return { endpoint, stop: () => stop(server) }
     // Another process can take the port before java does. Then java ends, and another port is tried.
     const retry = hasEnded(server) && attempt < starts
@@ -82,33 +68,12 @@ export async function startDynamodbLocal(jvm: readonly string[] = []): Promise<D
   }
 }
 
-/** Returns the folder of jars, which are downloaded from Maven Central the first time. */
-export async function ensureJars(): Promise<string> {
-  const jars = join(cache, version)
-  if (existsSync(jars)) return jars
-  await mkdir(cache, { recursive: true })
-  const scratch = await mkdtemp(join(cache, 'fetch-'))
-  try {
-    await writeFile(join(scratch, 'pom.xml'), pom)
-    await fetchJars(join(scratch, 'pom.xml'), join(scratch, 'jars'))
-    // A rename is atomic for other runs. If another run was faster, its folder is used.
-    await rename(join(scratch, 'jars'), jars).catch((error) => {
-      if (!existsSync(jars)) throw error
-    })
-  } finally {
-    await rm(scratch, { recursive: true, force: true })
-  }
-  return jars
-}
-
-async function fetchJars(pomFile: string, directory: string): Promise<void> {
-  const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${directory}`]
-  const maven = await run('mvn', ['-B', '-q', '-f', pomFile, ...goal])
-  const [code] = await once(maven.child, 'close')
-  if (code !== 0) throw new Error(`Maven could not fetch DynamoDB Local ${version}: ${maven.output()}`)
-}
-
-async function startServer(jars: string, port: number, options: readonly string[]): Promise<Running> {
+async function startServer(
+  java: string,
+  jars: string,
+  port: number,
+  options: readonly string[],
+): Promise<Running> {
   const main = 'software.amazon.dynamodb.services.local.main.ServerRunner'
   const jvm = [
     ...options,
@@ -118,7 +83,7 @@ async function startServer(jars: string, port: number, options: readonly string[
     '-cp',
     join(jars, '*'),
   ]
-  const server = await run('java', [
+  const server = await run(java, [
     ...jvm,
     main,
     '-inMemory',
@@ -132,7 +97,7 @@ async function startServer(jars: string, port: number, options: readonly string[
 }
 
 /** Spawns a command and keeps the end of its output. */
-async function run(command: 'java' | 'mvn', args: string[]): Promise<Running> {
+async function run(command: string, args: string[]): Promise<Running> {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   const keep = (chunk: Buffer) => {

@@ -1,4 +1,5 @@
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
+import { route as createRefund } from '#functions/refunds/create-refund/route.ts'
 import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/request/route.ts'
 import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
@@ -57,6 +58,10 @@ const examples: Record<string, Example> = {
   },
   'login.sign-in': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example`, password } }),
   'login.reset-password': (_, tenant) => ({ body: { email: `user-${codes++}@${tenant}.example` } }),
+  'refunds.read': async (service, tenant) => {
+    const { json } = await made(service, tenant, '/v1/refunds', bodyOf(createRefund, service))
+    return { params: { id: json.id } }
+  },
   'refunds.create': () => ({ body: { charge_id: `ch_${crypto.randomUUID()}`, amount: 500 } }),
   'webhooks.receive': () => {
     const body = JSON.stringify(eventOf('cart.emptied', { id: 'cart-1' }))
@@ -74,6 +79,10 @@ const examples: Record<string, Example> = {
   'codes.create': () => ({ body: code() }),
   'codes.read': madeCode,
   'codes.update': async (service, tenant) => {
+    const { params, etag } = await madeCode(service, tenant)
+    return { params, headers: { 'If-Match': etag } }
+  },
+  'codes.replace': async (service, tenant) => {
     const { params, etag } = await madeCode(service, tenant)
     return { params, headers: { 'If-Match': etag } }
   },
@@ -115,11 +124,17 @@ export async function exampleOf(route: Route, service: Service, tenant: string) 
   const valid = await examples[route.operation]?.(service, tenant)
   const { params = {}, query = {}, headers = {}, body = bodyOf(route, service) } = valid ?? {}
   const path = templateOf(route, service.settings).replace(/\{([a-z_]+)\}/g, (_, name: string) =>
-    encodeURIComponent(params[name] ?? 'absent'),
+    encodeURIComponent(params[name] ?? missing(route, name)),
   )
   const [bodyType = ''] = bodyTypesOf(route, service.settings)
   const type: Record<string, string> = bodyType === 'application/json' ? {} : { 'Content-Type': bodyType }
   return { path: withQuery(path, query), headers: { ...type, ...headers }, body }
+}
+
+function missing({ operation }: Route, name: string): never {
+  throw new Error(
+    `add an entry for ${operation} that returns the path variable ${name} to test/support/examples.ts`,
+  )
 }
 
 /** Returns a path with additional query parameters. */

@@ -53,7 +53,7 @@ export async function tokenBy(
 ): Promise<string> {
   const [issuer] = localSettings['auth.issuers']
   return new SignJWT({ sub: 'u1', tenant: 'acme', roles: 'Editor' })
-    .setProtectedHeader({ alg: 'ES256', ...header })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header })
     .setIssuer(issuer?.issuer ?? '')
     .setAudience(issuer?.audience ?? '')
     .setExpirationTime(Math.floor(now / 1000) + 86_400)

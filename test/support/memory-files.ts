@@ -7,6 +7,7 @@ export interface MemoryFiles extends FileStore {
 /** Stores files in memory, for the endpoints. The S3 adapter has its own tests. */
 export function memoryFiles(): MemoryFiles {
   const files: MemoryFiles['files'] = new Map()
+  let links = 0
   return {
     files,
     async write(key, chunks, mediaType) {
@@ -23,7 +24,8 @@ export function memoryFiles(): MemoryFiles {
     },
     async link(key, { fileName, seconds }) {
       if (!files.has(key)) throw new Error(`there is no ${key}`)
-      return `https://files.example/${key}?name=${fileName}&seconds=${seconds}`
+      links += 1
+      return `https://files.example/${key}?name=${fileName}&seconds=${seconds}&signature=${links}`
     },
   }
 }

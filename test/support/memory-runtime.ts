@@ -1,5 +1,5 @@
 import { startBudget } from '#shared/platform/base/clock.ts'
-import type { LogReport } from '#shared/platform/base/log.ts'
+import type { AlertCode, LogReport } from '#shared/platform/base/log.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -14,6 +14,7 @@ export interface MemoryRuntime extends Runtime {
   store: MemoryStore
   table: Table
   reports: LogReport[]
+  alerts: AlertCode[]
   /** Called before each call of the table takes effect; it may throw the error of a lost request. */
   beforeCall: (call: TableCall<unknown>) => unknown
   /** Called after the effect; it may throw the error of a lost response. */
@@ -25,6 +26,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const clock = movableClock(Date.parse('2026-03-01T12:00:00Z'))
   const store = new MemoryStore({ now: () => clock.now() })
   const reports: LogReport[] = []
+  const alerts: AlertCode[] = []
   const deriveKey = keyDerivation()
   const none = () => {
     throw new Error('not part of this test')
@@ -42,12 +44,16 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     store,
     table: openTable(startBudget(clock, Number.POSITIVE_INFINITY)),
     reports,
+    alerts,
     log: {
       request: none,
       report: (report) => reports.push(report),
       relay: none,
       unfinished: none,
       job: none,
+      event: none,
+      alert: (code) => alerts.push(code),
+      reconciled: none,
     },
     tokens: { verify: none },
     openTable,

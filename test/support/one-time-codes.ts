@@ -1,4 +1,5 @@
-import { mailKey, mailKeyPurpose, openMail } from '#shared/otp/code-mail.ts'
+import { codeKeyPurpose, digitsOf } from '#shared/otp/code-digits.ts'
+import { findMail, mailKeyPurpose, openMail } from '#shared/otp/code-mail.ts'
 import type { Answer, Service } from './service.ts'
 
 let emails = 0
@@ -15,9 +16,12 @@ export const verifyCode = (service: Service, email: string, code: string, how: H
   service.call({ method: 'POST', path: '/otp/verify', body: { email, code }, ...how })
 
 /** Returns the content of an unsent message. */
-export async function mailOf(service: Service, messageId: string) {
-  const item = await service.table.get(mailKey(messageId))
-  return openMail(await service.runtime.derivedKey(mailKeyPurpose), messageId, String(item?.sealed))
+export async function mailOf({ table, runtime, settings }: Service, messageId: string) {
+  const mail = await findMail(table, messageId)
+  if (!mail?.sealed) throw new Error(`no mail waits under ${messageId}`)
+  const content = openMail(await runtime.derivedKey(mailKeyPurpose), messageId, mail.sealed)
+  const key = await runtime.derivedKey(codeKeyPurpose)
+  return { ...content, code: digitsOf(key, mail, mail.code_id, settings['otp.code'].digits) }
 }
 
 /** Requests a code, and reads it as its receiver would. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type FakePaymentProvider, startPaymentProvider } from './payment-provider/payment-provider.ts'
 import { serverError } from './payment-provider/stripe-wire.ts'
@@ -22,6 +24,7 @@ interface Body {
   amount: number
   status: string
   data: Body[]
+  has_more: boolean
   error: { code: string; type: string }
 }
 
@@ -52,6 +55,26 @@ async function ask(
 const refund = (form: Ask & Record<string, unknown>) =>
   ask('POST', '/v1/refunds', { account: 'acct_a', ...form })
 const read = (path: string, options: Ask = {}) => ask('GET', path, { ...options })
+
+describe('a caller', () => {
+  /** Sends a request with headers that `fetch` does not allow. */
+  async function statusFor(headers: Record<string, string>): Promise<number | undefined> {
+    const [answer] = await once(get(`${provider.endpoint}/refunds`, { headers }), 'response')
+    answer.resume()
+    return answer.statusCode
+  }
+
+  test('is served', async () => {
+    expect(await statusFor({})).toBe(200)
+  })
+
+  test.each([
+    ['under another name of the machine', { Host: 'rebound.example' }],
+    ['from a web page', { Origin: 'http://localhost:5173' }],
+  ])('%s is refused', async (_, headers) => {
+    expect(await statusFor(headers)).toBe(403)
+  })
+})
 
 describe('refunds', () => {
   test('a refund has Stripe’s fields', async () => {
@@ -114,12 +137,83 @@ describe('refunds', () => {
     await refund({ charge: 'ch_1', amount: 3, account: 'acct_b' })
     const amounts = async (path: string, options?: Ask) =>
       (await read(path, options)).body.data.map(({ amount }) => amount)
-    expect(await amounts('/refunds')).toEqual([1, 2, 3])
-    expect(await amounts('/refunds?charge=ch_1')).toEqual([1, 3])
+    expect(await amounts('/refunds')).toEqual([3, 2, 1])
+    expect(await amounts('/refunds?charge=ch_1')).toEqual([3, 1])
     expect(await amounts('/v1/refunds?charge=ch_1', { account: 'acct_b' })).toEqual([3])
     expect((await read('/refunds?charge=ch_2')).body.data).toEqual(
       provider.refunds().filter(({ charge }) => charge === 'ch_2'),
     )
+  })
+
+  describe('a list', () => {
+    const listed = async (query: string) => {
+      const { status, body } = await read(`/v1/refunds?${query}`, { account: 'acct_a' })
+      return { status, amounts: body.data?.map(({ amount }) => amount), more: body.has_more }
+    }
+    let ids: string[]
+    beforeEach(async () => {
+      ids = []
+      for (let amount = 1; amount <= 12; amount += 1)
+        ids.push((await refund({ charge: 'ch_1', amount })).body.id)
+    })
+
+    test('has the ten newest refunds unless it says otherwise', async () => {
+      expect(await listed('')).toEqual({
+        status: 200,
+        amounts: [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
+        more: true,
+      })
+    })
+
+    test('continues after an object, and ends', async () => {
+      expect(await listed(`limit=3&starting_after=${ids[3]}`)).toEqual({
+        status: 200,
+        amounts: [3, 2, 1],
+        more: false,
+      })
+      expect(await listed(`limit=2&starting_after=${ids[3]}`)).toEqual({
+        status: 200,
+        amounts: [3, 2],
+        more: true,
+      })
+      expect(await listed(`starting_after=${ids[0]}`)).toEqual({ status: 200, amounts: [], more: false })
+    })
+
+    test('goes back before an object', async () => {
+      expect(await listed(`limit=2&ending_before=${ids[8]}`)).toEqual({
+        status: 200,
+        amounts: [11, 10],
+        more: true,
+      })
+      expect(await listed(`limit=3&ending_before=${ids[8]}`)).toEqual({
+        status: 200,
+        amounts: [12, 11, 10],
+        more: false,
+      })
+    })
+
+    test('is limited to a time range', async () => {
+      const created = provider.refunds()
+      for (const [index, one] of created.entries()) one.created = 100 + index
+      expect((await listed('created[gte]=102&created[lt]=105')).amounts).toEqual([5, 4, 3])
+      expect((await listed('created[gt]=102&created[lte]=105')).amounts).toEqual([6, 5, 4])
+      expect((await listed('created=103')).amounts).toEqual([4])
+      expect(await listed(`limit=1&created[gte]=102&starting_after=${ids[3]}`)).toMatchObject({
+        amounts: [3],
+        more: false,
+      })
+    })
+
+    test.each(['limit=0', 'limit=101', 'limit=x', 'starting_after=re_none', 'page=2'])(
+      'rejects %s',
+      async (query) => {
+        expect((await listed(query)).status).toBe(400)
+      },
+    )
+
+    test('rejects two cursors', async () => {
+      expect((await listed(`starting_after=${ids[1]}&ending_before=${ids[2]}`)).status).toBe(400)
+    })
   })
 
   test('a refund and its charge are returned', async () => {

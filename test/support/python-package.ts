@@ -13,14 +13,15 @@ const uvVersion = '0.13.9'
 
 /**
  * Installs a package from PyPI once, in a separate virtual environment.
+ * @param others requirements to install with it
  * @returns the folder of the virtual environment
  */
-export async function pythonPackage(name: string, version: string): Promise<string> {
-  const venv = join(cache, `${name}-${version}`)
+export async function pythonPackage(name: string, version: string, ...others: string[]): Promise<string> {
+  const venv = join(cache, `${name.replace(/\[.*/, '')}-${version}`)
   const marker = join(venv, 'bin', 'installed')
   if (!existsSync(marker)) {
     const { python } = await checkPrerequisites()
-    const wanted = `${name}==${version}`
+    const wanted = [`${name}==${version}`, ...others]
     // uv does not read pip's configuration files. Where it reaches no index, pip installs.
     await installWithUv(python, venv, wanted).catch(() => installWithPip(python, venv, wanted))
     await writeFile(marker, '')
@@ -28,7 +29,7 @@ export async function pythonPackage(name: string, version: string): Promise<stri
   return venv
 }
 
-async function installWithUv(python: string, venv: string, wanted: string): Promise<void> {
+async function installWithUv(python: string, venv: string, wanted: string[]): Promise<void> {
   const uv = await installedUv(python)
   const { PIP_INDEX_URL: index } = process.env
   const own = { UV_CACHE_DIR: join(cache, 'uv-downloads'), UV_HTTP_TIMEOUT: '120' }
@@ -36,17 +37,17 @@ async function installWithUv(python: string, venv: string, wanted: string): Prom
   const uvDoes = (...args: string[]) => run(uv, ['--quiet', '--system-certs', ...args], { env })
   // With pip, which the lines of the guide call.
   await uvDoes('venv', '--clear', '--seed', '--python', python, venv)
-  await uvDoes('pip', 'install', '--python', join(venv, 'bin/python'), wanted)
+  await uvDoes('pip', 'install', '--python', join(venv, 'bin/python'), ...wanted)
 }
 
-async function installWithPip(python: string, venv: string, wanted: string): Promise<void> {
+async function installWithPip(python: string, venv: string, wanted: string[]): Promise<void> {
   await run(python, ['-m', 'venv', '--clear', venv])
   await run(join(venv, 'bin/pip'), [
     'install',
     '--quiet',
     '--disable-pip-version-check',
     '--no-compile',
-    wanted,
+    ...wanted,
   ])
 }
 
@@ -57,7 +58,7 @@ async function installedUv(python: string): Promise<string> {
   if (existsSync(uv)) return uv
   const draft = await mkdtemp(`${folder}-`)
   try {
-    await installWithPip(python, draft, `uv==${uvVersion}`)
+    await installWithPip(python, draft, [`uv==${uvVersion}`])
     await rename(draft, folder).catch((failure) => {
       if (!existsSync(uv)) throw failure
     })

@@ -1,11 +1,14 @@
-const runsAll = process.env.TEST_ALL === '1'
+export const runsAll = process.env.TEST_ALL === '1'
+
+/** The seed of random tests. It is fixed, so that no run depends on luck; `SEED=2 npx jest …` tries other values. */
+const seed = Number(process.env.SEED ?? 20_261_123)
 
 /**
- * Returns how often a random test runs: all runs with `npm run test:all`, a tenth with `npm test`, which each developer
- * waits for.
+ * Returns the parameters of a random test: its seed, and how often it runs. That is all runs with `npm run test:all`, and
+ * a tenth with `npm test`, which each developer waits for.
  */
-export function runs(all: number): number {
-  return runsAll ? all : Math.ceil(all / 10)
+export function runs(all: number): { numRuns: number; seed: number } {
+  return { numRuns: runsAll ? all : Math.ceil(all / 10), seed }
 }
 
 /**

@@ -4,13 +4,13 @@ import { type RouteEntry, routes } from '#functions/routes.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
-import type { Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
+import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
 import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
-import { gatewayPathOf, type Route } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, methodsByPath, methodsOf, type Route } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -18,7 +18,7 @@ import type { Transit } from '#test/simulation/memory-table.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
-import { newTable, openTable } from './tables.ts'
+import { createTable, newMemoryTable, newTable, openTable } from './tables.ts'
 
 export interface Call {
   method?: string
@@ -44,6 +44,9 @@ export interface Service {
   tableName: string
   lines: RequestLine[]
   notices: LogReport[]
+  /** Received events that had no effect. */
+  events: EventLine[]
+  alerts: AlertCode[]
   call(call: Call): Promise<Answer>
   /** The names of all headers that the service has looked up so far, in lower case. */
   headersRead: Set<string>
@@ -60,10 +63,8 @@ export interface ServiceOptions {
   client?: DynamoDBClient
   /** Carries the calls of a table in memory. */
   transit?: Transit
-  /** A table to share; absent for a new one. */
+  /** A table to share, or one of `createTable`, which other processes can read; absent for one of `newTable`. */
   tableName?: string
-  /** Puts a new table on DynamoDB Local, also with `npm test`; a table with a client is always there. */
-  onDynamodb?: true
   /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
@@ -75,19 +76,24 @@ export interface ServiceOptions {
 /** The deployment secret of the tests. */
 export const testSecret = 'a secret of the tests, long enough'
 
-/** Starts the service in this process, on a table of `newTable`, with the same handleRequest that runs on AWS. */
+/** Starts the service in this process, by default on a new table, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { settings = localSettings, clock = systemClock, client, transit, extra = [] } = options
-  const tableName = options.tableName ?? (await newTable(client || options.onDynamodb ? false : undefined))
+  const tableName = options.tableName ?? (await tableFor(options))
   const lines: RequestLine[] = []
   const deriveKey = keyDerivation()
   const notices: LogReport[] = []
+  const events: EventLine[] = []
+  const alerts: AlertCode[] = []
   const log: Log = {
     request: (line) => lines.push(line),
     report: (notice) => notices.push(notice),
     relay: () => {},
     unfinished: () => {},
     job: () => {},
+    event: (line) => events.push(line),
+    alert: (code) => alerts.push(code),
+    reconciled: () => {},
   }
   const store = memoryFiles()
   const runtime: Service['runtime'] = {
@@ -100,7 +106,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     openTable: (budget) =>
       openTable(tableName, { clock, budget, ...(client && { client }), ...(transit && { transit }) }),
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
-    environment: (name) => process.env[name],
+    environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }
   const headersRead = new Set<string>()
   const table = openTable(tableName)
@@ -108,6 +114,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const deployed = routes.map((entry) => ({ route: entry.route, load: lazy(() => endpointOf(entry)) }))
   const ofTest = (options.only ?? extra).map((endpoint) => ({ route: endpoint.route, load: () => endpoint }))
   const endpoints = options.only ? ofTest : [...deployed, ...ofTest]
+  const methods = JSON.stringify(
+    methodsByPath(
+      endpoints.map(({ route }) => route),
+      settings,
+    ),
+  )
 
   return {
     settings,
@@ -115,13 +127,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tableName,
     lines,
     notices,
+    events,
+    alerts,
     headersRead,
     files: store.files,
     runtime,
     async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)
-      if (!matched) throw new Error(`no route for ${method} ${path}`)
       const token = as && (await tokenFor(as, settings, clock.now()))
       const sent = {
         ...(token && { authorization: `Bearer ${token}` }),
@@ -150,6 +163,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
+function tableFor({ client, transit }: ServiceOptions): string | Promise<string> {
+  if (client) return createTable()
+  return transit ? newMemoryTable() : newTable()
+}
+
 export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
   const { endpoint } = await import(`#functions/${folder}/handler.ts`)
   return endpoint
@@ -160,10 +178,9 @@ interface ListedEndpoint {
   load(): Endpoint | Promise<Endpoint>
 }
 
-/** Matches as the gateway does, by method and path, which several endpoints may share. */
+/** Matches as the gateway does, by method and path, which several endpoints may share, or none has. */
 function match(endpoints: ListedEndpoint[], method: string, path: string, settings: Settings) {
-  const asked = method === 'HEAD' ? 'GET' : method
-  const atMethod = endpoints.filter(({ route }) => route.method === asked)
+  const atMethod = endpoints.filter(({ route }) => methodsOf(route).includes(method))
   for (const gatewayPath of new Set(atMethod.map(({ route }) => gatewayPathOf(route, settings)))) {
     const pattern = gatewayPath.replace(/\{([a-z_]+)\}/g, '(?<$1>[^/]+)')
     const found = new RegExp(`^${pattern}$`).exec(path)
@@ -177,7 +194,7 @@ function match(endpoints: ListedEndpoint[], method: string, path: string, settin
       params: Object.fromEntries(params) as Record<string, string>,
     }
   }
-  return undefined
+  return { endpoints: [], params: {} }
 }
 
 function bytesOf(body: unknown): Uint8Array | undefined {

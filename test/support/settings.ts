@@ -24,7 +24,12 @@ export const localSettings = profile('shared/settings/profiles/local.json')
 /** The local settings with a budget that even a busy machine does not exceed, for many items or concurrent requests. */
 export const patientSettings: Settings = {
   ...localSettings,
-  'requests.timeoutHeader': { unit: 'milliseconds', maxMilliseconds: 100_000 },
+  'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], maxMilliseconds: 100_000 },
+}
+/** The local settings without a lower limit of X-Request-Timeout, for requests whose time is up early. */
+export const hurriedSettings: Settings = {
+  ...localSettings,
+  'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], minMilliseconds: 1 },
 }
 /** Settings that differ from the local ones wherever possible. */
 export const otherSettings = profile('test/support/profiles/other.json')
@@ -71,6 +76,6 @@ export async function tokenFor(
   const crit = (header?.crit as string[] | undefined) ?? []
   const present = Object.entries(payload).filter(([, value]) => value !== null && value !== undefined)
   return new SignJWT(Object.fromEntries(present))
-    .setProtectedHeader({ alg: 'ES256', kid: 'test', ...header })
+    .setProtectedHeader({ alg: 'ES256', kid: 'test', typ: String(issuer?.types[0]), ...header })
     .sign(signingKey, { crit: Object.fromEntries(crit.map((name) => [name, true])) })
 }

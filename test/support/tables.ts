@@ -8,14 +8,15 @@ import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable, type Transit } from '#test/simulation/memory-table.ts'
 import { tablesInMemory, testClient } from './dynamodb-client.ts'
 
-export const tablesAreInMemory = process.env.TABLES_IN_MEMORY === '1'
-
 /**
- * Creates a table and returns its name. With `npm test` it is in memory, which is much faster, and otherwise on DynamoDB
- * Local. memory-table.test.ts compares the two.
+ * Creates a table on DynamoDB Local and returns its name. With `TABLE=memory` it is in memory, which is faster.
+ * memory-table.test.ts compares the two.
  */
-export async function newTable(inMemory = tablesAreInMemory): Promise<string> {
-  if (!inMemory) return createTable(testClient())
+export async function newTable(): Promise<string> {
+  return process.env.TABLE === 'memory' ? newMemoryTable() : createTable()
+}
+
+export function newMemoryTable(): string {
   const name = `t-${crypto.randomUUID()}`
   tablesInMemory.set(name, new MemoryStore())
   return name
@@ -44,7 +45,7 @@ export function openTable(
 
 /** Creates a table as in production, without streams, which slow DynamoDB Local down. */
 export async function createTable(
-  client: DynamoDBClient,
+  client: DynamoDBClient = localClient(),
   name = `t-${crypto.randomUUID()}`,
 ): Promise<string> {
   await client.send(

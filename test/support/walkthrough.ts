@@ -21,6 +21,17 @@ export function walkthroughOf(markdown: string): Walkthrough {
   return found
 }
 
+/** Returns the blocks of code of an HTML page as Markdown. */
+export function codeOf(html: string): string {
+  const blocks = [...html.matchAll(/<pre[^>]*><code class="language-(\w+)"[^>]*>([\s\S]*?)<\/code><\/pre>/g)]
+  const names: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&' }
+  const text = (code: string) =>
+    code.replace(/&(?:#(\d+)|(\w+));/g, (_, number, name) =>
+      number ? String.fromCharCode(Number(number)) : (names[name] ?? ''),
+    )
+  return blocks.map(([, language, code = '']) => `\`\`\`${language}\n${text(code)}\`\`\`\n`).join('\n')
+}
+
 function fileName(code: string): string {
   const [, name] = /^(?:#|\/\/) (\S+)\n/.exec(code) ?? []
   if (name === undefined) throw new Error(`the first line names no file: ${code}`)

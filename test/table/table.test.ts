@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { lastIdAt, uuidV7 } from '#shared/platform/base/clock.ts'
+import { lastIdAt } from '#shared/platform/base/clock.ts'
 import { entities, keyOf, ownerOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import {
   create,
@@ -10,6 +10,7 @@ import {
   replace,
   roundRobin,
 } from '#shared/platform/table/table.ts'
+import { idAt } from '#test/support/ids.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const key = { pk: 'order#acme#0', sk: '1' }
@@ -86,7 +87,7 @@ describe('the entries of pending work', () => {
   const at = runtime.clock.now()
   const entryAt = (milliseconds: number) => ({
     pk: partition,
-    sk: uuidV7(at + milliseconds, runtime.clock.randomBytes(10)),
+    sk: idAt(at + milliseconds),
   })
 
   test('are those up to a time, oldest first', async () => {

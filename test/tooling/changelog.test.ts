@@ -2,12 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 
-const text = await readFile(join(import.meta.dirname, '../../CHANGELOG.md'), 'utf8')
-const releases = text
-  .split(/^## /m)
-  .slice(1)
-  .map((release) => [release.slice(0, release.indexOf('\n')), release] as const)
+/** Returns the versions from 1.0.0 on, and the unreleased one after them, that do not say how to update. */
+function withoutUpdating(changelog: string): string[] {
+  const versions = changelog.split(/^## /m).slice(1)
+  const promising = versions.slice(0, versions.findLastIndex((text) => /^\[[1-9]/.test(text)) + 1)
+  const states = /^### Updating\n\n(No downtime|Downtime|The first release)/m
+  return promising.filter((text) => !states.test(text)).map((text) => text.slice(0, text.indexOf('\n')))
+}
 
-test.each(releases)('%s states whether an update of a running stack has downtime', (_name, release) => {
-  expect(release).toMatch(/^### Updating\n\n(No downtime|Downtime|The first release)/m)
+test('every version from 1.0.0 on states whether an update of a running stack has downtime', async () => {
+  expect(withoutUpdating(await readFile(join(import.meta.dirname, '../../CHANGELOG.md'), 'utf8'))).toEqual([])
+})
+
+test('a version that does not state it is found', () => {
+  const first = '## [1.0.0]\n\n### Updating\n\nThe first release: there is nothing to update.\n'
+  expect(withoutUpdating(`## [Unreleased]\n\n### Added\n\n${first}\n## [0.1.0]\n`)).toEqual(['[Unreleased]'])
 })

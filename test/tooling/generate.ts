@@ -1,10 +1,14 @@
+import { globSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { asyncapiDocument } from '#bin/asyncapi.ts'
 import { commandsPage } from '#bin/cli/commands-page.ts'
 import { openapiDocument } from '#bin/openapi.ts'
-import { loadSettings } from '#bin/settings-file.ts'
+import { withRoles } from '#bin/reference/guides.ts'
+import { loadSettings, localProfile } from '#bin/settings-file.ts'
+import { routes } from '#functions/routes.ts'
+import { checkOperations } from '#lib/check-operations.ts'
 import { costsOfProd } from '#test/bench/aws/costs.ts'
 import { clientTypes } from './client-types.ts'
 
@@ -12,22 +16,34 @@ import { clientTypes } from './client-types.ts'
  * `npm run generate`: writes every generated file of the repository. With `--check` it writes nothing and fails if one is
  * out of date.
  */
+const root = join(import.meta.dirname, '../..')
 const { check } = parseArgs({ options: { check: { type: 'boolean' } } }).values
 const settings = await loadSettings()
+checkFolders()
+checkOperations(settings, routes, localProfile)
+const accessGuide = 'docs/guides/access.md'
 const openapi = `${compactJson(openapiDocument(settings))}\n`
 const generated: Record<string, string> = {
   'openapi.json': openapi,
   'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
   'client/schema.ts': await clientTypes(JSON.parse(openapi)),
   'docs/commands.md': commandsPage(),
+  [accessGuide]: withRoles(await readFile(join(root, accessGuide), 'utf8'), settings),
   'docs/costs.md': await costsOfProd(),
 }
 for (const [file, text] of Object.entries(generated)) {
-  const path = join(import.meta.dirname, '../..', file)
+  const path = join(root, file)
   if ((await readFile(path, 'utf8').catch(() => '')) === text) continue
   console.log(check ? `${file} is out of date: run npm run generate and commit it` : `${file} is new`)
   if (check) process.exitCode = 1
   else await writeFile(path, text)
+}
+
+/** @throws Error that names the folders of operations that the route table leaves out */
+function checkFolders(): void {
+  const listed = new Set(routes.map(({ folder }) => join('functions', folder)))
+  const left = globSync('functions/*/*/route.ts', { cwd: root }).filter((file) => !listed.has(dirname(file)))
+  if (left.length > 0) throw new Error(`add a line to functions/routes.ts for ${left.join(', ')}`)
 }
 
 /** Returns a document as JSON in which everything that fits into a line is one line. */

@@ -1,5 +1,6 @@
+import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 import { startCdkProcess } from '#test/infrastructure/cdk-process.ts'
-import { prepareBrowser } from '#test/support/browser.ts'
+import { missingBrowser, prepareBrowser } from '#test/support/browser.ts'
 import { startForRun } from '#test/support/dynamodb-local.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 import {
@@ -7,14 +8,13 @@ import {
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
-import { checkTestPrerequisites } from '#test/support/prerequisites.ts'
 
 /**
  * Checks first that this machine has every program that a test needs. Starts one DynamoDB Local for the whole run, unless DYNAMODB_ENDPOINT names a running one. Starts one payment
  * provider, one user pool, and one process that synthesizes the templates.
  */
 export default async function start() {
-  await checkTestPrerequisites().catch((failure) => {
+  await checkPrerequisites([await missingBrowser()]).catch((failure) => {
     // Jest would add a stack trace.
     console.error(failure.message)
     process.exit(1)

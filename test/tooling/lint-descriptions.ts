@@ -11,7 +11,6 @@ const exceptions: Record<string, Record<string, string>> = {
       'OpenAPI 3.1 allows scopes of every scheme; the rule knows those of OAuth 2.0 and OpenID Connect only.',
   },
   'asyncapi.json': {
-    'asyncapi-servers': 'The addresses of the bus and of the API are outputs of a deployment.',
     'asyncapi-info-contact-properties': 'The address of the operator is not known before a deployment.',
     'security-defined': 'Publishing to the bus is permitted by IAM, for which AsyncAPI has no scheme.',
   },

@@ -88,7 +88,8 @@ const single = platform.filter(
 )
 const readme = read('README.md')
 
-const lines = source.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0)
+const linesOf = (file: string) => read(file).split('\n').length - 1
+const longest = source.toSorted((a, b) => linesOf(b) - linesOf(a))
 const [readmeLines, readmeWords] = [readme.split('\n').length - 1, readme.split(/\s+/).filter(Boolean).length]
 
 // A limit is today's value until the target is reached. Lower it when a value falls; do not raise it.
@@ -100,7 +101,7 @@ const measures: Measure[] = [
   { limit: 70, target: 70, value: platform.length, name: 'files of the platform' },
   { limit: 0, target: 0, value: mutual.length, name: 'pairs of shared folders that import each other', found: mutual },
   { limit: 0, target: 0, value: single.length, name: 'platform files with one importer and no test', found: single },
-  { limit: 24_000, target: 18_000, value: lines, name: 'lines of bin, lib, functions and shared' },
+  { limit: 351, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },
   { limit: 150, target: 150, value: readmeLines, name: 'lines of the README' },
   { limit: 1_200, target: 1_200, value: readmeWords, name: 'words of the README' },
 ]

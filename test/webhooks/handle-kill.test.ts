@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
-import type { Fault } from '#test/faults/faults.ts'
+import type { Call, Fault } from '#test/faults/faults.ts'
 import { bundleFunctions } from '#test/faults/function-process.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
+import { createTable } from '#test/support/tables.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 
 let tenant: string
@@ -19,7 +20,7 @@ const queue = await startFakeAws({
     return {}
   },
 })
-const service = await startService({ onDynamodb: true })
+const service = await startService({ tableName: await createTable() })
 const functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, localSettings, {
   AWS_ENDPOINT_URL: queue.endpoint,
   AWS_ENDPOINT_URL_DYNAMODB: proxy.endpoint,
@@ -78,7 +79,9 @@ test.each(deaths)('a handler killed %s: the next one results in one ledger entry
     await receive('refund.succeeded', { id }),
     await receive('refund.succeeded', { id }),
   ])
-  const held = proxy.inject({ when: ({ operation }) => operation === 'TransactWriteItems', fault })
+  // Each attempt: a busy machine may kill it only after three seconds, when it makes another one.
+  const when = ({ operation }: Call) => operation === 'TransactWriteItems'
+  const held = proxy.inject({ when, times: Number.POSITIVE_INFINITY, fault })
   const victim = await functions.start('handle')
   victim.begin(batch)
   await held.struck

@@ -73,6 +73,7 @@ const tabs = [
         columns: [
           ['Time', (entry) => time(entry.at)],
           ['Refund', ({ refund_id }) => refund_id],
+          ['Booking', ({ booking }) => booking],
           ['Tenant', ({ tenant }) => tenant],
           ['Charge', ({ charge_id }) => charge_id],
           ['Amount', money, 'number'],

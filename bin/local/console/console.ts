@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DeployedStack } from '../../deployment.ts'
 import { redrive } from '../../redrive.ts'
 import type { Answer, Site } from '../../reference/site.ts'
-import type { ServiceFile } from '../service-file.ts'
+import { accessOf, type ServiceFile } from '../service-file.ts'
 import { type Activity, activity, type Entry } from './activity.ts'
 import {
   activitySource,
@@ -33,22 +33,22 @@ const tokenHeader = 'x-console-token'
 
 /** Starts the page that shows what the local run does. @param activityFile see `LocalService` */
 export function startConsole(service: ServiceFile, activityFile: string): Console {
-  const { aws_endpoint: endpoint, region, outputs, table, event_bus, provider_url } = service
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-  const stack: DeployedStack = { outputs, access: { endpoint, region, credentials } }
+  const { outputs, table, event_bus, provider_url } = service
+  const access = accessOf(service)
+  const stack: DeployedStack = { outputs, access }
   const shown = activity()
   const stopped = new AbortController()
   const token = randomBytes(32).toString('base64url')
   const polled = [
     activitySource(activityFile),
-    mailSource(endpoint),
+    mailSource(access),
     queueSource(service),
-    tableSource(stack.access, table),
+    tableSource(access, table),
     ...(provider_url === undefined ? [] : [payoutSource(provider_url)]),
   ]
   for (const source of polled) void follow(source, shown, { signal: stopped.signal, always: false })
   // A queue that nobody reads would grow.
-  void follow(eventSource(stack.access, event_bus), shown, { signal: stopped.signal, always: true })
+  void follow(eventSource(access, event_bus), shown, { signal: stopped.signal, always: true })
 
   const actions: Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>> = {
     'GET /console/stream': async (request, response) => stream(shown, request, response),

@@ -15,7 +15,9 @@ import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import type { DeployedStack } from '../../deployment.ts'
 import { type Subscription, subscribe } from '../../published-events.ts'
-import type { ServiceFile } from '../service-file.ts'
+import type { LocalAws } from '../environment.ts'
+import { ownJson, sentMails } from '../mail.ts'
+import { accessOf, type ServiceFile } from '../service-file.ts'
 import type { Entry } from './activity.ts'
 
 /** A part of the local run that the console reads again and again. */
@@ -104,11 +106,9 @@ export function tableSource(access: DeployedStack['access'], TableName: string):
 
 const shown = {
   audit: ({ pk: _, sk: id, ...record }: Item): Entry => ({ kind: 'audit', id, ...record }),
-  ledger: ({ pk: _, sk: id, ...record }: Item, tenant: string): Entry => ({
-    kind: 'ledger',
-    id,
-    tenant,
+  ledger: ({ pk: _, sk: id, kind: booking, ...record }: Item, tenant: string): Entry => ({
     ...record,
+    ...{ kind: 'ledger', id, tenant, booking },
   }),
   operation(item: Item): Entry {
     const operation = asOperation(item)
@@ -131,31 +131,18 @@ async function startOf(streams: DynamoDBStreamsClient, TableName: string): Promi
 }
 
 /** Returns the mails that the engine accepted instead of sending them. */
-export function mailSource(endpoint: string): Source {
-  interface Mail {
-    MessageId: string
-    To: string[]
-    Subject: string
-    BodyText: string
-    Timestamp: number
-  }
+export function mailSource(aws: LocalAws): Source {
   return {
     name: 'mail',
     milliseconds: 500,
     async read() {
-      const { messages } = await json<{ messages: Record<string, Mail[]> }>(
-        `${endpoint}/_ministack/ses/messages`,
-      )
-      return Object.values(messages)
-        .flat()
-        .map(({ MessageId: id, To, Subject: subject, BodyText: text, Timestamp }) => ({
-          kind: 'mail',
-          id,
-          at: Timestamp * 1000,
-          to: To.join(', '),
-          subject,
-          text,
-        }))
+      const mails = await sentMails(aws)
+      return mails.map(({ at, to, ...mail }) => ({
+        kind: 'mail',
+        ...mail,
+        at: Date.parse(at),
+        to: to.join(', '),
+      }))
     },
   }
 }
@@ -167,8 +154,11 @@ export function payoutSource(endpoint: string): Source {
     name: 'payment provider',
     milliseconds: 500,
     async read() {
-      const { data } = await json<{ data: Refund[] }>(`${endpoint}/refunds`)
-      return data.map(({ id, created, account, charge, amount, currency, status }) => ({
+      const response = await fetch(`${endpoint}/refunds?limit=100`)
+      if (!response.ok) throw new Error(`/refunds returned ${response.status}`)
+      const { data } = (await response.json()) as { data: Refund[] }
+      // The provider lists the newest first.
+      return data.toReversed().map(({ id, created, account, charge, amount, currency, status }) => ({
         kind: 'payout',
         id,
         at: created * 1000,
@@ -179,7 +169,8 @@ export function payoutSource(endpoint: string): Source {
 }
 
 /** Returns how many messages each queue holds, and the dead letters themselves. Looking at a message does not take it. */
-export function queueSource({ aws_endpoint, outputs }: ServiceFile): Source {
+export function queueSource(service: ServiceFile): Source {
+  const { outputs } = service
   interface Message {
     MessageId: string
     Body: string
@@ -192,7 +183,7 @@ export function queueSource({ aws_endpoint, outputs }: ServiceFile): Source {
     name: 'queues',
     milliseconds: 500,
     async read() {
-      const { messages } = await json<Answer>(`${aws_endpoint}/_ministack/sqs/messages`)
+      const { messages } = await ownJson<Answer>(accessOf(service), '/_ministack/sqs/messages')
       const byUrl = new Map(
         Object.values(messages).flatMap((regions) =>
           Object.values(regions).flatMap(Object.entries<Message[]>),
@@ -215,10 +206,4 @@ export function queueSource({ aws_endpoint, outputs }: ServiceFile): Source {
       })
     },
   }
-}
-
-async function json<Body>(url: string): Promise<Body> {
-  const response = await fetch(url)
-  if (!response.ok) throw new Error(`${new URL(url).pathname} returned ${response.status}`)
-  return (await response.json()) as Body
 }

@@ -1,26 +1,31 @@
 import * as v from 'valibot'
+import { CodeChanges } from '#shared/codes/code.ts'
 import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
+import { openPoint, perSettings, publishedAs } from '#shared/settings/per-settings.ts'
 
 /** Any object. Valibot's record drops keys such as `constructor` and `__proto__`, and accepts arrays. */
-const Item = v.pipe(
+const AnyObject = Object.assign(
   v.custom<Record<string, unknown>>(
     (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
   ),
-  v.metadata({ type: 'object' }),
-  v.title('DiscountCodeUpdate'),
+  // The error of another type names this one.
+  { expects: 'Object' as string },
 )
 
-/** Checks only the shape of the items, because one invalid item must not stop the others. */
+/** An update of one code. The body is accepted if its items are objects: one that is invalid must not stop the others. */
+const CodeUpdate = perSettings((settings) => {
+  const id = v.pipe(v.string(), v.description('The id of the code.'))
+  const if_match = v.pipe(v.string(), v.description('Its entity tag, as the caller has read it.'))
+  const { entries } = CodeChanges(settings)
+  return v.pipe(v.strictObject({ ...entries, id, if_match }), v.minEntries(3), v.title('DiscountCodeUpdate'))
+})
+
 const Body = perSettings((settings) => {
   const items = v.pipe(
-    v.array(Item),
+    v.array(v.pipe(AnyObject, publishedAs(CodeUpdate(settings)))),
     v.minLength(1),
     v.maxLength(settings['codes.bulkUpdate'].maxItems),
-    v.description(
-      'Each item is {id, if_match, name?, expiry_at?}: the id of a code, its entity tag as the caller has read it, and the changed fields.',
-    ),
     openPoint('codes.bulkUpdate'),
   )
   return v.pipe(v.strictObject({ items }), v.title('BulkUpdate'))
@@ -33,7 +38,7 @@ export const route = defineRoute({
   path: (settings) => settings['codes.bulkUpdate'].path,
   summary: 'Update many discount codes',
   description:
-    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
+    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',
@@ -41,7 +46,7 @@ export const route = defineRoute({
   bodyBytes: (settings) => settings['codes.bulkUpdate'].maxBytes,
   body: Body,
   example: () => ({
-    items: [{ id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', if_match: '"1"', name: 'Summer sale' }],
+    items: [{ id: '01a1fd42-cae3-848a-b36e-b4be13e97000', if_match: '"1"', name: 'Summer sale' }],
   }),
   reply: { status: () => 207, schema: BulkView },
   errors: [],

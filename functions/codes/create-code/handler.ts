@@ -1,5 +1,5 @@
 import { makeCode, viewOf } from '#shared/codes/code.ts'
-import { codeEtag, newCode } from '#shared/codes/code-store.ts'
+import { newCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
@@ -9,7 +9,6 @@ export const endpoint = defineEndpoint(route, {
     const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
     const code = makeCode(body, origin, settings)
     return created(viewOf(code, settings), {
-      etag: codeEtag(code),
       location: `${route.path}/${code.id}`,
       writes: newCode(code),
     })

@@ -8,10 +8,14 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   async decide({ query }, context) {
-    const { settings, now, newId, scope, caller } = context
+    const { settings, now, newId, scope, caller, request } = context
     const includeDeleted = query.include_deleted === 'true'
     if (includeDeleted && !settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)) {
-      throw failField('AUTHZ.filter.denied', 'include_deleted', { reason: 'role' })
+      throw failField('AUTHZ.filter.denied', 'include_deleted', {
+        reason: 'role',
+        allowed: settings['lists.includeDeletedRoles'],
+        actual: 'true'.length,
+      })
     }
     const { inlineMaxBytes, linkSeconds } = settings['codes.export']
     const fileName = exportName(scope.tenant, now())
@@ -24,6 +28,8 @@ export const endpoint = defineEndpoint(route, {
       const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
       return ok(whole.toString('utf8'), { headers, audit })
     }
+    // HEAD writes no file, so there is nothing to link to.
+    if (request.method === 'HEAD') return { status: 303 }
     const mediaType = 'text/csv'
     const key = `${exportFolder}${scope.tenant}/${newId()}.csv`
     const files = context.files()

@@ -15,7 +15,11 @@ export const route = defineRoute({
   scope: 'codes:read',
   idempotency: 'none',
   query: () => {
-    const flag = v.pipe(v.picklist(['true', 'false']), openPoint('lists.includeDeletedRoles'))
+    const flag = v.pipe(
+      v.picklist(['true', 'false']),
+      v.description('Includes soft-deleted codes. Not every role may do this.'),
+      openPoint('lists.includeDeletedRoles'),
+    )
     return v.strictObject({ include_deleted: v.exactOptional(flag) })
   },
   reply: {
@@ -23,6 +27,7 @@ export const route = defineRoute({
     others: [303],
     schema: () => v.pipe(v.string(), openPoint('codes.export')),
     mediaType: () => 'text/csv',
+    attachment: true,
   },
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
   uses: ['table.read', 'table.query', 'table.write', 'files.write', 'files.link'],

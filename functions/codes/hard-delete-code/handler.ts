@@ -1,16 +1,16 @@
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
 import { type Decision, defineEndpoint, noContent } from '#shared/platform/request/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, ifMatch, reason = '' }, { table, scope, settings }) {
+  async decide({ params, precondition, reason = '' }, { table, scope, settings }) {
     return decide()
 
     async function decide(): Promise<Decision> {
       const code = await readCode(table, scope, params.id ?? '', settings)
-      checkIfMatch(ifMatch, codeEtag(code))
+      checkPrecondition(precondition, codeEtag(code, settings))
       return noContent({
         writes: removedCode(code),
         audit: { ...auditOfChange('hard_delete', code, undefined), reason },

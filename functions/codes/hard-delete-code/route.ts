@@ -16,7 +16,8 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   reason: (settings) => settings['codes.hardDeleteReason'],
-  query: () => v.strictObject({ force: v.literal('true') }),
+  query: () =>
+    v.strictObject({ force: v.pipe(v.picklist(['true']), v.description('true deletes it permanently.')) }),
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required'],
   uses: ['table.read', 'table.find', 'table.write', 'table.delete'],

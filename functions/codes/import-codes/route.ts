@@ -10,14 +10,14 @@ export const route = defineRoute({
   path: (settings) => settings['codes.import'].path,
   summary: 'Import discount codes from CSV',
   description:
-    'Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported; their additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows.',
+    'Creates a code for each row of a CSV file with a header and returns one result per row. A row that fails does not affect other rows. Exported files can be imported: a code keeps its state, a soft-deleted one is rejected, and the other additional columns are ignored. After a failure, a retry with the same Idempotency-Key continues with the remaining rows.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',
   idempotency: 'accepted',
   body: perSettings((settings) => {
     const columns = settings['codes.import'].columns.join(', ')
-    const rows = `A header, then one row per code. Required columns: ${columns}.`
+    const rows = `CSV in UTF-8, separated by commas; a byte order mark is optional. A header, then one row per code. Required columns: ${columns}. The column state is optional.`
     return v.pipe(v.string(), v.description(rows), openPoint('codes.import'))
   }),
   example: (settings) =>

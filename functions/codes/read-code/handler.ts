@@ -1,5 +1,5 @@
 import { viewOf } from '#shared/codes/code.ts'
-import { codeEtag, readCode } from '#shared/codes/code-store.ts'
+import { readCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
@@ -9,7 +9,7 @@ export const endpoint = defineEndpoint(route, {
   async decide({ params }, { settings, table, scope }) {
     const code = await readCode(table, scope, params.id ?? '', settings)
     if (code.soft_deleted && settings['codes.readOfSoftDeleted'] === 404) throw fail('NOT_FOUND.code')
-    return ok(viewOf(code, settings), { etag: codeEtag(code) })
+    return ok(viewOf(code, settings))
   },
 })
 

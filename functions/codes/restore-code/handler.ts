@@ -4,23 +4,22 @@ import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, readCode, restoreLock } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Decision, defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, ifMatch }, { settings, table, now, scope }) {
+  async decide({ params, precondition }, { settings, table, now, scope }) {
     return decide()
 
     async function decide(): Promise<Decision> {
       const code = await readCode(table, scope, params.id ?? '', settings)
       if (!mayStart('restore', code.state, settings)) {
         if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
-        return ok(viewOf(code, settings), { etag: codeEtag(code) })
+        return ok(viewOf(code, settings))
       }
-      checkIfMatch(ifMatch, codeEtag(code))
+      checkPrecondition(precondition, codeEtag(code, settings))
       const after = restoreCode(code, settings, now())
       return ok(viewOf(after, settings), {
-        etag: codeEtag(after),
         writes: [changedCode(code, after, 'restore', settings), ...restoreLock(code, after)],
         audit: auditOfChange('restore', code, after),
         async onConflict(existing) {

@@ -4,11 +4,11 @@ import { mayStart } from '#shared/codes/code-states.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { defineEndpoint, noContent, ok } from '#shared/platform/request/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, body, ifMatch }, { settings, table, scope, caller }) {
+  async decide({ params, body, precondition }, { settings, table, scope, caller }) {
     const { grantee_tenant } = body
     const code = await readCode(table, scope, params.id ?? '', settings)
     // 403, not 404: the caller sent the grantee, so there is nothing to hide.
@@ -16,7 +16,7 @@ export const endpoint = defineEndpoint(route, {
       throw fail('AUTHZ.scope.tenant', { http: 403 })
     }
     if (!mayStart('share', code.state, settings)) throw fail('CONFLICT.soft_deleted')
-    checkIfMatch(ifMatch, codeEtag(code))
+    checkPrecondition(precondition, codeEtag(code, settings))
     const { status, body: shown } = settings['codes.share']
     const effects = { audit: { ...auditOfCode('share', code), after: { grantee_tenant } } }
     return shown === 'code'

@@ -3,5 +3,5 @@ import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  decide: ({ params, ifMatch }, context) => softDelete({ id: params.id ?? '', ifMatch }, context),
+  decide: ({ params, precondition }, context) => softDelete({ id: params.id ?? '', precondition }, context),
 })

@@ -14,9 +14,16 @@ export const route = defineRoute({
   scope: 'codes:write',
   idempotency: 'accepted',
   ifMatch: 'accepted',
-  query: () => v.strictObject({ force: v.exactOptional(v.picklist(['false'])) }),
+  query: () => {
+    // `true` is the route of the permanent deletion: the error of another value names both.
+    const force = v.pipe(
+      v.picklist(['false', 'true']),
+      v.description('false, the default, soft-deletes the code.'),
+    )
+    return v.strictObject({ force: v.exactOptional(force) })
+  },
   reply: { status: () => 204, schema: () => v.undefined() },
-  errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.code.exists', 'VALIDATION.field.enum'],
+  errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.field.enum'],
   uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
   impact: 'No discount code can be deleted.',
 })

@@ -1,16 +1,14 @@
-import { viewOf } from '#shared/codes/code.ts'
-import { codeEtag } from '#shared/codes/code-store.ts'
+import { type CodeChanges, viewOf } from '#shared/codes/code.ts'
 import { updateCode } from '#shared/codes/update-code.ts'
-import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
+import type { RequestContext } from '#shared/platform/request/context.ts'
+import { type Decision, defineEndpoint, type Input, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
-export const endpoint = defineEndpoint(route, {
-  decide({ params, ifMatch, body }, context) {
-    return updateCode({ id: params.id ?? '', ifMatch, changes: body }, context, (code) =>
-      ok(viewOf(code, context.settings), { etag: codeEtag(code) }),
-    )
-  },
-})
+export function decide(input: Input<CodeChanges>, context: RequestContext): Promise<Decision> {
+  const { params, precondition, body } = input
+  return updateCode({ id: params.id ?? '', precondition, changes: body }, context, (code) =>
+    ok(viewOf(code, context.settings)),
+  )
+}
 
-export const handler = httpFunction(endpoint)
+export const endpoint = defineEndpoint(route, { decide })

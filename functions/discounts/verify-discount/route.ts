@@ -19,7 +19,7 @@ export const route = defineRoute({
   path: '/discount/verify',
   summary: 'Verify a discount code',
   description:
-    'Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply.',
+    'Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'required',
@@ -30,12 +30,14 @@ export const route = defineRoute({
   body: () => DiscountRequest,
   example: () => ({ code: 'SUMMER-10' }),
   reply: { status: () => 200, schema: () => Discount },
+  // A shop's one key verifies for all its customers: only wrong codes are guesses.
+  isFailure: (body) => (body as v.InferOutput<typeof Discount>).applied === false,
   errors: [
     'VALIDATION.code.length.exceeds',
     'VALIDATION.code.charset',
     'CONFLICT.code.not_combinable',
     'NOT_FOUND.cart',
   ],
-  uses: ['table.read', 'table.query', 'table.write'],
+  uses: ['table.read', 'table.read-many', 'table.query', 'table.write', 'secret.read'],
   impact: 'No discount can be verified or applied to a cart.',
 })

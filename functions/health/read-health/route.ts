@@ -7,9 +7,11 @@ export const route = defineRoute({
   method: 'GET',
   path: '/health',
   summary: 'Check whether the service is up',
-  description: 'Returns 200 when the service is up.',
+  description:
+    'Returns 200 when the service is up, whatever query, Accept or X-Request-Timeout a monitor sends.',
   auth: 'none',
   idempotency: 'none',
+  ignoresOptions: true,
   reply: {
     status: () => 200,
     schema: perSettings((settings) => {

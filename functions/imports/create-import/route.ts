@@ -1,4 +1,4 @@
-import { importBytes, importTypes, NewImport } from '#shared/imports/new-import.ts'
+import { ImportRequest, importBytes, importTypes } from '#shared/imports/import-request.ts'
 import { OperationStatus } from '#shared/operations/operation.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
@@ -9,11 +9,11 @@ export const route = defineRoute({
   path: '/imports',
   summary: 'Import customers',
   description:
-    'Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed or was canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After.',
+    'Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',
-  body: NewImport,
+  body: ImportRequest,
   example: (_, type) =>
     type === 'text/csv'
       ? 'email,name,country\r\njane@example.com,Jane,DE\r\n'

@@ -18,6 +18,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
-  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can request a password reset.',
 })

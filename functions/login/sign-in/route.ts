@@ -30,6 +30,6 @@ export const route = defineRoute({
     'POLICY.mfa.required',
     'POLICY.password.change_required',
   ],
-  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
+  uses: ['table.read', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
   impact: 'Nobody can log in with a password.',
 })

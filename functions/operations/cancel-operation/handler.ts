@@ -1,21 +1,21 @@
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
 import { viewOf } from '#shared/operations/operation.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
-import { operationEtag, readOperation } from '#shared/operations/operation-store.ts'
+import { readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { type Decision, defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
+import { checkPrecondition, entityTag } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, ifMatch }, context) {
+  async decide({ params, precondition }, context) {
     const { settings, table, scope } = context
     return decide()
 
     async function decide(): Promise<Decision> {
       const read = await readOperation(table, scope, params.operation_id ?? '', settings)
-      // An ended operation is not changed, so If-Match is not checked.
-      if (!isEnded(read.state)) checkIfMatch(ifMatch, operationEtag(viewOf(read, undefined)))
+      // An ended operation is not changed, so no precondition is checked.
+      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read, undefined)))
       const { operation, writes, audit } = cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {

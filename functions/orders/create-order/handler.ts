@@ -1,4 +1,4 @@
-import { newOrder, orderEtag, orderPlaced, placeOrder, viewOf } from '#shared/orders/order.ts'
+import { newOrder, orderPlaced, placeOrder, viewOf } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
@@ -8,10 +8,9 @@ export const endpoint = defineEndpoint(route, {
     const order = placeOrder(body, newId(), scope.tenant, settings)
     return created(viewOf(order, settings), {
       status: route.reply.status(settings),
-      etag: orderEtag(order),
       location: `${route.path}/${order.id}`,
       writes: [newOrder(order)],
-      events: orderPlaced(order),
+      events: orderPlaced(order, settings),
     })
   },
 })

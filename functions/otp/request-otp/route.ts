@@ -12,7 +12,7 @@ export const route = defineRoute({
   path: '/otp/request',
   summary: 'Request a one-time code',
   description:
-    'Sends a code to an e-mail address. The code is valid for five minutes, or until a new one is requested. Every address gets the same response.',
+    'Sends a code to an e-mail address. The code is valid for five minutes. A new request from the same address on the network sends a new code, which replaces it. A request from another one sends the same code again. Every e-mail address gets the same response.',
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
@@ -21,6 +21,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => OtpStatus },
   errors: ['VALIDATION.email'],
-  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'No one-time code can be requested, so nobody can log in with one.',
 })

@@ -1,4 +1,4 @@
-import { validMilliseconds } from '#shared/otp/one-time-code.ts'
+import { validMilliseconds } from '#shared/otp/code-item.ts'
 import { verifyCode } from '#shared/otp/verify-code.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'

@@ -19,7 +19,7 @@ export const route = defineRoute({
   path: '/otp/verify',
   summary: 'Verify a one-time code',
   description:
-    'Starts a session if the code is the latest one of the address, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.',
+    'Starts a session if the code is the latest one that was requested, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.',
   auth: 'none',
   setsCookies: true,
   idempotency: 'accepted',
@@ -31,6 +31,6 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => Session },
   errors: ['VALIDATION.email', 'CODE.invalid'],
-  uses: ['table.read', 'table.read-many', 'table.write', 'secret.read'],
+  uses: ['table.read', 'table.write', 'secret.read'],
   impact: 'Nobody can log in with a one-time code.',
 })

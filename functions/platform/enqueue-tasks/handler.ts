@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from 'aws-lambda'
-import { sendAll } from '#shared/platform/aws/sqs.ts'
+import { type Message, sendAll } from '#shared/platform/aws/sqs.ts'
 import { type StreamContext, streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
 
@@ -8,28 +8,28 @@ const batchSize = 10
 
 interface QueuedTask {
   queue: TaskQueue
-  body: string
+  message: Message
   sequenceNumber: string
 }
 
 /** Queues the tasks of new items, in the order of the stream. Task handlers must expect duplicates. */
 export const handler = streamFunction((records, context) =>
-  enqueueTasks(records, context, (queue, bodies) =>
-    sendAll(context.environment(queueUrlVariable(queue)) ?? '', bodies),
+  enqueueTasks(records, context, (queue, messages) =>
+    sendAll(context.environment(queueUrlVariable(queue)) ?? '', messages),
   ),
 )
 
-/** @param send sends at most ten bodies to a queue, and returns for each of them whether it failed */
+/** @param send sends at most ten messages to a queue, and returns for each of them whether it failed */
 export async function enqueueTasks(
   records: readonly DynamoDBRecord[],
   { log }: Pick<StreamContext, 'log'>,
-  send: (queue: TaskQueue, bodies: readonly string[]) => Promise<boolean[]>,
+  send: (queue: TaskQueue, messages: readonly Message[]) => Promise<boolean[]>,
 ): Promise<string | undefined> {
   for (const batch of batchesOf(records.flatMap(taskOf))) {
     const [{ queue }] = batch
     const failed = await send(
       queue,
-      batch.map(({ body }) => body),
+      batch.map(({ message }) => message),
     ).catch((fault: unknown) => {
       log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: batch.length, fault })
       return batch.map(() => true)
@@ -41,9 +41,10 @@ export async function enqueueTasks(
 }
 
 function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
-  const { queue, body } = dynamodb?.NewImage?.task?.M ?? {}
+  const { queue, body, group } = dynamodb?.NewImage?.task?.M ?? {}
   if (eventName !== 'INSERT' || !queue?.S || body?.S === undefined) return []
-  return [{ queue: queue.S as TaskQueue, body: body.S, sequenceNumber: dynamodb?.SequenceNumber ?? '' }]
+  const message = { body: body.S, group: group?.S ?? '' }
+  return [{ queue: queue.S as TaskQueue, message, sequenceNumber: dynamodb?.SequenceNumber ?? '' }]
 }
 
 /** Groups adjacent tasks of one queue into batches of at most ten. */

@@ -5,11 +5,8 @@ import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineSagaEndpoint(route, {
-  stateOf({ body }, { settings, newId, scope, caller }) {
-    const account = accountOf(scope.tenant, settings)
-    const refund = makeRefund(body, newId(), scope.tenant)
-    const actor = caller && { sub: caller.sub, tenant: caller.tenant, role: caller.role }
-    return { refund, account, actor }
+  stateOf({ body }, { settings, newId, scope: { tenant } }) {
+    return makeRefund(body, { id: newId(), tenant_id: tenant, account: accountOf(tenant, settings) })
   },
   saga: (context) => refundSaga(context, () => deployedProvider(context)),
 })

@@ -1,5 +1,5 @@
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { NewRefund, RefundView } from '#shared/refunds/refund.ts'
+import { RefundRequest, RefundView } from '#shared/refunds/refund.ts'
 
 export const route = defineRoute({
   operation: 'refunds.create',
@@ -8,15 +8,15 @@ export const route = defineRoute({
   path: '/v1/refunds',
   summary: 'Refund a charge',
   description:
-    'Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error. While the provider is unavailable, the refund stays pending, and a retry continues it.',
+    'Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Location is the path of the refund, where a later outcome can be read.',
   auth: 'bearer',
   access: 'create',
   idempotency: 'required',
   latency: { p95: 400, p99: 2000 },
   errorBudgetPercent: 0.05,
-  body: () => NewRefund,
+  body: () => RefundRequest,
   example: () => ({ charge_id: 'ch_1', amount: 500 }),
-  reply: { status: () => 201, schema: RefundView },
+  reply: { status: () => 201, schema: RefundView, location: true },
   errors: [
     'NOT_FOUND.charge',
     'POLICY.refund.exceeds_charge',
@@ -24,6 +24,6 @@ export const route = defineRoute({
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
   ],
-  uses: ['table.read', 'table.write', 'table.delete', 'secret.payments'],
+  uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'secret.payments'],
   impact: 'No charge can be refunded.',
 })

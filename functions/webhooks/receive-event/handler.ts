@@ -1,6 +1,6 @@
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
-import { fail, failField } from '#shared/platform/base/failure.ts'
+import { failField } from '#shared/platform/base/failure.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { newInboxItem } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
@@ -13,23 +13,26 @@ export const endpoint = defineEndpoint(route, {
   decide({ body, headers }, { settings, correlation, now }) {
     const { idHeader } = settings['webhooks.scheme']
     if (headers[idHeader] !== body.event_id) {
-      throw failField('VALIDATION.field.format', 'event_id', { reason: 'other_than_signed' })
+      throw failField('VALIDATION.field.format', 'event_id', {
+        reason: 'other_than_signed',
+        actual: body.event_id.length,
+      })
     }
     // A sender with a wrong clock must not make all later events of the same resource stale.
     const max = settings['webhooks.futureSeconds']
-    if (Date.parse(body.occurred_at) > now() + max * 1000) {
-      throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max })
-    }
+    const actual = (Date.parse(body.occurred_at) - now()) / 1000
+    if (actual > max)
+      throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max, actual })
     const size = Buffer.byteLength(JSON.stringify(body))
     if (size > maxStoredBytes) {
-      const details = { fields: { body: { reason: 'too_large', max: maxStoredBytes, actual: size } } }
-      throw fail(settings['limits.tooLarge'], { http: 413, details })
+      const problem = { reason: 'too_large', max: maxStoredBytes, actual: size }
+      throw failField(settings['limits.tooLarge'], 'body', problem, { http: 413 })
     }
     const status = route.reply.status(settings)
     const correlationId = correlationIdOf(body, settings) ?? correlation.id
     return {
       status,
-      writes: [newInboxItem(body, correlationId, now(), settings['webhooks.inboxDays'])],
+      writes: [newInboxItem(body, correlationId, now(), settings)],
       onConflict: async () => ({ status }),
     }
   },

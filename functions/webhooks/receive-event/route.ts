@@ -25,7 +25,7 @@ export const route = defineRoute({
     event_id: 'evt-1',
     type: 'order.paid',
     occurred_at: '2026-01-01T00:00:00Z',
-    data: { id: '01a1fd42-cae3-748a-b36e-b4be13e970b1', tenant_id: 'acme' },
+    data: { id: '01a1fd42-cae3-848a-b36e-b4be13e97000', tenant_id: 'acme' },
   }),
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],

@@ -4,6 +4,7 @@ import {
   type AttributeValue,
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
+  type ConditionalCheckFailedException,
   DynamoDBClient,
   type DynamoDBClientResolvedConfig,
   GetItemCommand,
@@ -14,14 +15,16 @@ import {
   type TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { lazy } from '../base/cached-load.ts'
 import { type Budget, type Clock, newId } from '../base/clock.ts'
+import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Condition, Put, Refusal, Table, Update } from '../table/table.ts'
 import { httpHandler } from './http-handler.ts'
-import { attemptMilliseconds, pause, retry } from './retry.ts'
+import { attemptMilliseconds, mostThrottled, pause, retry } from './retry.ts'
 
 /** Returns the client of this process. The table retries, within each request's budget. */
 export const dynamodbClient = lazy(() => {
@@ -125,15 +128,18 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
     async getMany(keys) {
       const found: Item[] = []
       let left: Attributes[] = keys.map((key) => marshall(key))
-      // Unprocessed keys are requested again after a growing pause.
-      for (let again = 0; left.length > 0; again += 1) {
+      // Unprocessed keys, which were throttled, are requested again after a growing pause.
+      for (let again = 0, idle = 0; left.length > 0; again += 1) {
+        if (idle === mostThrottled) throw fail('DEPENDENCY.unavailable')
         if (again > 0) await pause(clock, budget, again)
         const command = new BatchGetItemCommand({
           RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
         })
         const { Responses, UnprocessedKeys } = await send(command)
         found.push(...(Responses?.[name] ?? []).map(toItem))
-        left = UnprocessedKeys?.[name]?.Keys ?? []
+        const rest = UnprocessedKeys?.[name]?.Keys ?? []
+        idle = rest.length < left.length ? 0 : idle + 1
+        left = rest
       }
       return found
     },
@@ -152,17 +158,8 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
       }
     },
 
-    async put(put) {
-      const command = new PutItemCommand(conditionalPut(name, put))
-      try {
-        await send(command)
-        return undefined
-      } catch (thrown) {
-        const { name: errorName, Item: existing } = thrown as { name: string; Item?: Attributes }
-        if (errorName !== 'ConditionalCheckFailedException') throw thrown
-        return { index: 0, existing: existing && toItem(existing) }
-      }
-    },
+    put: (put) => send(new PutItemCommand(conditionalPut(name, put))).then(nothing, refusalOfOne),
+    update: (update) => send(new UpdateItemCommand(updateInput(name, update))).then(nothing, refusalOfOne),
 
     async insertMany(items) {
       const known: Item[] = []
@@ -209,12 +206,25 @@ function insertion(name: string, item: Item) {
 
 function transactItem(name: string, change: Change): TransactWriteItem {
   if ('item' in change) return { Put: conditionalPut(name, change) }
+  if ('update' in change) return { Update: updateInput(name, change) }
   const terms = new Terms()
   const condition = conditionOf(change.condition, terms)
   const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const, ...condition }
-  if ('remove' in change) return { Delete: { ...common, Key: marshall(change.remove), ...terms.members() } }
+  return { Delete: { ...common, Key: marshall(change.remove), ...terms.members() } }
+}
+
+function updateInput(name: string, change: Update) {
+  const terms = new Terms()
+  const condition = conditionOf(change.condition, terms)
   const UpdateExpression = updateOf(change, terms)
-  return { Update: { ...common, Key: marshall(change.update), UpdateExpression, ...terms.members() } }
+  return {
+    TableName: name,
+    Key: marshall(change.update),
+    UpdateExpression,
+    ...condition,
+    ...terms.members(),
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  }
 }
 
 function conditionalPut(name: string, { item, condition }: Put) {
@@ -226,6 +236,13 @@ function conditionalPut(name: string, { item, condition }: Put) {
     ...terms.members(),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   }
+}
+
+const nothing = () => undefined
+
+function refusalOfOne(thrown: ConditionalCheckFailedException): Refusal {
+  if (thrown.name !== 'ConditionalCheckFailedException') throw thrown
+  return { index: 0, existing: thrown.Item && toItem(thrown.Item) }
 }
 
 function refusalOf(thrown: TransactionCanceledException): Refusal {
@@ -293,6 +310,10 @@ function expressionOf(condition: Condition, terms: Terms): string {
     const { attribute, value } = condition.absentOrBelow
     return `${absent} OR ${terms.name(attribute)} < ${terms.value(value)}`
   }
+  if ('absentOrShorter' in condition) {
+    const { attribute, length } = condition.absentOrShorter
+    return `${absent} OR size(${terms.name(attribute)}) < ${terms.value(length)}`
+  }
   const { matches, oneOf = {}, below = {} } = condition
   return [
     ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
@@ -303,13 +324,18 @@ function expressionOf(condition: Condition, terms: Terms): string {
   ].join(' AND ')
 }
 
-function updateOf({ set, copy = {}, increment = [], add = {} }: Update, terms: Terms): string {
+function updateOf({ set, copy = {}, increment = [], add = {}, append = {} }: Update, terms: Terms): string {
   const clauses = [
     ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
     ...[...increment.map((name) => [name, 1] as const), ...Object.entries(add)].map(([name, summand]) => {
       const attribute = terms.name(name)
       return `${attribute} = if_not_exists(${attribute}, ${terms.value(0)}) + ${terms.value(summand)}`
+    }),
+    ...Object.entries(append).map(([name, elements]) => {
+      const attribute = terms.name(name)
+      const list = `if_not_exists(${attribute}, ${terms.value([])})`
+      return `${attribute} = list_append(${list}, ${terms.value(elements)})`
     }),
   ]
   return `SET ${clauses.join(', ')}`

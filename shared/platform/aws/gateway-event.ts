@@ -1,19 +1,23 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda'
 import { newId, systemClock } from '../base/clock.ts'
 import { correlationHeaders, correlationOf } from '../base/correlation.ts'
+import { fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
-import { preflightHeaders, securityHeaders } from '../request/respond.ts'
+import { corsHeaders, preflightHeaders, renderFailure, securityHeaders } from '../request/respond.ts'
+import { atPath } from '../request/route.ts'
 import { deployedSettings } from './deployed-settings.ts'
 
 /** Converts API Gateway's REST proxy event to a request. */
 export function toRequest(event: APIGatewayProxyEvent): HttpRequest {
   const query = Object.entries(event.multiValueQueryStringParameters ?? {})
+  const params: Record<string, string> = Object.fromEntries(
+    Object.entries(event.pathParameters ?? {}).map(([name, value]) => [name, decode(value ?? '')]),
+  )
   return {
     method: event.httpMethod,
-    path: event.path,
-    params: Object.fromEntries(
-      Object.entries(event.pathParameters ?? {}).map(([name, value]) => [name, decode(value ?? '')]),
-    ),
+    // Unlike the path of the event, this one never has the base path of a domain: {proxy+} is the rest of a path.
+    path: event.resource.replace(/\{(\w+)\+?\}/g, (_, name) => params[name] ?? ''),
+    params,
     query: query.flatMap(([name, values]) => (values ?? []).map((value) => [name, value] as const)),
     headers: headersOf(event),
     body: bodyOf(event),
@@ -43,10 +47,11 @@ export function basePathOf(
   return full.endsWith(path) ? full.slice(0, full.length - path.length) : ''
 }
 
+/** The space makes a repeated Idempotency-Key invalid: a comma alone may be part of a key. */
 function headersOf({ multiValueHeaders, headers }: APIGatewayProxyEvent): Record<string, string> {
   const sent = Object.entries(multiValueHeaders ?? headers ?? {})
   const named = sent.map(([name, value]) => [name.toLowerCase(), [value ?? ''].flat()] as const)
-  return Object.fromEntries(named.map(([name, all]) => [name, all.join(name === 'cookie' ? '; ' : ',')]))
+  return Object.fromEntries(named.map(([name, all]) => [name, all.join(name === 'cookie' ? '; ' : ', ')]))
 }
 
 /**
@@ -68,25 +73,38 @@ function decode(value: string): string {
 }
 
 /** Returns a function that responds to browsers' preflight requests for every path. */
-export function preflightFunction(): (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult> {
-  /** The methods of each path, set by the stack from the route table: `{"/v1/orders":["GET","HEAD","POST"]}`. */
+export function preflightFunction(
+  settingsOf = deployedSettings,
+): (event: APIGatewayProxyEvent) => Promise<APIGatewayProxyResult> {
+  /** The methods of each path, set by the stack from the route table (see `methodsByPath`). */
   const methods: Record<string, string[]> = JSON.parse(process.env.METHODS ?? '{}')
-  /** The paths whose operations use cookies. */
-  const cookiePaths: string[] = JSON.parse(process.env.COOKIE_PATHS ?? '[]')
+  /** The paths whose operations use cookies: `{"/otp/verify":true}`. */
+  const cookiePaths: Record<string, true> = JSON.parse(process.env.COOKIE_PATHS ?? '{}')
   return async (event) => {
-    const { headers } = toRequest(event)
-    const settings = deployedSettings()
-    const allowed = [...(methods[event.resource] ?? []), 'OPTIONS']
+    const { path, headers } = toRequest(event)
+    const settings = settingsOf()
+    const correlation = correlationOf(headers, settings, () => newId(systemClock))
+    const allowed = atPath(path, methods)
+    const withCookies = atPath(path, cookiePaths) ?? false
+    const answer = allowed
+      ? {
+          status: 204,
+          headers: {
+            Allow: allowed.join(', '),
+            ...preflightHeaders(headers.origin, allowed, settings, withCookies),
+          },
+          body: undefined,
+        }
+      : renderFailure(fail('NOT_FOUND.route'), correlation)
     return toResult({
-      status: 204,
+      ...answer,
       headers: {
-        Allow: allowed.join(', '),
         'Cache-Control': 'no-store',
+        ...corsHeaders(headers.origin, settings, withCookies),
+        ...answer.headers,
         ...securityHeaders,
-        ...correlationHeaders(correlationOf(headers, settings, () => newId(systemClock))),
-        ...preflightHeaders(headers.origin, allowed, settings, cookiePaths.includes(event.resource)),
+        ...correlationHeaders(correlation),
       },
-      body: undefined,
     })
   }
 }

@@ -2,19 +2,19 @@ import type { Budget, Clock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
-const maxAttempts = 12
+const mostAttempts = 12
+/** Further attempts against a throttle only add to the load that causes it. */
+export const mostThrottled = 3
 /** A request that hangs is aborted, and sent again. */
 export const attemptMilliseconds = 3000
 const firstDelayMilliseconds = 25
 const longestDelayMilliseconds = 400
 
-/** Errors of a busy table, and of requests without a response, by name or code. Every 5xx response counts, too. */
+/** Errors of concurrent requests, and of requests without a response, by name or code. Every 5xx response counts, too. */
 const transient = new Set([
-  'ProvisionedThroughputExceededException',
-  'ThrottlingException',
-  'RequestLimitExceeded',
   'TransactionConflictException',
   'TransactionInProgressException',
+  'TransactionConflict',
   'TimeoutError',
   'ECONNRESET',
   'ECONNREFUSED',
@@ -23,7 +23,13 @@ const transient = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
 ])
-const contention = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'])
+const throttles = new Set([
+  'ProvisionedThroughputExceededException',
+  'ThrottlingException',
+  'RequestLimitExceeded',
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+])
 
 interface ServiceError {
   name?: string
@@ -32,26 +38,27 @@ interface ServiceError {
   CancellationReasons?: { Code?: string; Item?: unknown }[]
 }
 
-/** Returns whether the same call may succeed later: the table was busy, or its response was lost. */
-function isTransient(thrown: unknown): boolean {
+/** Returns why the same call may succeed later: it was throttled, or it met another one or lost its response. */
+function transienceOf(thrown: unknown): 'throttled' | 'passing' | undefined {
   const error = thrown as ServiceError
-  if (error.name === 'TransactionCanceledException') return isConflict(error)
-  const isKnown = [error.name, error.code].some((one) => transient.has(one ?? ''))
-  return isKnown || (error.$metadata?.httpStatusCode ?? 0) >= 500
+  const codes = error.name === 'TransactionCanceledException' ? reasonsOf(error) : [error.name, error.code]
+  if (codes.some((code) => throttles.has(code ?? ''))) return 'throttled'
+  if (codes.some((code) => transient.has(code ?? ''))) return 'passing'
+  return (error.$metadata?.httpStatusCode ?? 0) >= 500 ? 'passing' : undefined
 }
 
 /**
- * Returns whether a canceled transaction is retried: if contention was one of the reasons. A condition may have failed
- * only because the conflicting request is a duplicate of this one. A failed condition of the first item, which is the
- * idempotency record if there is one, is conclusive.
+ * Returns why a transaction was canceled. A condition may have failed only because the conflicting request is a
+ * duplicate of this one. A failed condition of the first item, which is the idempotency record if there is one, is
+ * conclusive.
  */
-function isConflict(error: ServiceError): boolean {
-  const [first, ...others] = (error.CancellationReasons ?? []).map((reason) => reason.Code ?? 'None')
-  return first !== 'ConditionalCheckFailed' && [first, ...others].some((code) => contention.has(code ?? ''))
+function reasonsOf({ CancellationReasons: reasons = [] }: ServiceError): (string | undefined)[] {
+  const codes = reasons.map(({ Code }) => Code)
+  return codes[0] === 'ConditionalCheckFailed' ? [] : codes
 }
 
 /**
- * Retries a call until it succeeds, fails permanently or the budget is spent.
+ * Retries a call until it succeeds, fails permanently or the budget is spent, at most twice after throttles.
  * @param call receives the time limit of the attempt, in milliseconds
  * @throws DEPENDENCY.timeout if the budget is spent, DEPENDENCY.unavailable if the table stays busy
  */
@@ -60,6 +67,7 @@ export async function retry<T>(
   clock: Clock,
   budget: Budget,
 ): Promise<T> {
+  let throttled = 0
   for (let attempt = 1; ; attempt += 1) {
     budget.check()
     try {
@@ -68,8 +76,11 @@ export async function retry<T>(
     } catch (thrown) {
       if (thrown instanceof Failure) throw thrown
       if (budget.remaining() === 0) throw fail('DEPENDENCY.timeout', { cause: thrown })
-      if (!isTransient(thrown)) throw thrown
-      if (attempt === maxAttempts) throw fail('DEPENDENCY.unavailable', { cause: thrown })
+      const transience = transienceOf(thrown)
+      if (!transience) throw thrown
+      if (transience === 'throttled') throttled += 1
+      const isLast = attempt === mostAttempts || throttled === mostThrottled
+      if (isLast) throw fail('DEPENDENCY.unavailable', { cause: thrown })
       await pause(clock, budget, attempt, thrown)
     }
   }

@@ -3,7 +3,7 @@ import type { Settings } from '../../settings/register.ts'
 import { lazy } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, serviceName } from '../base/log.ts'
 import { keyDerivation, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -27,7 +27,7 @@ export interface Adapters {
  */
 export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock
-  const log = lazy(() => passed(adapters.log)('commerce-api', process.env))
+  const log = lazy(() => passed(adapters.log)(serviceName, process.env))
   const deriveKey = keyDerivation()
   const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
   const environment = (name: string) => process.env[name]

@@ -4,12 +4,20 @@ import { httpHandler } from './http-handler.ts'
 
 const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler: httpHandler(3000) }))
 
+/** A message to a queue. While its group has many in flight, a standard queue delivers those of others first. */
+export interface Message {
+  body: string
+  group: string
+}
+
 /** Sends at most ten messages to a queue. @returns for each message whether it failed */
-export async function sendAll(queueUrl: string, texts: readonly string[]): Promise<boolean[]> {
-  const Entries = texts.map((MessageBody, index) => ({ Id: String(index), MessageBody }))
+export async function sendAll(queueUrl: string, messages: readonly Message[]): Promise<boolean[]> {
+  const Entries = messages.map(({ body, group }, index) => {
+    return { Id: String(index), MessageBody: body, MessageGroupId: group }
+  })
   const { Successful = [] } = await sqs().send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }))
   const sent = new Set(Successful.map(({ Id }) => Id))
-  return texts.map((_, index) => !sent.has(String(index)))
+  return messages.map((_, index) => !sent.has(String(index)))
 }
 
 /** Makes a message visible again after a number of seconds. */

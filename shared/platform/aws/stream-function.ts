@@ -1,6 +1,6 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { lazy } from '../base/cached-load.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, serviceName } from '../base/log.ts'
 import { powertoolsLog } from './powertools-log.ts'
 
 /** The dependencies of work on a stream. It needs neither settings nor the table. */
@@ -18,7 +18,7 @@ export interface StreamContext {
 export function streamFunction(
   work: (records: readonly DynamoDBRecord[], context: StreamContext) => Promise<string | undefined>,
 ): (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse> {
-  const log = lazy(() => powertoolsLog('commerce-api', process.env))
+  const log = lazy(() => powertoolsLog(serviceName, process.env))
   return async ({ Records }) => {
     const failed = await work(Records, { log: log(), environment: (name) => process.env[name] })
     return { batchItemFailures: failed === undefined ? [] : [{ itemIdentifier: failed }] }

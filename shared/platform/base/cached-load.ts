@@ -19,7 +19,8 @@ export interface CachedLoad<Value> {
   get(budget: Budget): Promise<Value>
   /**
    * Reloads the value unless it is younger than `minAge`. Requests with less time than a load may take start one load in
-   * this time at most. @throws as `get`, even if a value is known
+   * this time at most, and get the known value if the time does not suffice. @throws as `get`, also if a reload fails
+   * although a value is known
    */
   renew(budget: Budget, minAge: number): Promise<Value>
 }
@@ -98,12 +99,21 @@ export function cachedLoad<Value>(
     async renew(budget, minAge) {
       const now = clock.now()
       if (known && now - known.at < minAge) return known.value
+      const usable = known && now - known.at < times.maxAge ? known : undefined
       if (budget.remaining() < times.deadline && !running) {
         // Its load may be aborted, so it must not be started again and again.
-        if (now - hurriedAt < minAge) throw fail('DEPENDENCY.timeout')
+        if (now - hurriedAt < minAge) {
+          if (usable) return usable.value
+          throw fail('DEPENDENCY.timeout')
+        }
         hurriedAt = now
       }
-      return loaded(budget)
+      try {
+        return await loaded(budget)
+      } catch (thrown) {
+        if (usable && budget.signal.aborted) return usable.value
+        throw thrown
+      }
     },
   }
 }

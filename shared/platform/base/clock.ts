@@ -34,10 +34,6 @@ function pooledRandomBytes(): Clock['randomBytes'] {
   }
 }
 
-export function newId(clock: Clock): string {
-  return uuidV7(clock.now(), clock.randomBytes(10))
-}
-
 /** Formats a time as RFC 3339 in UTC with milliseconds, ending in Z. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
@@ -48,28 +44,60 @@ export function secondsSince(milliseconds: number, clock: Pick<Clock, 'now'>): n
   return Math.floor((clock.now() - milliseconds) / 1000)
 }
 
-/** Time-ordered ids (RFC 9562 5.7): an entity's created_at is the time in its id, so the id is its sort key. */
+/**
+ * Time-ordered ids: UUIDs of version 8 (RFC 9562 5.8 and 6.2). They hold 48 bits of milliseconds, a counter of 12 bits,
+ * 54 random bits and, last, the byte of the shard. An entity's created_at is the time in its id, so the id is its sort key.
+ */
 
-const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** @param milliseconds since 1970; @param random ten bytes */
-export function uuidV7(milliseconds: number, random: Uint8Array): string {
-  const tail = Buffer.from(random.subarray(0, 10)).toString('hex')
-  const variant = ((Number.parseInt(tail.slice(3, 5), 16) & 0x3f) | 0x80).toString(16)
-  return format(milliseconds, `7${tail.slice(0, 3)}`, `${variant}${tail.slice(5, 7)}`, tail.slice(7, 19))
+const maxCounter = 0xfff
+/** The counter starts in its lower half, so at least 2,048 ids of a process fit into each millisecond. */
+const startMask = 0x7ff
+const shard = '00'
+
+interface IdTime {
+  milliseconds: number
+  counter: number
+}
+
+/** The last id of each clock. A simulated process, or a copy of a clock with another time, has its own. */
+const lastIds = new WeakMap<Clock, IdTime>()
+
+/** Returns a new id, above all earlier ones of the clock. */
+export function newId(clock: Clock): string {
+  const random = Buffer.from(clock.randomBytes(9))
+  const time = nextTime(lastIds.get(clock), Math.trunc(clock.now()), random.readUInt16BE(7) & startMask)
+  lastIds.set(clock, time)
+  const counter = `8${time.counter.toString(16).padStart(3, '0')}`
+  const tail = random.toString('hex', 0, 7)
+  return format(
+    time.milliseconds,
+    counter,
+    `${variantOf(tail)}${tail.slice(2, 4)}`,
+    `${tail.slice(4)}${shard}`,
+  )
+}
+
+/** If the counter overflows, or the clock stands still or goes back, the time of the last id continues. */
+function nextTime(last: IdTime | undefined, now: number, start: number): IdTime {
+  if (last === undefined || now > last.milliseconds) return { milliseconds: now, counter: start }
+  const { milliseconds, counter } = last
+  if (counter < maxCounter) return { milliseconds, counter: counter + 1 }
+  return { milliseconds: milliseconds + 1, counter: start }
 }
 
 /** Returns the smallest id of a millisecond: a lower bound for a range of created_at. */
 export function firstIdAt(milliseconds: number): string {
-  return format(milliseconds, '7000', '8000', '000000000000')
+  return format(milliseconds, '8000', '8000', '000000000000')
 }
 
 /** Returns the largest id of a millisecond. */
 export function lastIdAt(milliseconds: number): string {
-  return format(milliseconds, '7fff', 'bfff', 'ffffffffffff')
+  return format(milliseconds, '8fff', 'bfff', 'ffffffffffff')
 }
 
-export function isUuidV7(text: string): boolean {
+export function isId(text: string): boolean {
   return pattern.test(text)
 }
 
@@ -80,14 +108,25 @@ export function timeOf(id: string): number {
 
 function format(milliseconds: number, third: string, fourth: string, last: string): string {
   const time = Math.max(0, Math.trunc(milliseconds)).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${last.padEnd(12, '0')}`
+  return `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${last}`
+}
+
+/** Returns the first byte of the digits with the two bits of the variant (RFC 9562 4.1). */
+function variantOf(digits: string): string {
+  return ((Number.parseInt(digits.slice(0, 2), 16) & 0x3f) | 0x80).toString(16)
 }
 
 /** Derives a UUID from a name, deterministically (RFC 9562 5.8, with SHA-256). */
-export function uuidV8(name: string): string {
+export function derivedId(name: string): string {
+  return derivedIdAt(undefined, name)
+}
+
+/** Derives the id of a time, in milliseconds since 1970, and a name: several processes give the same thing one id. */
+export function derivedIdAt(milliseconds: number | undefined, name: string): string {
   const hex = createHash('sha256').update(name).digest('hex')
-  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`
+  const time = milliseconds ?? Number.parseInt(hex.slice(0, 12), 16)
+  const fourth = `${variantOf(hex.slice(16))}${hex.slice(18, 20)}`
+  return format(time, `8${hex.slice(13, 16)}`, fourth, hex.slice(20, 32))
 }
 
 /** Ids as 128-bit numbers. Page bounds are inclusive, so adjacent pages start at adjacent ids. */

@@ -2,7 +2,7 @@ import { perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import type { HttpRequest } from './http.ts'
 
-/** The trace of a request by header name. Each value can be sent and stored unchanged. */
+/** The trace of a request by header name, in a form that can be sent and stored unchanged. */
 export interface TraceContext {
   traceparent?: string
   tracestate?: string
@@ -16,8 +16,14 @@ export interface Correlation {
   trace: TraceContext
 }
 
-export const traceparentPattern = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-const tracestatePattern = /^[\x20-\x7e]{1,512}$/
+/** W3C Trace Context. Only a version after 00 may have more at its end. */
+export const traceparentPattern =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+/** A list member of tracestate: a key, perhaps of one tenant of a system, and a value. */
+const stateMember =
+  /^[a-z0-9](?:[a-z0-9_*/-]{0,255}|[a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/
+const mostStateMembers = 32
+const longestState = 512
 /** A list member of W3C Baggage: key, value and properties, without surrounding white space. */
 const member = /^[\w!#$%&'*+.^`|~-]+[\t ]*=[\t \x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e;]*$/
 
@@ -46,23 +52,46 @@ export function correlationOf(
 
 /** Returns the well-formed parts of a trace, with baggage up to the limit of the setting. */
 export function traceOf(
-  { traceparent, tracestate, baggage = '' }: { [Name in keyof TraceContext]?: string | undefined },
+  { traceparent = '', tracestate = '', baggage = '' }: { [Name in keyof TraceContext]?: string | undefined },
   settings: Settings,
 ): TraceContext {
-  const traced = traceparent !== undefined && traceparentPattern.test(traceparent)
-  const kept = baggageWithin(baggage, settings['requests.baggageMaxBytes'])
+  const parent = readTraceparent(traceparent)
+  const state = parent === undefined ? '' : readTracestate(tracestate)
+  const members = membersOf(baggage).filter((one) => member.test(one))
+  const kept = within(members, settings['requests.baggageMaxBytes'])
   return {
-    ...(traced && { traceparent }),
-    ...(traced && tracestate !== undefined && tracestatePattern.test(tracestate) && { tracestate }),
+    ...(parent !== undefined && { traceparent: parent }),
+    ...(state !== '' && { tracestate: state }),
     ...(kept !== '' && { baggage: kept }),
   }
 }
 
-/** Returns the first well-formed members that fit together. Members are never truncated. */
-function baggageWithin(baggage: string, maxBytes: number): string {
-  const members = baggage.split(',').map((one) => one.trim())
+/** Returns a traceparent in version 00. Of a later version, only the flag of sampled requests is kept. */
+function readTraceparent(text: string): string | undefined {
+  const [, version, trace, span, flags = '', rest] = traceparentPattern.exec(text.trim()) ?? []
+  if (version === undefined || (version === '00' && rest !== undefined)) return undefined
+  const known = version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`
+  return `00-${trace}-${span}-${known}`
+}
+
+/** Returns a tracestate without optional white space; nothing of an invalid one. */
+function readTracestate(text: string): string {
+  const members = membersOf(text)
+  const valid = members.length <= mostStateMembers && members.every((one) => stateMember.test(one))
+  return valid ? within(members, longestState) : ''
+}
+
+function membersOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((one) => one.trim())
+    .filter(Boolean)
+}
+
+/** Joins the first members that fit together. Members are never truncated. */
+function within(members: readonly string[], maxBytes: number): string {
   let kept = ''
-  for (const one of members.filter((text) => member.test(text))) {
+  for (const one of members) {
     const longer = kept === '' ? one : `${kept},${one}`
     if (longer.length > maxBytes) break
     kept = longer

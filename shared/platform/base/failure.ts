@@ -1,17 +1,26 @@
 import { type ErrorCode, errorCatalog, messageId } from '../../error-catalog.ts'
 
-/** The problem with a field: `reason` is stable, the other members are the limits that it violates. */
+/**
+ * The problem with a field: `reason` is stable, `actual` is what the caller sent, and the other members are what would be
+ * valid. `actual` never quotes a text, because it may be personal or secret.
+ */
 export interface FieldProblem {
   reason: string
   min?: number
   max?: number
   regex?: string
   allowed?: readonly string[]
+  integer?: true
+  /** A JSON type. */
+  type?: string
+  /** The earliest valid time. */
+  not_before?: string
+  /** A number or time as it was sent, the length of a text or list, or a JSON type; `absent` without any. */
   actual?: string | number
 }
 
 export interface Details {
-  fields?: Record<string, FieldProblem>
+  fields?: Record<string, FieldProblem & { code: ErrorCode }>
   [detail: string]: unknown
 }
 
@@ -20,9 +29,11 @@ export interface FailureOptions {
   http?: number
   details?: Details
   headers?: Record<string, string>
-  /** Sent as Retry-After, in whole seconds. A 503 without it gets the setting errors.retryAfterSeconds. */
+  /** Sent as Retry-After, in whole seconds. A 503 without it gets a random time of the setting errors.retryAfterSeconds. */
   retryAfterSeconds?: number
   cause?: unknown
+  /** Callers can cause it at will, so even with 5xx it is no failure of the service. */
+  causedByCaller?: boolean
 }
 
 /** An intended error response. Anything else that is thrown is a fault of the service. */
@@ -33,6 +44,7 @@ export class Failure extends Error {
   readonly retryable: boolean
   readonly details: Details | undefined
   readonly headers: Record<string, string>
+  readonly causedByCaller: boolean
 
   constructor(code: ErrorCode, options: FailureOptions = {}) {
     super(code, { cause: options.cause })
@@ -41,6 +53,7 @@ export class Failure extends Error {
     this.retryable = errorCatalog[code].retryable
     this.details = options.details
     this.headers = { ...options.headers }
+    this.causedByCaller = options.causedByCaller ?? false
     const { retryAfterSeconds } = options
     if (retryAfterSeconds !== undefined) this.headers['Retry-After'] = String(retryAfterSeconds)
   }
@@ -52,8 +65,16 @@ export function fail(code: ErrorCode, options?: FailureOptions): Failure {
 }
 
 /** Returns a failure of one field of the request. */
-export function failField(code: ErrorCode, field: string, problem: FieldProblem): Failure {
-  return new Failure(code, { details: { fields: { [displayName(field)]: problem } } })
+export function failField(
+  code: ErrorCode,
+  field: string,
+  problem: FieldProblem,
+  options: Omit<FailureOptions, 'details'> = {},
+): Failure {
+  return new Failure(code, {
+    ...options,
+    details: { fields: { [displayName(field)]: { code, ...problem } } },
+  })
 }
 
 const maxNameLength = 64

@@ -1,7 +1,7 @@
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock, timestamp } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import { ConfigurationError, type Failure } from './failure.ts'
+import { ConfigurationError, Failure } from './failure.ts'
 
 /** The code of a log record, stable for searches and metrics. */
 export type LogCode =
@@ -12,11 +12,15 @@ export type LogCode =
   | 'EVENTS_NOT_PUBLISHED'
   | 'TASKS_NOT_QUEUED'
   | 'EVENT_NOT_HANDLED'
+  | 'EVENT_FAILED'
+  | 'EVENT_IGNORED'
   | 'MAIL_NOT_SENT'
   | 'MAIL_BOUNCED'
   | 'MAIL_EVENT_NOT_HANDLED'
   | 'INTENTS_FINISHED'
   | 'INTENTS_LEFT'
+  | 'REFUNDS_CHECKED'
+  | 'REFUNDS_LEFT'
   | 'PROVIDER_REPLAYED'
   | 'ROW_FAILED'
   | 'RESET_NOT_SENT'
@@ -26,16 +30,26 @@ export type LogCode =
   | 'OPERATIONS_ENDED'
   | 'OPERATIONS_LEFT'
   | 'WORK_UNFINISHED'
+  | 'REFUNDS_RECONCILED'
+  | 'REFUNDS_DIFFER'
+  | 'REFUNDS_NOT_RECONCILED'
 
-/** One request. Of the caller's data, it contains the correlation only. */
+/** What an operator must look at, each with its alarm. */
+export type AlertCode = 'REFUND_PAID_LATE'
+
+/** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {
   operation: string
+  /** Of the credential; absent without one. */
+  tenant?: string | undefined
+  /** The keyed hash of the source of an anonymous request. */
+  source?: string | undefined
   status: number
   failure: Failure | undefined
   correlation: Correlation
   durationMilliseconds: number
-  /** The caller allowed too little time, so the timeout is no failure of the version. */
-  hurried?: boolean
+  /** The caller caused the 5xx, which is no failure of the service then. */
+  causedByCaller?: boolean
 }
 
 /** An event that the response of a request does not show. */
@@ -49,15 +63,33 @@ export interface LogReport {
   fault?: unknown
 }
 
+/** A received event that had no effect. Its id and type are the sender's, without personal data. */
+export interface EventLine {
+  code: LogCode
+  eventId: string
+  eventType: string
+  /** Whether the type has a handler. All other types are counted as one, because their number has no bound. */
+  isKnownType: boolean
+  correlation: Correlation
+  /** The error that prevented it; absent if the event has no meaning here. */
+  fault?: unknown
+}
+
 /** Structured logs, one line per record. They contain no body, header, subject or resource id. */
 export interface Log {
   request(line: RequestLine): void
   report(notice: LogReport): void
+  /** Logs and counts what an alarm reports. */
+  alert(code: AlertCode, correlation: Correlation): void
   relay(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
+  /** Logs a received event that failed, or counts one that was ignored. */
+  event(line: EventLine): void
   /** Logs background work: how much of it failed, and why. */
   job(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
   /** Logs the age of the oldest unfinished work. */
   unfinished(work: Work, seconds: number): void
+  /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
+  reconciled(line: { tenant: string; compared: number; unrelated: number; differences: number }): void
 }
 
 /** Writes one line. */
@@ -84,7 +116,8 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
 
 /**
  * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: errors
- * by code, failures by function version, and the age of unfinished work.
+ * by code, failed requests by operation, failures by function version, alerts by code, ignored events by type, the age of unfinished work, and
+ * differences from the records of a partner.
  */
 export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
   // Lambda sets the function's name and version.
@@ -108,11 +141,16 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
   }
 
   return {
-    request({ operation, status, failure, correlation, durationMilliseconds, hurried }) {
-      const failed = status >= 500
+    request(line) {
+      const { operation, tenant, source, status, failure, correlation, durationMilliseconds } = line
+      const { causedByCaller = false } = line
+      const failed = status >= 500 && !causedByCaller
+      const failedRequest = { metric: failedRequestMetric, members: { operation, failed_requests: 1 } }
       write('request', failed, {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
+        tenant,
+        source,
         status,
         duration_milliseconds: durationMilliseconds,
         correlation_id: correlation.id,
@@ -120,7 +158,8 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         traceparent: correlation.trace.traceparent,
         error_code: failure?.code,
         message_id: failure && messageId(failure.code),
-        ...metrics(...errors(failure?.code), ...failures(failed && !hurried ? 1 : 0)),
+        ...(causedByCaller && { caused_by_caller: true }),
+        ...metrics(...errors(failure?.code), ...(failed ? [failedRequest, ...failures(1)] : [])),
         fault: failed ? describeFault(failure?.cause) : undefined,
       })
     },
@@ -134,12 +173,34 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         ...(fault !== undefined && { ...metrics(...errors(error)), fault: describeFault(fault) }),
       })
     },
+    alert(code, correlation) {
+      const metric = metrics({ metric: alertMetric, members: { code, alerts: 1 } })
+      write('alert', true, { code, correlation_id: correlation.id, ...metric })
+    },
+    event({ code, eventId, eventType, isKnownType, correlation, fault }) {
+      const members = { ignored_type: isKnownType ? eventType : 'other', ignored_events: 1 }
+      write('event', fault !== undefined, {
+        code,
+        event_id: eventId,
+        event_type: eventType,
+        correlation_id: correlation.id,
+        ...(fault === undefined
+          ? metrics({ metric: ignoredMetric, members })
+          : { error_code: fault instanceof Failure ? fault.code : undefined, fault: describeFault(fault) }),
+      })
+    },
     relay: (line) => batch('relay', line),
     job: (line) => batch('work', line),
     unfinished(work, seconds) {
       const members = { work, oldest_unfinished_seconds: seconds }
       const metric = metrics({ metric: ageMetric, members })
       write('unfinished', false, { code: 'WORK_UNFINISHED', ...members, ...metric })
+    },
+    reconciled({ tenant, compared, unrelated, differences }) {
+      const code = differences > 0 ? 'REFUNDS_DIFFER' : 'REFUNDS_RECONCILED'
+      const members = { work: 'refunds' as const, differences }
+      const metric = metrics({ metric: differenceMetric, members })
+      write('reconciled', differences > 0, { code, tenant, compared, unrelated, ...members, ...metric })
     },
   }
 }
@@ -156,8 +217,22 @@ export function describeFault(fault: unknown): { name: string; message?: string;
   }
 }
 
+/** The service in each log line. */
+export const serviceName = 'commerce-api'
+
 /** The counter of errors, by error code. */
 export const errorMetric = { name: 'errors', dimensions: ['error_code'], unit: 'Count' } as const
+
+/**
+ * The requests that the service failed, by operation and all together. Alarms count these and not the 5xx responses of the
+ * gateway, because callers can cause 5xx responses. Each line has the members of both dimensions.
+ */
+export const failedRequestMetric = {
+  name: 'failed_requests',
+  dimensions: ['operation'],
+  total: ['service'],
+  unit: 'Count',
+} as const
 
 /** Failures of the service by function version. A deployment rolls back on this metric. */
 export const failureMetric = {
@@ -169,17 +244,30 @@ export const failureMetric = {
 /** The age of the oldest unfinished work, by kind. */
 export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work'], unit: 'Seconds' } as const
 
+/** The counter of alerts, by code. */
+export const alertMetric = { name: 'alerts', dimensions: ['code'], unit: 'Count' } as const
+
+/** The counter of received events without meaning here, by type; `other` for the types without a handler. */
+export const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_type'], unit: 'Count' } as const
+
+/** The differences between the ledger and the records of a partner. */
+export const differenceMetric = { name: 'differences', dimensions: ['work'], unit: 'Count' } as const
+
 /** The kinds of work that a request starts and that finish after it. */
 export type Work = 'imports' | 'refunds'
 
 /** A metric, with its value and its dimensions as members of the log line. */
 export type MetricValue =
   | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
+  | { metric: typeof failedRequestMetric; members: { operation: string; failed_requests: number } }
   | {
       metric: typeof failureMetric
       members: { function_name: string; function_version: string; failures: number }
     }
+  | { metric: typeof alertMetric; members: { code: AlertCode; alerts: number } }
+  | { metric: typeof ignoredMetric; members: { ignored_type: string; ignored_events: number } }
   | { metric: typeof ageMetric; members: { work: Work; oldest_unfinished_seconds: number } }
+  | { metric: typeof differenceMetric; members: { work: Work; differences: number } }
 
 /**
  * Returns the members that make a log line a source of metrics, in CloudWatch's embedded metric format. CloudWatch
@@ -188,10 +276,10 @@ export type MetricValue =
  */
 export function embedded(namespace: string, at: number, values: readonly MetricValue[]): object {
   if (values.length === 0) return {}
-  const directives = values.map(({ metric: { name, dimensions, unit } }) => ({
+  const directives = values.map(({ metric }) => ({
     Namespace: namespace,
-    Dimensions: [dimensions],
-    Metrics: [{ Name: name, Unit: unit }],
+    Dimensions: 'total' in metric ? [metric.dimensions, metric.total] : [metric.dimensions],
+    Metrics: [{ Name: metric.name, Unit: metric.unit }],
   }))
   const _aws = { Timestamp: at, CloudWatchMetrics: directives }
   return Object.assign({ _aws }, ...values.map(({ members }) => members))

@@ -36,8 +36,42 @@ export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data'
 /** The common properties of the data of all events. */
 export const subject = { id: v.string(), tenant_id: v.string() }
 
-/** Returns the schema of event data without further properties. */
-export const subjectOnly = () => v.pipe(v.strictObject(subject), openPoint('events.payloads'))
+/** The events about a resource whose data the setting events.payloads decides. */
+export type ResourceEvent = keyof Settings['events.payloads']
+
+type ResourceEventDefinition = EventDefinition & { type: ResourceEvent }
+
+/**
+ * Defines an event whose data is the id and tenant of a resource, or the resource as callers read it.
+ * @param view the schema of the resource in responses
+ */
+export function defineResourceEvent({
+  view,
+  ...definition
+}: Omit<ResourceEventDefinition, 'data'> & {
+  view: (settings: Settings) => { entries: v.ObjectEntries }
+}): ResourceEventDefinition {
+  const data = (settings: Settings) => {
+    const fields = showsResource(definition.type, settings) ? view(settings).entries : {}
+    return v.pipe(v.strictObject({ ...fields, ...subject }), openPoint('events.payloads'))
+  }
+  return { ...definition, data }
+}
+
+/** Returns an event about a resource. */
+export function resourceEvent<Resource extends { id: string; tenant_id: string }>(
+  { type, version }: ResourceEventDefinition,
+  resource: Resource,
+  { viewOf, settings }: { viewOf: (resource: Resource, settings: Settings) => object; settings: Settings },
+): OutgoingEvent {
+  const { id, tenant_id } = resource
+  const fields = showsResource(type, settings) ? viewOf(resource, settings) : {}
+  return { type, version, data: { ...fields, id, tenant_id } }
+}
+
+function showsResource(type: ResourceEvent, settings: Settings): boolean {
+  return settings['events.payloads'][type] === 'resource'
+}
 
 /** Money in minor units. */
 export const minorUnits = v.pipe(v.number(), v.integer())

@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/register.ts'
-import { uuidV8 } from '../base/clock.ts'
+import { derivedId } from '../base/clock.ts'
 import type { TraceContext } from '../base/correlation.ts'
 import type { Item } from '../table/keys.ts'
 
@@ -37,7 +37,7 @@ export function publishedEvents(item: Item): PublishedEvent[] {
   if (!outbox) return []
   const { id, events, ...circumstances } = outbox
   return events.map(({ once, ...event }, index) => ({
-    event_id: uuidV8(once === undefined ? `${id}|${index}` : nameOf(event, once)),
+    event_id: derivedId(once === undefined ? `${id}|${index}` : nameOf(event, once)),
     ...event,
     ...circumstances,
     source: 'commerce-api',
@@ -62,6 +62,8 @@ export const taskQueues = {
   /** With growing pauses, five attempts take about as long as a user expects such a mail. */
   password_resets: { attempts: () => 5 },
   imports: { attempts: () => 5 },
+  /** Not fed by a commit but by a schedule: each message compares the ledger of one tenant with the payment provider. */
+  reconciliations: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
 
 export type TaskQueue = keyof typeof taskQueues
@@ -73,6 +75,11 @@ export type TaskQueue = keyof typeof taskQueues
 export interface Task {
   queue: TaskQueue
   body: string
+  /**
+   * Whose task it is: a tenant, or the user that a mail is for. The queue serves the tasks of others first while one
+   * group has many.
+   */
+  group: string
 }
 
 /** Returns the name of the environment variable that holds the URL of a queue. */

@@ -12,22 +12,42 @@ export interface RowRange {
   to: number
 }
 
-type Field = 'begins' | 'plain' | 'quoted' | 'quote_in_quotes'
+/**
+ * The length of the longest row that is read, in bytes. A quote that no other one closes within this length of its row
+ * is never closed.
+ */
+export const longestRow = 256 * 1024
+
+/** The rest of a line after a quote that is never closed is `unclosed`: quotes and commas have no meaning there. */
+type Field = 'begins' | 'plain' | 'quoted' | 'quote_in_quotes' | 'unclosed'
 
 const quote = 0x22
 const comma = 0x2c
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
+const noBytes = new Uint8Array()
 
 /**
- * Finds the row ends of a CSV file as its bytes arrive, without storing them. A row ends with CRLF, LF or CR outside
- * quotes (RFC 4180). Blank rows are returned, too; they consist of their line break only.
+ * Finds the row ends of a CSV file as its bytes arrive. A row ends with CRLF, LF or CR outside quotes (RFC 4180). Blank
+ * rows are returned, too; they consist of their line break only.
+ *
+ * A quoted cell ends with a quote before a comma, a line break or the end of the file. If the next quote that is not
+ * doubled is elsewhere or too far away, the cell is never closed. Its row then ends with the line of its first quote, and
+ * the next line is a new row. Where a row ends depends on nothing before it. So the rows of a chunk are those of the
+ * file, if it starts and ends with a row.
+ *
+ * The bytes of an open cell are held, because they are scanned again if it is never closed. All quotes among them are
+ * doubled and open no cell that goes on behind them: the time is linear in the length of the file.
  */
-export function rowScanner() {
+export function rowScanner(maxBytes: number = longestRow) {
   let at = 0
   let from = 0
   let field: Field = 'begins'
   let afterReturn = false
+  /** The position after the first quote of the open cell. */
+  let cellFrom = 0
+  /** The bytes of the open cell, from `cellFrom` to `at`. */
+  let held: Uint8Array = noBytes
 
   function endRow(textTo: number, to: number): RowRange {
     const row = { from, textTo, to }
@@ -36,35 +56,84 @@ export function rowScanner() {
     return row
   }
 
-  return {
-    /** @param bytes the next bytes of the file. @returns the rows that end within them */
-    scan(bytes: Uint8Array): RowRange[] {
-      const rows: RowRange[] = []
-      for (const byte of bytes) {
-        const paired = afterReturn && byte === lineFeed
-        if (afterReturn) rows.push(endRow(at - 1, paired ? at + 1 : at))
-        const outsideQuotes = field !== 'quoted'
-        afterReturn = outsideQuotes && byte === carriageReturn
-        if (outsideQuotes && byte === lineFeed) {
-          if (!paired) rows.push(endRow(at, at + 1))
-        } else if (!afterReturn) field = fieldAfter(field, byte)
-        at += 1
-      }
-      return rows
-    },
-
-    /** @returns the last row, unless `scan` has returned it */
-    end(): RowRange[] {
-      if (afterReturn) return [endRow(at - 1, at)]
-      return from < at ? [endRow(at, at)] : []
-    },
+  function leaveUnclosed(): void {
+    at = cellFrom
+    field = 'unclosed'
   }
+
+  /** @param bytes the next bytes of the file. @returns the rows that end within them */
+  function scan(bytes: Uint8Array): RowRange[] {
+    const rows: RowRange[] = []
+    const buffer = held.length === 0 ? bytes : Buffer.concat([held, bytes])
+    const base = at - held.length
+    const end = base + buffer.length
+    while (at < end) {
+      if (field === 'quoted') {
+        const next = buffer.indexOf(quote, at - base)
+        const limit = from + maxBytes
+        at = Math.min(next < 0 ? end : base + next, limit)
+        if (at === limit) leaveUnclosed()
+        else if (at < end) {
+          field = 'quote_in_quotes'
+          at += 1
+        }
+        continue
+      }
+      if (field === 'plain' || field === 'unclosed') {
+        while (at < end && !isSeparator(buffer[at - base] as number)) at += 1
+        if (at === end) break
+      }
+      const byte = buffer[at - base] as number
+      const paired = afterReturn && byte === lineFeed
+      if (afterReturn) rows.push(endRow(at - 1, paired ? at + 1 : at))
+      if (field === 'quote_in_quotes' && byte !== quote && !isSeparator(byte)) {
+        leaveUnclosed()
+        continue
+      }
+      afterReturn = byte === carriageReturn
+      if (byte === lineFeed && !paired) rows.push(endRow(at, at + 1))
+      if (byte === quote && field === 'begins') cellFrom = at + 1
+      field = fieldAfter(field, byte)
+      at += 1
+    }
+    const isOpen = field === 'quoted' || field === 'quote_in_quotes'
+    held = isOpen ? buffer.subarray(cellFrom - base) : noBytes
+    return rows
+  }
+
+  /** @returns the last rows, which `scan` has not returned */
+  function end(): RowRange[] {
+    let rows: RowRange[] = []
+    while (field === 'quoted') {
+      const rest = held
+      held = noBytes
+      leaveUnclosed()
+      rows = rows.concat(scan(rest))
+    }
+    if (afterReturn) return [...rows, endRow(at - 1, at)]
+    return from < at ? [...rows, endRow(at, at)] : rows
+  }
+
+  return { scan, end }
+}
+
+function isSeparator(byte: number): boolean {
+  return byte === comma || byte === lineFeed || byte === carriageReturn
 }
 
 function fieldAfter(field: Field, byte: number): Field {
-  if (field === 'quoted') return byte === quote ? 'quote_in_quotes' : 'quoted'
+  if (byte === lineFeed || byte === carriageReturn) return 'begins'
+  if (field === 'unclosed') return field
   if (byte === comma) return 'begins'
   return byte === quote && field !== 'plain' ? 'quoted' : 'plain'
+}
+
+/** Returns the rows of a file, or of a part that starts and ends with a row, without line breaks and blank rows. */
+export function linesOf(bytes: Buffer): string[] {
+  const scanner = rowScanner()
+  return [...scanner.scan(bytes), ...scanner.end()]
+    .filter(({ from, textTo }) => from < textTo)
+    .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
 }
 
 /** The required and allowed content of a file. Column names are in lower case, without surrounding spaces. */
@@ -91,35 +160,56 @@ export type CsvRow =
 const maxDisplayedNames = 20
 
 /**
- * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank lines are skipped.
- * A row with too few or too many cells has a problem; any other error fails the whole file.
- * @throws VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.too_many_rows
+ * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank lines are skipped. A row with
+ * bad quotes, or with too few or too many cells, has a problem; any other error fails the whole file.
+ * @throws VALIDATION.csv.header, VALIDATION.csv.malformed of the header, VALIDATION.csv.too_many_rows
  */
 export function readCsv(text: string, shape: CsvShape): CsvRow[] {
+  const [header = '', ...lines] = linesOf(Buffer.from(text.replace(/^\ufeff/, '')))
   // The header is checked first: its error is clearer than the errors that follow from it in the rows.
-  const columns = readHeader(text, shape)
-  const [, ...rows] = firstRecords(text, shape.maxRows + 2)
-  if (rows.length <= shape.maxRows) return rows.map((cells, index) => rowOf(cells, columns, index + 1))
+  const columns = readHeader(header, shape)
+  if (lines.length <= shape.maxRows) return readLines(lines, columns, 1)
   throw fail('VALIDATION.csv.too_many_rows', { details: { max: shape.maxRows } })
 }
 
 /**
- * Returns the columns of a text that starts with a header.
+ * Returns the columns of a header.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
  */
 export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
-  const [header = []] = firstRecords(text, 1)
-  const columns = header.map((name) => bareCell(name).trim().toLowerCase())
+  const known = new Set([...shape.required, ...shape.ignored])
+  const [header = []] = recordsOf(text, { bom: true }) ?? refuseMalformed(text, known)
+  const columns = header.map(columnName)
   const times = new Map<string, number>()
   for (const column of columns) times.set(column, (times.get(column) ?? 0) + 1)
-  const known = new Set([...shape.required, ...shape.ignored])
   const missing = shape.required.filter((name) => !times.has(name))
   const unknown = [...times.keys()].filter((name) => !known.has(name))
   const repeated = [...times.keys()].filter((name) => times.get(name) !== 1)
   if (missing.length + unknown.length + repeated.length === 0) return columns
+  refuseOtherSeparator(text, known)
   const shown = (names: string[]) => names.slice(0, maxDisplayedNames).map(displayName)
   const details = { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) }
   throw fail('VALIDATION.csv.header', { details })
+}
+
+/** Names the separator of the file if it yields more of the known columns than a comma. */
+function refuseOtherSeparator(text: string, known: ReadonlySet<string>): void {
+  const [header = ''] = /[^\r\n\ufeff]+/.exec(text) ?? []
+  const found = (separator: string) =>
+    header.split(separator).filter((cell) => known.has(columnName(cell.trim().replaceAll('"', '')))).length
+  const actual = [',', ';', '\t', '|'].reduce((best, other) => (found(other) > found(best) ? other : best))
+  if (actual === ',') return
+  throw fail('VALIDATION.csv.header', { details: { reason: 'separator', expected: ',', actual } })
+}
+
+function columnName(cell: string): string {
+  return bareCell(cell).trim().toLowerCase()
+}
+
+/** @throws VALIDATION.csv.malformed, or VALIDATION.csv.header if the file has another separator */
+function refuseMalformed(header: string, known: ReadonlySet<string>): never {
+  refuseOtherSeparator(header, known)
+  throw fail('VALIDATION.csv.malformed', { details: { row: 0 } })
 }
 
 /**
@@ -127,35 +217,23 @@ export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ign
  * @param first the number of the first row
  */
 export function readLines(lines: readonly string[], columns: readonly string[], first: number): CsvRow[] {
-  const recordsOf = (text: string) => records(text, { bom: false }, () => [])
   const together = recordsOf(lines.join('\n'))
   return lines.map((line, index) => {
     const [cells, ...others] =
-      together.length === lines.length ? together.slice(index, index + 1) : recordsOf(line)
+      together?.length === lines.length ? together.slice(index, index + 1) : (recordsOf(line) ?? [])
     if (cells && others.length === 0) return rowOf(cells, columns, first + index)
     const problem = { code: 'VALIDATION.csv.malformed', details: { reason: 'quotes' } } as const
     return { row: first + index, problem }
   })
 }
 
-/** Returns at most `to` records, including the header. Nothing after the last of them is parsed. */
-function firstRecords(text: string, to: number): string[][] {
-  return records(text, { bom: true, to }, (error) => {
-    // The error is not the cause: its message quotes the cell. `records` counts the rows before it, with the header.
-    throw fail('VALIDATION.csv.malformed', { details: { row: Number(error.records) } })
-  })
-}
-
-function records(
-  text: string,
-  options: { bom: boolean; to?: number },
-  malformed: (error: CsvError) => string[][],
-): string[][] {
+/** Returns the cells of each row; undefined if any row has bad quotes. The error of the parser would quote the cell. */
+function recordsOf(text: string, { bom = false } = {}): string[][] | undefined {
   const delimiters = { record_delimiter: ['\r\n', '\n', '\r'], skip_empty_lines: true }
   try {
-    return parse(text, { ...delimiters, relax_column_count: true, ...options })
+    return parse(text, { ...delimiters, relax_column_count: true, bom })
   } catch (error) {
-    if (error instanceof CsvError) return malformed(error)
+    if (error instanceof CsvError) return undefined
     throw error
   }
 }

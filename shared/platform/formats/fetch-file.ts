@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { ErrorCode } from '../../error-catalog.ts'
-import { Failure, fail } from '../base/failure.ts'
+import { Failure, fail, failField } from '../base/failure.ts'
 import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public-address.ts'
 
 /** The network for fetching files; tests replace the internet with local servers. */
@@ -65,7 +65,7 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
   const { field, maxBytes: max, tooLarge: code, limits } = request
   const answer = await follow(request, network)
   const tooLarge = (actual: number) =>
-    fail(code, { http: 413, details: { fields: { [field]: { reason: 'too_large', max, actual } } } })
+    failField(code, field, { reason: 'too_large', max, actual }, { http: 413 })
   try {
     const announced = Number(answer.headers['content-length'] ?? 0)
     if (announced > max) throw tooLarge(announced)

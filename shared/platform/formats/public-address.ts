@@ -34,17 +34,27 @@ export function literalAddress(url: URL): string | undefined {
 /**
  * Parses the URL of a file that may be fetched. The URL standard reads a numeric host in any notation as an address:
  * decimal, octal or hexadecimal, with or without a final dot.
+ * The address is checked before the scheme, so a private host is named as such whatever the scheme.
  * @throws VALIDATION.url.private_range for a local name or an address that is not public, VALIDATION.field.format
  */
 export function fileUrl(text: string, field: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'https:') throw failField('VALIDATION.field.format', field, { reason: 'https_url' })
+  if (url && url.hostname !== '' && isPrivateHost(url)) throw privateRange(field)
+  if (url?.protocol !== 'https:')
+    throw failField('VALIDATION.field.format', field, {
+      reason: 'https_url',
+      regex: '^https://',
+      actual: text.length,
+    })
   if (url.username !== '' || url.password !== '') {
-    throw failField('VALIDATION.field.format', field, { reason: 'credentials' })
+    throw failField('VALIDATION.field.format', field, { reason: 'credentials', actual: text.length })
   }
-  const address = literalAddress(url)
-  if (address === undefined ? isLocalName(url) : !isPublicAddress(address)) throw privateRange(field)
   return url
+}
+
+function isPrivateHost(url: URL): boolean {
+  const address = literalAddress(url)
+  return address === undefined ? isLocalName(url) : !isPublicAddress(address)
 }
 
 export function privateRange(field: string) {

@@ -11,6 +11,14 @@ export function charactersOf(text: string): number {
 }
 
 /**
+ * Returns a text in a form that is equal for all cases of its letters: Unicode's full case folding (`ß` is `ss`, `ς` is
+ * `σ`) of composed characters, except that a dotless `ı` is an `i`. Accents count.
+ */
+export function foldCase(text: string): string {
+  return text.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC')
+}
+
+/**
  * Validates the number of characters of a text, after the preceding actions of its pipe.
  * @param tooLong the error code of a text that is too long; otherwise VALIDATION.field.length
  */
@@ -35,7 +43,8 @@ export function characters(min: number, max: number, tooLong?: ErrorCode): v.Gen
 }
 
 /** In octets (RFC 5321 4.5.3.1). The limit of an address is two below that of a path, which has angle brackets. */
-const longest = { local: 64, address: 254 }
+const longestLocal = 64
+export const longestEmail = 254
 
 /** A dot-atom (RFC 5322 3.2.3), also with letters, marks and digits beyond ASCII (RFC 6532). No quoted strings. */
 const atom = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+"
@@ -58,14 +67,16 @@ const domainName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`)
  */
 export function normalizeEmail(text: string): string | undefined {
   const address = text.trim().normalize('NFC')
+  // Nobody sees these characters, and the conversion of the domain would remove them.
+  if (/\p{Default_Ignorable_Code_Point}/u.test(address)) return undefined
   const at = address.lastIndexOf('@')
   const local = address.slice(0, Math.max(at, 0)).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
   const unicodeDomain = address.slice(at + 1)
   // Other characters are rejected first: the conversion would remove them.
-  const convertible = unicodeDomain.length <= longest.address && /^[\p{L}\p{M}\p{N}.-]+$/u.test(unicodeDomain)
+  const convertible = unicodeDomain.length <= longestEmail && /^[\p{L}\p{M}\p{N}.-]+$/u.test(unicodeDomain)
   const domain = convertible ? domainToASCII(unicodeDomain) : ''
   const email = `${local}@${domain}`
-  const fits = Buffer.byteLength(local) <= longest.local && Buffer.byteLength(email) <= longest.address
+  const fits = Buffer.byteLength(local) <= longestLocal && Buffer.byteLength(email) <= longestEmail
   return fits && localPart.test(local) && domainName.test(domain) ? email : undefined
 }
 
@@ -82,27 +93,42 @@ export const Email = v.pipe(
 )
 
 /** RFC 3339. Without a zone, the time or its seconds may be missing too: the missing zone is the error to report. */
-const pattern =
-  /^(\d{4}-\d{2}-\d{2})[Tt ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/
-const withoutZone = /^(\d{4}-\d{2}-\d{2})(?:[Tt ](?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?)?$/
+export const dateTimePattern =
+  /^(\d{4}-\d{2}-\d{2})[Tt]((?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60))(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})$/
+const withoutZone =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt](?:[01]\d|2[0-3])(?::[0-5]\d(?::(?:[0-5]\d|60)(?:\.\d+)?)?)?)?$/
 
 /**
- * Parses a date and time.
- * @returns milliseconds since 1970, possibly with a fraction; or the problem
+ * Parses a date and time. A leap second is read as the last millisecond before it.
+ * @returns milliseconds since 1970, plus 0.5 if the text is more precise than that; or the problem. `no_such_time` is
+ * the one of a text that matches the pattern, such as the 31st of February.
  */
-export function readDateTime(text: string): number | 'malformed' | 'without_zone' {
-  const [, date, time, fraction = '', zone] = pattern.exec(text) ?? withoutZone.exec(text) ?? []
+export function readDateTime(text: string): number | 'malformed' | 'no_such_time' | 'without_zone' {
+  const whole = dateTimePattern.exec(text)
+  const [, date, time, fraction = '', zone] = whole ?? withoutZone.exec(text) ?? []
+  const problem = whole ? 'no_such_time' : 'malformed'
   // Date.parse reads the 31st of February as the 3rd of March.
   const day = new Date(`${date}T00:00:00Z`)
   if (date === undefined || Number.isNaN(day.getTime()) || !timestamp(day.getTime()).startsWith(date))
-    return 'malformed'
+    return problem
   if (time === undefined || zone === undefined) return 'without_zone'
-  const milliseconds = Date.parse(`${date}T${time}${zone.toUpperCase()}`) + Number(`0${fraction}`) * 1000
-  return Number.isNaN(milliseconds) ? 'malformed' : milliseconds
+  const isLeap = time.endsWith(':60')
+  const second = isLeap ? `${time.slice(0, -2)}59.999` : `${time}.${fraction.slice(0, 3).padEnd(3, '0')}`
+  const milliseconds = Date.parse(`${date}T${second}${zone.toUpperCase()}`)
+  if (Number.isNaN(milliseconds)) return problem
+  if (isLeap) return isEndOfMonth(milliseconds) ? milliseconds : problem
+  // A double cannot hold nanoseconds since 1970. Half a millisecond compares with whole ones like any other fraction.
+  return milliseconds + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
+}
+
+/** Returns whether a month ends after this millisecond in UTC, as after each leap second. */
+function isEndOfMonth(milliseconds: number): boolean {
+  return new Date(milliseconds + 1).toISOString().endsWith('-01T00:00:00.000Z')
 }
 
 const codes = {
   malformed: 'VALIDATION.field.format',
+  no_such_time: 'VALIDATION.field.format',
   without_zone: 'VALIDATION.datetime.timezone_required',
   not_utc: 'VALIDATION.field.format',
 } as const satisfies Record<string, ErrorCode>
@@ -124,12 +150,15 @@ function dateTime(read: (text: string) => number | keyof typeof codes) {
       const result = read(dataset.value)
       // RFC 3339 has four digits for a year: too few for the last hours of 9999 in a zone behind UTC.
       if (typeof result === 'number' && /^\d{4}-/.test(timestamp(result))) return timestamp(result)
-      const problem = typeof result === 'number' ? 'malformed' : result
+      const problem = typeof result === 'number' ? 'no_such_time' : result
       addIssue({ message: codes[problem], expected: problem })
       return NEVER
     }),
   )
 }
+
+/** A currency of an amount in minor units. */
+export const currencyCode = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/), v.description('A code of ISO 4217.'))
 
 /** A time in the service's output format. */
 export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

@@ -117,14 +117,20 @@ export interface AuditEntry {
 
 /** An audit record. A denial is stored in the tenant of the actor and names no other tenant. */
 export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
+  /** The principal. It stays the same when an API key is rotated. */
   actor_id: string
   role: string
+  /** The subject of the credential: `api-key:<key_id>` names the API key that was used. */
   token_sub: string
+  /** The issuer of the credential: a subject is unique per issuer only. Absent if nobody sent one. */
+  issuer?: string
   tenant_id: string
   result: 'allow' | 'deny'
   reason: string
   correlation_id: string
   at: string
+  /** The number of equal denials that the record stands for; absent for one. */
+  count?: number
 }
 
 export function auditItem(
@@ -137,10 +143,12 @@ export function auditItem(
   clock: Clock,
 ): Item {
   const id = newId(clock)
+  const issuer = actor.claims?.iss
   const record: AuditRecord = {
     actor_id: actor.sub,
     role: actor.role ?? 'none',
-    token_sub: actor.sub,
+    token_sub: actor.apiKey === undefined ? actor.sub : `api-key:${actor.apiKey}`,
+    ...(typeof issuer === 'string' && { issuer }),
     tenant_id: tenant,
     correlation_id: correlationId,
     at: timestamp(clock.now()),

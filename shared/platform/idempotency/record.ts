@@ -162,7 +162,7 @@ export interface PendingSaga extends Key {
   record: Key
   payload_hash: string
   correlation_id: string
-  /** The caller's tenant; absent from entries of release 0.1.0. */
+  /** The caller's tenant. */
   tenant?: string
 }
 

@@ -206,7 +206,8 @@ async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise
     if (run.clock.now() >= patience) break
     await run.clock.sleep(pollMilliseconds)
   }
-  throw fail(status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable')
+  const code = status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable'
+  throw fail(code, { causedByCaller: true })
 }
 
 /** Continues a saga that an earlier run left pending; it is never started again. */
@@ -229,7 +230,14 @@ export async function replayEarlier(run: KeyedExecution): Promise<Outcome | unde
   return record?.payload_hash === run.keyed.payloadHash ? replay(run, record) : undefined
 }
 
-async function findRecord({ table, keyed, clock }: KeyedExecution): Promise<IdempotencyRecord | undefined> {
+/** Returns the record of a key that has not expired. */
+export async function findRecord({
+  table,
+  keyed,
+  clock,
+}: Pick<Execution, 'table' | 'clock'> & { keyed: Pick<KeyedRequest, 'key'> }): Promise<
+  IdempotencyRecord | undefined
+> {
   const item = await table.get(keyed.key)
   const record = item && asRecord(item)
   return record && record.expires_at > clock.now() / 1000 ? record : undefined

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { tenantPattern } from '../../settings/tenant-pattern.ts'
-import { isUuidV7 } from '../base/clock.ts'
+import { isId } from '../base/clock.ts'
 import { type Failure, fail } from '../base/failure.ts'
 import { type Item, type Key, keyOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
@@ -10,13 +10,16 @@ import type { Caller } from './caller.ts'
 export interface ApiKeyItem extends Key {
   key_id: string
   tenant_id: string
+  /** The id of the first key of a series of rotations. What a key did is repeated and owned by its successors. */
+  principal_id: string
   /** Its purpose, as described by its creator. */
   name: string
   scopes: string[]
   secret_hash: string
   /** The last four characters, by which its holder recognizes the key. */
   last4: string
-  state: 'active' | 'revoked'
+  /** An ending key was rotated and is valid until `valid_until`. */
+  state: 'active' | 'ending' | 'revoked'
   created_at: string
   /** RFC 3339; absent if the key does not expire. */
   valid_until?: string
@@ -43,7 +46,7 @@ export function readApiKey(text: string): ApiKeyCredential | undefined {
   const parts = text.slice(prefix.length).split('.')
   const [key_id = '', secret = ''] = parts.slice(-2)
   const tenant = parts.slice(0, -2).join('.')
-  const wellFormed = tenantPattern.test(tenant) && isUuidV7(key_id) && secretPattern.test(secret)
+  const wellFormed = tenantPattern.test(tenant) && isId(key_id) && secretPattern.test(secret)
   return wellFormed ? { tenant, key_id, secret } : undefined
 }
 
@@ -60,13 +63,13 @@ export function hashOfApiKey(text: string): string {
  * @param secret 32 random bytes
  */
 export function makeApiKey(
-  { tenant, key_id, name, scopes, created_at }: NewApiKey,
+  { tenant, key_id, principal_id = key_id, name, scopes, created_at }: NewApiKey,
   secret: Uint8Array,
 ): { text: string; item: ApiKeyItem & Item } {
   const text = apiKeyText({ tenant, key_id, secret: Buffer.from(secret).toString('base64url') })
   const item = {
     ...keyOf(tenant, 'api_key', key_id),
-    ...{ key_id, tenant_id: tenant, name, scopes, created_at },
+    ...{ key_id, tenant_id: tenant, principal_id, name, scopes, created_at },
     secret_hash: hashOfApiKey(text),
     last4: text.slice(-4),
     state: 'active' as const,
@@ -77,6 +80,8 @@ export function makeApiKey(
 export interface NewApiKey {
   tenant: string
   key_id: string
+  /** That of the key it replaces; by default its own id. */
+  principal_id?: string
   name: string
   scopes: string[]
   created_at: string
@@ -98,17 +103,21 @@ export async function verifyApiKey(text: string, table: Table, now: number): Pro
   const given = Buffer.from(hashOfApiKey(text))
   const stored = Buffer.from(found?.secret_hash ?? '-'.repeat(given.length))
   const equal = stored.length === given.length && timingSafeEqual(given, stored)
-  const over = found?.valid_until !== undefined && now > Date.parse(found.valid_until)
-  if (!found || !equal || over || found.state !== 'active') throw invalidKey()
-  const sub = `api-key:${key_id}`
+  if (!found || !equal || found.state === 'revoked' || hasExpired(found, now)) throw invalidKey()
+  const sub = `api-key:${found.principal_id}`
   return {
     sub,
     tenant,
     role: 'Service',
     scopes: new Set(found.scopes),
-    apiKey: true,
+    apiKey: key_id,
     claims: { iss: apiKeyIssuer, sub },
   }
+}
+
+/** @param now milliseconds since 1970 */
+export function hasExpired({ valid_until }: Pick<ApiKeyItem, 'valid_until'>, now: number): boolean {
+  return valid_until !== undefined && now > Date.parse(valid_until)
 }
 
 function invalidKey(): Failure {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
-import { isUuidV7 } from '../base/clock.ts'
+import { isId } from '../base/clock.ts'
 import { Denial, fail } from '../base/failure.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
@@ -58,10 +58,9 @@ export function tokenScopes({ operation, scope }: Requested, settings: Settings)
 
 /** Returns the scopes that an operation requires of an API key; undefined if no key may use the operation. */
 export function apiKeyScopes(route: Requested, settings: Settings): string[] | undefined {
-  const { operation } = route
-  const own = settings['auth.operationScopes']
-  if (!Object.hasOwn(own, operation)) return undefined
-  return [...new Set([own[operation] as string, ...tokenScopes(route, settings)])]
+  const scopes = settings['auth.operationScopes']
+  const own = Object.hasOwn(scopes, route.operation) && scopes[route.operation]
+  return own ? [...new Set([own, ...tokenScopes(route, settings)])] : undefined
 }
 
 function checkScopes(caller: Caller, route: Requested, settings: Settings): void {
@@ -72,7 +71,8 @@ function checkScopes(caller: Caller, route: Requested, settings: Settings): void
   const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
   const scope = needed ? `, scope="${needed.join(' ')}"` : ''
   const hint = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
-  throw fail('AUTHZ.scope.token', { headers: { 'WWW-Authenticate': hint } })
+  const details = needed && { required_scopes: needed }
+  throw fail('AUTHZ.scope.token', { headers: { 'WWW-Authenticate': hint }, ...(details && { details }) })
 }
 
 function checkFactors(
@@ -129,9 +129,9 @@ export async function locate(
   missing: ErrorCode,
   settings: Settings,
 ): Promise<Item> {
-  const own = isUuidV7(id) ? await table.get(keyOf(scope.tenant, entity, id)) : undefined
+  const own = isId(id) ? await table.get(keyOf(scope.tenant, entity, id)) : undefined
   if (own) return own
-  const elsewhere = isUuidV7(id) ? await table.findById(entity, id) : undefined
+  const elsewhere = isId(id) ? await table.findById(entity, id) : undefined
   if (!elsewhere || ownerOf(elsewhere.pk).tenant === scope.tenant)
     throw new Denial(fail(missing), missing, entity)
   if (scope.allTenants) {

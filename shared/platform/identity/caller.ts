@@ -13,13 +13,13 @@ export interface Caller {
   /** Absent if the credential has no known role: every operation is then denied. */
   role: Role | undefined
   scopes: ReadonlySet<string>
-  /** True for an API key, which is limited to its scopes. */
-  apiKey?: true
+  /** The id of the API key, which is limited to its scopes. `sub` stays the same when a key is rotated. */
+  apiKey?: string
   claims: Readonly<Record<string, unknown>>
 }
 
 /** The caller in audit records. */
-export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role'>
+export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role' | 'apiKey'> & Partial<Pick<Caller, 'claims'>>
 
 /** Returns the highest known role of a claim that is a string or an array of strings. */
 export function roleFromClaim(claim: unknown): Role | undefined {

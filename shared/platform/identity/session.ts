@@ -1,6 +1,6 @@
 import { createHash, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
-import { isUuidV7, timeOf, timestamp } from '../base/clock.ts'
+import { isId, timeOf, timestamp } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
@@ -109,7 +109,7 @@ export function csrfTokenOf({ session_id, secret }: SessionCredential): string {
 /** Returns the credential in the session cookie; undefined if the cookie is absent or malformed. */
 export function readSessionCookie(headers: HttpRequest['headers']): SessionCredential | undefined {
   const [session_id = '', secret = ''] = (cookieOf(headers, sessionCookie) ?? '').split('.')
-  return isUuidV7(session_id) && /^[\w-]{43}$/.test(secret) ? { session_id, secret } : undefined
+  return isId(session_id) && /^[\w-]{43}$/.test(secret) ? { session_id, secret } : undefined
 }
 
 export function hasSessionCookie(headers: HttpRequest['headers']): boolean {

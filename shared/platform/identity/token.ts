@@ -15,7 +15,7 @@ import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { cachedLoad } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
-import { type Failure, fail } from '../base/failure.ts'
+import { Failure, fail } from '../base/failure.ts'
 import { type Caller, roleFromClaim, tenantNamePattern } from './caller.ts'
 
 /**
@@ -29,7 +29,7 @@ export function poolIssuer(environment: NodeJS.ProcessEnv): Settings['auth.issue
   if (!issuer || !audience) return []
   const address = engine ? `${engine}${new URL(issuer).pathname}` : issuer
   const keys = { jwks_uri: `${address}/.well-known/jwks.json` }
-  return [{ issuer, audience, algorithms: ['RS256'], keys }]
+  return [{ issuer, audience, algorithms: ['RS256'], types: [null], keys }]
 }
 
 /** In characters; longer than any legitimate token. Checked before parsing. */
@@ -107,6 +107,7 @@ export function tokenVerifier(
   }
 
   async function verifyToken(token: string, now: number, budget: Budget): Promise<VerifiedToken> {
+    if (!token.split('.').every(isBase64Url)) throw invalidToken()
     // The unverified issuer only selects the keys that verify the signature.
     const known = issuers.get(String(decodeJwt(token).iss))
     if (!known) throw invalidToken()
@@ -119,11 +120,11 @@ export function tokenVerifier(
       } catch (thrown) {
         if (!(thrown instanceof errors.JWKSNoMatchingKey)) throw thrown
         // The issuer may have a new key.
-        keys = await keySet.renew(budget)
+        keys = await keySet.renew(budget).catch(byUnknownKey)
         return keyIn(keys, header, jws)
       }
     }
-    const { payload } = await jwtVerify(token, keyOf, {
+    const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
       issuer: issuer.issuer,
       audience: issuer.audience,
       algorithms: issuer.algorithms,
@@ -132,8 +133,7 @@ export function tokenVerifier(
       currentDate: new Date(now),
     })
     if ((payload.iat ?? 0) > now / 1000 + tolerance + 1) throw invalidToken()
-    // ID tokens of Cognito have the same issuer, audience and keys, but only identify a user.
-    if (payload.token_use !== undefined && payload.token_use !== 'access') throw invalidToken()
+    if (!isAccessToken(payload, protectedHeader.typ, issuer)) throw invalidToken()
     return { caller: callerOf(payload, settings), keySet, keys, at: now }
   }
 
@@ -167,9 +167,40 @@ function bearerToken(authorization: string | undefined): string {
   return match[1]
 }
 
+/** Throws the failure of a renewal. Anyone can send tokens with unknown keys while an issuer is unavailable. */
+function byUnknownKey(cause: unknown): never {
+  throw cause instanceof Failure ? fail(cause.code, { cause, causedByCaller: true }) : cause
+}
+
+/** Returns whether a part of a token is in base64url exactly. jose also decodes other spellings of the same bytes. */
+function isBase64Url(part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part
+}
+
+/** Claims that access tokens do not have: ID tokens, logout tokens and other security events do. */
+const foreignClaims = ['at_hash', 'c_hash', 's_hash', 'events']
+
+/**
+ * Returns whether a token grants access. An issuer signs ID tokens and logout tokens with the same keys. A token with
+ * `cnf` is valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks none.
+ */
+function isAccessToken(claims: JWTPayload, typ: string | undefined, { types }: Issuer): boolean {
+  const type = typ === undefined ? null : mediaType(typ)
+  if (!types.some((one) => (one === null ? null : mediaType(one)) === type)) return false
+  if (claims.token_use === undefined ? type === null : claims.token_use !== 'access') return false
+  return ![...foreignClaims, 'cnf'].some((name) => Object.hasOwn(claims, name))
+}
+
+/** Returns the type in the form in which types are compared (RFC 7515 4.1.9). */
+function mediaType(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, '')
+}
+
 function callerOf(claims: JWTPayload, settings: Settings): Caller {
   const { sub, tenant } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > longestSubject) throw invalidToken()
+  // The table stores no lone surrogates, and nobody sees control characters in the audit.
+  if (/[\p{Cc}\p{Cs}]/u.test(sub)) throw invalidToken()
   if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()
   const scope = claims[settings['auth.scopeClaim']]
   return {

@@ -20,6 +20,8 @@ export interface BulkOperation<Body, Row> {
   audit?: { action: string; target: string }
   /** Rows with the same key are executed one after another, in order. */
   keyOf(row: Row): string
+  /** Returns the id that the caller has sent for a row, for the result of a row that fails. */
+  namedId?(row: Row): string | null
   decide(row: Row, context: RowContext): Promise<RowDecision>
   /** Returns the audit data of a denied row. */
   attemptOf(row: Row): Attempt
@@ -35,6 +37,7 @@ interface BulkState<Row> {
 
 /** Returns the saga of a bulk operation. Its completed rows are not executed again. */
 export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
+  const { namedId = () => null } = operation
   return {
     stateOf({ body }: Input<Body>, { newId, scope, caller, settings }: RequestContext): BulkState<Row> {
       return { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller }
@@ -61,7 +64,11 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
             rowContext,
           )
         },
-        outcome: (_, results) => multiStatus(results, settings),
+        outcome: ({ rows }, results) =>
+          multiStatus(
+            results.map((result) => ({ ...result, id: result.id ?? namedId(rows[result.index] as Row) })),
+            settings,
+          ),
       }
     },
   }
@@ -93,13 +100,16 @@ export const BulkView = perSettings((settings) => {
 })
 
 /** Returns the response to a batch: always 207, whatever the results of its rows. */
-export function multiStatus(results: readonly RowResult[], settings: Settings): Decision {
+function multiStatus(
+  results: readonly (Omit<RowResult, 'id'> & { id: string | null })[],
+  settings: Settings,
+): Decision {
   const { items, counts, firstRow } = settings['bulk.layout']
   const succeeded = results.filter(({ error }) => error === undefined).length
   return {
     status: 207,
     body: {
-      [items]: results.map(({ index, id = null, status, error }) => {
+      [items]: results.map(({ index, id, status, error }) => {
         return { row: index + firstRow, id, status, ...(error && { error }) }
       }),
       [counts]: { total: results.length, succeeded, failed: results.length - succeeded },

@@ -48,7 +48,7 @@ export function cursorSeal(key: KeyObject, randomBytes: (length: number) => Uint
         const [direction, start, bound, snapshotBound, skip] = JSON.parse(unseal(key, cursor, session))
         return { direction, start, bound: bound ?? undefined, snapshotBound, skip }
       } catch {
-        throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' })
+        throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid', actual: cursor.length })
       }
     },
   }

@@ -1,6 +1,7 @@
 import type { Settings } from '../../settings/register.ts'
+import { timestamp } from '../base/clock.ts'
 import { type Failure, failField } from '../base/failure.ts'
-import { charactersOf, readDateTime } from '../formats/text.ts'
+import { charactersOf, dateTimePattern, foldCase, readDateTime } from '../formats/text.ts'
 import {
   type Filter,
   type FilterValue,
@@ -14,7 +15,7 @@ import {
 /** A parsed list request. */
 export interface ListQuery extends Sort {
   filters: readonly Filter[]
-  /** In lower case. An item matches if one of the search fields contains it. */
+  /** Folded by `foldCase`. An item matches if one of the search fields contains it in any case. */
   search: string | undefined
   /** Soft-deleted items: excluded, included or the only ones. */
   deleted: 'excluded' | 'included' | 'only'
@@ -28,6 +29,7 @@ const smallestPage = 1
 const largestPage = 100
 const defaultPage = 25
 const longestCursor = 1024
+const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 
 /** The listing of a route, with its parser: functions without a list do not bundle the parser. */
 export type RouteListing = Listing & { parse: typeof parseListQuery }
@@ -46,9 +48,10 @@ export function parseListQuery(
   settings: Settings,
 ): ListQuery {
   const values = new Map<string, string>()
-  for (const [name, value] of query) {
-    if (values.has(name)) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
-    values.set(name, value)
+  for (const [name, [pair, ...more]] of Map.groupBy(query, ([one]) => one)) {
+    const problem = { reason: 'repeated', max: 1, actual: more.length + 1 }
+    if (more.length > 0) throw failField('VALIDATION.filter.value_invalid', name, problem)
+    values.set(name, pair?.[1] ?? '')
   }
   const take = (name: string) => {
     const value = values.get(name)
@@ -65,7 +68,7 @@ export function parseListQuery(
     ...parseSort(take('sort') ?? settings['lists.defaultSort'], listing),
     cursor: parseCursor(take('cursor')),
     search: parseSearch(take('q'), settings['lists.maxSearchLength']),
-    deleted: parseDeleted(includeDeleted, deletedOnly, mayAskForDeleted),
+    deleted: parseDeleted(includeDeleted, deletedOnly, mayAskForDeleted, settings),
     pageSize: parsePageSize('page_size', take('page_size'), settings),
     offset: 0,
   }
@@ -78,40 +81,54 @@ export function parseListQuery(
   const revealing = filters.find((filter) => listing.reveals?.(filter))
   if (!revealing) return { ...parsed, filters }
   const name = parameterOf(revealing)
-  if (!mayAskForDeleted) throw failField('AUTHZ.filter.denied', name, { reason: 'role' })
-  if (includeDeleted === 'false') throw contradiction(name, 'include_deleted')
-  if (deletedOnly === 'false') throw contradiction(name, 'deleted')
+  const value = values.get(name) ?? ''
+  if (!mayAskForDeleted) throw deniedFilter(name, value, settings)
+  if (includeDeleted === 'false') throw contradiction(name, value, 'include_deleted')
+  if (deletedOnly === 'false') throw contradiction(name, value, 'deleted')
   // A filter on deleted items would match nothing if they were excluded.
   return { ...parsed, filters, deleted: parsed.deleted === 'excluded' ? 'included' : parsed.deleted }
 }
 
-/** Rejects two parameters if one of them would have to be ignored. @throws VALIDATION.filter.value_invalid */
-function refuseTogether(values: ReadonlyMap<string, string>, name: string, other: string): void {
-  if (values.has(name) && values.has(other)) throw contradiction(name, other)
+/** Returns the failure of a filter that the caller's role may not use. */
+function deniedFilter(name: string, value: string, settings: Settings): Failure {
+  return failField('AUTHZ.filter.denied', name, {
+    reason: 'role',
+    allowed: settings['lists.includeDeletedRoles'],
+    actual: charactersOf(value),
+  })
 }
 
-function contradiction(name: string, other: string): Failure {
-  return failField('VALIDATION.filter.value_invalid', name, { reason: `not_with_${other}` })
+/** Rejects two parameters if one of them would have to be ignored. @throws VALIDATION.filter.value_invalid */
+function refuseTogether(values: ReadonlyMap<string, string>, name: string, other: string): void {
+  const value = values.get(name)
+  if (value !== undefined && values.has(other)) throw contradiction(name, value, other)
+}
+
+function contradiction(name: string, value: string, other: string): Failure {
+  const problem = { reason: `not_with_${other}`, actual: charactersOf(value) }
+  return failField('VALIDATION.filter.value_invalid', name, problem)
 }
 
 function parseCursor(cursor: string | undefined): string | undefined {
   if (cursor !== undefined && (cursor === '' || cursor.length > longestCursor)) {
-    throw failField('VALIDATION.cursor.invalid', 'cursor', { reason: 'invalid' })
+    const problem = { reason: 'invalid', min: 1, max: longestCursor, actual: cursor.length }
+    throw failField('VALIDATION.cursor.invalid', 'cursor', problem)
   }
   return cursor
 }
 
 function parseSearch(search: string | undefined, max: number): string | undefined {
   if (search === undefined) return undefined
-  const text = search.normalize('NFC').trim().toLowerCase()
+  const text = search.normalize('NFC').trim()
   checkLength('q', text, max)
-  return text
+  return foldCase(text)
 }
 
 function parseDeleted(
   include: string | undefined,
   only: string | undefined,
   allowed: boolean,
+  settings: Settings,
 ): ListQuery['deleted'] {
   const included = parseBoolean('include_deleted', include ?? 'false')
   const alone = parseBoolean('deleted', only ?? 'false')
@@ -119,10 +136,10 @@ function parseDeleted(
     ['include_deleted', included],
     ['deleted', alone],
   ] as const) {
-    if (asked && !allowed) throw failField('AUTHZ.filter.denied', name, { reason: 'role' })
+    if (asked && !allowed) throw deniedFilter(name, 'true', settings)
   }
   if (include !== undefined && only !== undefined && included !== alone) {
-    throw contradiction('deleted', 'include_deleted')
+    throw contradiction('deleted', only, 'include_deleted')
   }
   if (alone) return 'only'
   return included ? 'included' : 'excluded'
@@ -130,27 +147,26 @@ function parseDeleted(
 
 function parsePageSize(name: string, value: string | undefined, settings: Settings): number {
   if (value === undefined) return defaultPage
-  if (!/^[+-]?\d+$/.test(value)) throw failField('VALIDATION.page_size.invalid', name, { reason: 'integer' })
-  const size = Number(value)
+  const bounds = { min: smallestPage, max: largestPage }
+  const size = integerOf(value.replace(/^\+(?=\d)/, ''))
+  if (size === undefined) {
+    const problem = { reason: 'integer', integer: true, ...bounds, actual: value.length } as const
+    throw failField('VALIDATION.page_size.invalid', name, problem)
+  }
   if (size === 0 && settings['lists.pageSizeZero'] === 'one') return smallestPage
-  if (size < smallestPage)
-    throw failField('VALIDATION.page_size.min', name, {
-      reason: 'too_small',
-      min: smallestPage,
-      actual: size,
-    })
-  if (size > settings['lists.pageSizeAbsurd']) {
-    throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', max: largestPage })
+  if (size < smallestPage) {
+    throw failField('VALIDATION.page_size.min', name, { reason: 'too_small', ...bounds, actual: size })
+  }
+  // Sizes between the largest page and this one are accepted and get the largest page.
+  const max = settings['lists.pageSizeAbsurd']
+  if (size > max) {
+    throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', ...bounds, max, actual: size })
   }
   return Math.min(size, largestPage)
 }
 
-function parseOffset(value: string | undefined, most: number): number {
-  const offset = Number(value ?? '0')
-  if (!/^\d+$/.test(value ?? '0') || offset > most) {
-    throw failField('VALIDATION.filter.value_invalid', 'offset', { reason: 'integer', min: 0, max: most })
-  }
-  return offset
+function parseOffset(value = '0', max: number): number {
+  return parseInteger('offset', value, { min: 0, max })
 }
 
 /**
@@ -162,7 +178,8 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
   const [field, suffix] = dot < 0 ? [name, 'eq'] : [name.slice(0, dot), name.slice(dot + 1)]
   const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
   const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
-  if (!kind || !operator) throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown' })
+  if (!kind || !operator)
+    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: value.length })
   const texts = operator === 'in' ? value.split(',') : [value]
   const max = settings['lists.maxFilterValues']
   if (texts.length > max) {
@@ -190,14 +207,17 @@ function parseValue(
   checkLength(name, text, settings['lists.maxFilterLength'])
   const kind = listing.fields[field]
   if (kind === 'date-time') return parseDateTime(name, text)
-  if (kind === 'integer') return parseInteger(name, text)
+  if (kind === 'integer') return parseInteger(name, text, safeIntegers)
   if (kind === 'boolean') return parseBoolean(name, text)
   const normalize = listing.normalize?.[field]
   const stored = normalize ? normalize(text) : text
-  if (stored === undefined) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format' })
+  const actual = charactersOf(text)
+  if (stored === undefined) {
+    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format', actual })
+  }
   const allowed = listing.allowed(settings)[field]
   if (allowed && !allowed.includes(stored)) {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed })
+    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed, actual })
   }
   return stored
 }
@@ -209,23 +229,46 @@ export function checkLength(name: string, text: string, max: number): void {
   throw failField('VALIDATION.filter.value_invalid', name, { reason: 'length', min: 1, max, actual })
 }
 
-function parseInteger(name: string, text: string): number {
-  const number = Number(text)
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(number)) return number
-  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'integer' })
+function parseInteger(name: string, text: string, { min, max }: { min: number; max: number }): number {
+  const actual = integerOf(text)
+  if (actual !== undefined && actual >= min && actual <= max) return actual
+  const range = { min, max }
+  const problem =
+    actual === undefined
+      ? ({ reason: 'integer', integer: true, ...range, actual: text.length } as const)
+      : { reason: actual < min ? 'too_small' : 'too_large', ...range, actual }
+  throw failField('VALIDATION.filter.value_invalid', name, problem)
+}
+
+/** Returns the number that a text states, as a finite one, because JSON has no infinity; undefined if it is no integer. */
+function integerOf(text: string): number | undefined {
+  if (!/^-?\d+$/.test(text)) return undefined
+  // The sum has no negative zero.
+  return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE) + 0
 }
 
 /** @throws VALIDATION.filter.value_invalid */
 export function parseBoolean(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'boolean', allowed: ['true', 'false'] })
+  throw failField('VALIDATION.filter.value_invalid', name, {
+    reason: 'boolean',
+    allowed: ['true', 'false'],
+    actual: text.length,
+  })
 }
 
 function parseDateTime(name: string, text: string): number {
   const read = readDateTime(text)
-  if (read === 'malformed') throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time' })
+  const actual = text.length
+  const facts = { regex: dateTimePattern.source, actual }
+  if (read === 'no_such_time') {
+    throw failField('VALIDATION.filter.value_invalid', name, { reason: read, actual })
+  }
+  if (read === 'malformed') {
+    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time', ...facts })
+  }
   if (read === 'without_zone') {
-    throw failField('VALIDATION.datetime.timezone_required', name, { reason: 'timezone_required' })
+    throw failField('VALIDATION.datetime.timezone_required', name, { reason: 'timezone_required', ...facts })
   }
   return read
 }
@@ -237,8 +280,11 @@ export function checkRanges(filters: readonly Filter[], listing: Listing): void 
     const lower = Math.max(...valuesOf(bounds, ['gte', 'gt']), Number.NEGATIVE_INFINITY)
     const upper = Math.min(...valuesOf(bounds, ['lte', 'lt']), Number.POSITIVE_INFINITY)
     if (lower <= upper) continue
-    const code = kind === 'date-time' ? 'VALIDATION.date.range' : 'VALIDATION.filter.value_invalid'
-    throw failField(code, field, { reason: 'range' })
+    if (kind === 'date-time') {
+      const times = { not_before: timestamp(lower), actual: timestamp(upper) }
+      throw failField('VALIDATION.date.range', field, { reason: 'range', ...times })
+    }
+    throw failField('VALIDATION.filter.value_invalid', field, { reason: 'range', min: lower, actual: upper })
   }
 }
 

@@ -57,21 +57,33 @@ export interface Sort {
   descending: boolean
 }
 
+const termPattern = /^([a-z_]+)\.(asc|desc)$/
+
 /**
  * Parses a sort. Rejects fields that can change or have no sorted index: items would move within a session, or would
  * have to be sorted in memory.
  * @throws VALIDATION.sort.field
  */
 export function parseSort(sort: string, listing: Listing): Sort {
-  const terms = sort.split(',').map((term) => /^([a-z_]+)\.(asc|desc)$/.exec(term))
+  const terms = sort.split(',').map((term) => termPattern.exec(term))
+  if (terms.includes(null)) {
+    throw failField('VALIDATION.sort.field', 'sort', {
+      reason: 'format',
+      regex: termPattern.source,
+      actual: sort.length,
+    })
+  }
   const fields = terms.map((term) => term?.[1] ?? '')
   const allowed = ['created_at', 'id', ...Object.keys(listing.orders ?? {})]
   if (!combinationsOf(listing).some((combination) => combination.join() === fields.join())) {
     const reason = reasonAgainst(fields, allowed, listing)
-    throw failField('VALIDATION.sort.field', 'sort', { reason, allowed })
+    throw failField('VALIDATION.sort.field', 'sort', { reason, allowed, actual: sort.length })
   }
   const directions = new Set(terms.map((term) => term?.[2]))
-  if (directions.size > 1) throw failField('VALIDATION.sort.field', 'sort', { reason: 'mixed_directions' })
+  if (directions.size > 1) {
+    const problem = { reason: 'mixed_directions', max: 1, actual: directions.size }
+    throw failField('VALIDATION.sort.field', 'sort', problem)
+  }
   const sortedBy = Object.keys(listing.orders ?? {}).find((field) => field === fields[0])
   return { sortedBy, descending: directions.has('desc') }
 }
@@ -102,5 +114,6 @@ function combinationsOf({ orders = {} }: Listing): string[][] {
 function reasonAgainst(fields: readonly string[], allowed: readonly string[], { fields: known }: Listing) {
   const others = fields.filter((field) => !allowed.includes(field))
   if (others.some((field) => !Object.hasOwn(known, field))) return 'unknown'
-  return others.length > 0 ? 'can_change' : 'not_allowed'
+  if (others.length > 0) return 'not_sortable'
+  return new Set(fields).size < fields.length ? 'repeated' : 'not_allowed'
 }

@@ -2,7 +2,7 @@ import {
   adjacentId,
   type Bounds,
   firstIdAt,
-  isUuidV7,
+  isId,
   larger,
   largestId,
   lastIdAt,
@@ -116,7 +116,7 @@ export function idRange(filters: readonly Filter[]): Bounds {
   let high = largestId
   for (const { field, operator, values } of filters) {
     if (field === 'id') {
-      const ids = values.map(String).filter(isUuidV7).sort()
+      const ids = values.map(String).filter(isId).sort()
       low = larger(low, ids[0] ?? largestId)
       high = smaller(high, ids.at(-1) ?? smallestId)
     }

@@ -1,4 +1,5 @@
 import { larger, lastIdAt } from '../base/clock.ts'
+import { foldCase } from '../formats/text.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
@@ -213,7 +214,7 @@ export function matches(
   if (deleted === 'only' && !isDeleted) return false
   if (
     search !== undefined &&
-    !searchFields.some((field) => String(item[field]).toLowerCase().includes(search))
+    !searchFields.some((field) => foldCase(String(item[field] ?? '')).includes(search))
   ) {
     return false
   }

@@ -1,7 +1,8 @@
 import { parse } from 'content-type'
 import * as v from 'valibot'
+import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
-import { fail, failField } from '../base/failure.ts'
+import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
@@ -11,26 +12,37 @@ import { verifySignature } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, isKnown } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
-import { auditReason, checkAccept, checkTimeout, ifMatch } from './parse-headers.ts'
+import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
-import { type BodyType, bodyLimitOf, bodyTypesOf, type Route, takesSession } from './route.ts'
+import { atPath, type BodyType, bodyLimitOf, bodyTypesOf, type Route, takesSession } from './route.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 /**
+ * Returns the failure of a request that no endpoint takes. The stack passes the methods of the paths that a request
+ * may name.
+ */
+function unknownRoute({ request, environment }: RequestContext): Failure {
+  const methods = atPath<string[]>(request.path, JSON.parse(environment('METHODS') ?? '{}'))
+  if (!methods) return fail('NOT_FOUND.route')
+  const headers = { Allow: methods.join(', ') }
+  return fail('VALIDATION.method.not_allowed', { headers, details: { supported: methods } })
+}
+
+/**
  * Checks what needs no credential: the route, its sunset, X-Request-Timeout and the size of the body.
- * @throws NOT_FOUND.route, the code of the setting versioning.sunset, VALIDATION.header.invalid, the code of the
+ * @throws NOT_FOUND.route, VALIDATION.method.not_allowed, the code of the setting versioning.sunset, VALIDATION.header.invalid, the code of the
  * setting limits.tooLarge with 413
  */
-export function checkRequest({ endpoint, request, settings, startedAt }: RequestContext): void {
+export function checkRequest(context: RequestContext): void {
+  const { endpoint, request, settings, startedAt } = context
   const { route } = endpoint
-  if (!isKnown(endpoint)) throw fail('NOT_FOUND.route')
+  if (!isKnown(endpoint)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
-  checkTimeout(request.headers)
+  if (!route.ignoresOptions) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
-  const details = { fields: { body: { reason: 'too_large', max, actual } } }
-  throw fail(settings['limits.tooLarge'], { http: 413, details })
+  throw failField(settings['limits.tooLarge'], 'body', { reason: 'too_large', max, actual }, { http: 413 })
 }
 
 /**
@@ -45,12 +57,13 @@ export function scopeOf({ request, endpoint, caller, settings, scope: publicScop
   const name = settings['auth.adminTenantParameter']
   const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
   const scope = authorize(caller, { ...route, access: route.access }, addressed[0], settings)
-  if (addressed.length > 1) throw failField('VALIDATION.filter.value_invalid', name, { reason: 'repeated' })
+  if (addressed.length > 1) throw repeated('VALIDATION.filter.value_invalid', name, addressed.length)
   const pattern = tenantNamePattern(settings)
   if (!pattern.test(scope.tenant)) {
     throw failField('VALIDATION.filter.value_invalid', name, {
       reason: 'format',
       regex: pattern.source,
+      actual: scope.tenant.length,
     })
   }
   return scope
@@ -62,15 +75,20 @@ export function scopeOf({ request, endpoint, caller, settings, scope: publicScop
  */
 export function parseInput({ request, endpoint, caller, settings }: RequestContext): Input {
   const { route } = endpoint
-  checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
-  const query = request.query.filter(([name]) => name !== settings['auth.adminTenantParameter'])
+  const { ignoresOptions = false } = route
+  if (!ignoresOptions) {
+    checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
+  }
+  const query = request.query.filter(
+    ([name]) => !ignoresOptions && name !== settings['auth.adminTenantParameter'],
+  )
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {
     params: request.params,
     headers: ownHeaders(request, route, settings),
     query: route.listing ? {} : parseQuery(query, route, settings),
     list: route.listing?.parse(query, route.listing, route.operation, mayAskForDeleted, settings),
-    ifMatch: ifMatch(request, route, settings),
+    precondition: precondition(request, route, settings),
     reason: auditReason(request, route, settings),
     body: route.body && parseBody(request, { ...route, body: route.body }, settings),
   }
@@ -79,6 +97,10 @@ export function parseInput({ request, endpoint, caller, settings }: RequestConte
 function ownHeaders({ headers }: HttpRequest, route: Route, settings: Settings): Input['headers'] {
   const names = Object.keys(route.headers?.(settings) ?? {})
   return Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
+}
+
+function repeated(code: ErrorCode, name: string, actual: number): Failure {
+  return failField(code, name, { reason: 'repeated', max: 1, actual })
 }
 
 const none = v.strictObject({})
@@ -92,16 +114,17 @@ export function parseQuery(
   route: Pick<Route, 'query'>,
   settings: Settings,
 ): Readonly<Record<string, string | undefined>> {
-  const repeated = query.find(([name], index) => query.findIndex(([one]) => one === name) < index)
-  if (repeated) throw failField('VALIDATION.field.format', repeated[0], { reason: 'repeated' })
+  for (const [name, { length }] of Map.groupBy(query, ([one]) => one)) {
+    if (length > 1) throw repeated('VALIDATION.field.format', name, length)
+  }
   const result = v.safeParse(route.query?.(settings) ?? none, Object.fromEntries(query))
   if (!result.success) throw invalidFields(result.issues, settings)
   return result.output
 }
 
 /**
- * Parses the body of a request by the schema of its media type. A missing body is an empty object if only JSON is
- * accepted, so the error names the required fields.
+ * Parses the body of a request by the schema of its media type. A missing body is an empty JSON object if only JSON is
+ * accepted, whatever its content type: clients send one without any content. The error names the required fields.
  * @throws VALIDATION.content_type.unsupported, VALIDATION.body.* and the codes of the fields
  */
 export function parseBody(
@@ -116,36 +139,37 @@ export function parseBody(
   return result.output
 }
 
+/** The header of a 415 with the accepted media types, for methods that have their own (W3C LDP 7.1.2, RFC 5789 3.1). */
+const acceptHeaders: Record<string, string> = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }
+
 function contentOf(
-  { body, headers }: HttpRequest,
+  { body, headers, method }: HttpRequest,
   types: readonly BodyType[],
   settings: Settings,
 ): { type: BodyType; value: unknown } {
-  const contentType = headers['content-type'] ?? ''
-  const [only, ...others] = types
-  if (body === undefined && contentType === '' && only === 'application/json' && others.length === 0) {
-    return { type: only, value: {} }
-  }
-  const { type: mediaType, parameters } = parse(contentType)
+  if (body === undefined && types.join() === 'application/json')
+    return { type: 'application/json', value: {} }
+  const { type: mediaType, parameters } = parse(headers['content-type'] ?? '')
   const type = types.find((one) => one === mediaType)
   const http = settings['errors.unsupportedMedia']
-  if (type === undefined || !/^utf-8$/i.test(parameters.charset ?? 'utf-8')) {
-    throw fail('VALIDATION.content_type.unsupported', { http, headers: { 'Accept-Post': types.join(', ') } })
+  const { charset = 'utf-8' } = parameters
+  if (type === undefined || !/^utf-8$/i.test(charset)) {
+    const details = { supported: types, charset: 'utf-8' }
+    const options = { http, details, headers: { [acceptHeaders[method] ?? 'Accept']: types.join(', ') } }
+    throw fail('VALIDATION.content_type.unsupported', options)
   }
-  if (!isPlain(headers['content-encoding'])) {
-    const details = { fields: { 'Content-Encoding': { reason: 'not_allowed', allowed: ['identity'] } } }
-    throw fail('VALIDATION.content_type.unsupported', {
-      http,
-      details,
-      headers: { 'Accept-Encoding': 'identity' },
-    })
+  const { 'content-encoding': encoding = '' } = headers
+  if (!isPlain(encoding)) {
+    const problem = { reason: 'not_allowed', allowed: ['identity'], actual: encoding.length }
+    const options = { http, headers: { 'Accept-Encoding': 'identity' } }
+    throw failField('VALIDATION.content_type.unsupported', 'Content-Encoding', problem, options)
   }
-  const bytes = body ?? new Uint8Array()
-  return { type, value: type === 'application/json' ? jsonObject(bytes) : decode(bytes) }
+  if (type !== 'application/json') return { type, value: decode(body ?? new Uint8Array()) }
+  return { type, value: body === undefined ? {} : jsonObject(body) }
 }
 
 /** Returns whether a body is not encoded. RFC 9110 advises against sending `identity`, but some clients do. */
-function isPlain(contentEncoding = ''): boolean {
+function isPlain(contentEncoding: string): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
 }
 
@@ -153,7 +177,7 @@ function jsonObject(bytes: Uint8Array): object {
   const value = parseStrictJson(decode(bytes))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const actual = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
-    throw failField('VALIDATION.field.type', 'body', { reason: 'type', actual })
+    throw failField('VALIDATION.field.type', 'body', { reason: 'type', type: 'object', actual })
   }
   return value
 }

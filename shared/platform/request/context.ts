@@ -20,7 +20,7 @@ export interface RequestContext extends WorkContext {
   runtime: Runtime
   /** Milliseconds since 1970. */
   startedAt: number
-  /** The network of the caller; for hashing, never stored or logged. */
+  /** The network of the caller; for hashing, never stored or logged as it is. */
   source: string
   /** Known after authentication; absent on routes without it. */
   caller: Caller | undefined

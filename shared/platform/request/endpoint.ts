@@ -6,7 +6,8 @@ import type { Effects, Saga } from '../idempotency/effects.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { ListQuery } from '../listing/list-query.ts'
 import type { RequestContext, WorkContext } from './context.ts'
-import { pathOf, pathVariables, type Route, verbOf } from './route.ts'
+import type { Precondition } from './parse-headers.ts'
+import { methodsOf, pathOf, pathVariables, type Route, verbOf } from './route.ts'
 
 /** What a caller sent, checked against the schemas of the route. */
 export interface Input<Body = unknown> {
@@ -16,8 +17,8 @@ export interface Input<Body = unknown> {
   query: Readonly<Record<string, string | undefined>>
   /** The headers of the route, by the names that it defines. */
   headers: Readonly<Record<string, string | undefined>>
-  /** If-Match, on routes that honor it. */
-  ifMatch: string | undefined
+  /** If-Match and If-None-Match, on routes that honor them. */
+  precondition: Precondition
   /** The caller's reason, on routes that require one. */
   reason: string | undefined
   /** Present on list routes only. */
@@ -67,7 +68,7 @@ export function defineSagaEndpoint<Body extends v.GenericSchema, State extends o
   return { route, ...saga }
 }
 
-/** Responds 404 to a request that no endpoint of the gateway's method takes. */
+/** Takes a request that no endpoint of the function takes. It is rejected before anything else is checked. */
 const unknownRoute = defineEndpoint(
   {
     operation: 'platform.unknown-route',
@@ -94,8 +95,8 @@ export function isKnown(endpoint: Endpoint): boolean {
 }
 
 /**
- * Picks the endpoint of a request among those that share one gateway method, and sets its path variables. The gateway
- * treats `x:restore` as an id and ignores the query. An endpoint with a query condition (`when`) takes precedence.
+ * Picks the endpoint of a request among those of a function, and sets its path variables. The gateway treats
+ * `x:restore` as an id and ignores the query. An endpoint with a query condition (`when`) takes precedence.
  */
 export function pickEndpoint(
   endpoints: readonly Endpoint[],
@@ -112,17 +113,19 @@ export function pickEndpoint(
 
 function paramsFor(
   route: Route,
-  { params, query }: HttpRequest,
+  { method, params, query }: HttpRequest,
   settings: Settings,
 ): HttpRequest['params'] | undefined {
+  if (!methodsOf(route).includes(method)) return undefined
   const { when } = route
   if (when && !query.some(([name, value]) => name === when.parameter && value === when.value))
     return undefined
   const path = pathOf(route, settings)
   const verb = verbOf(path)
   const last = pathVariables(path).at(-1)
-  if (verb === undefined || last === undefined) return params
+  if (last === undefined) return params
   const value = params[last] ?? ''
+  if (verb === undefined) return value.includes(':') ? undefined : params
   if (!value.endsWith(`:${verb}`)) return undefined
   return { ...params, [last]: value.slice(0, -verb.length - 1) }
 }
@@ -133,7 +136,7 @@ export interface Decision extends Effects<Decision> {
   /** The failure of a committed decision, which is stored with its effects and replayed. */
   failure?: Failure
   body?: unknown
-  /** A strong entity tag, quoted. */
+  /** The entity tag; by default the strong one of the body, on routes with tags. */
   etag?: string
   /** The path of the created item, as in the route table; or a URL elsewhere. */
   location?: string

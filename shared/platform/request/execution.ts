@@ -1,12 +1,14 @@
+import { Failure, fail } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { RenderedDecision } from '../idempotency/effects.ts'
 import { fingerprint, type KeyedRequest, recordKey } from '../idempotency/record.ts'
-import type { Execution, Work } from '../idempotency/run-once.ts'
+import { type Execution, findRecord, type Work } from '../idempotency/run-once.ts'
 import { principalOf } from '../identity/caller.ts'
 import type { RequestContext, WorkContext } from './context.ts'
 import type { Decision, Endpoint, Input, SagaContext } from './endpoint.ts'
 import { idempotencyKey } from './parse-headers.ts'
-import { renderDecision, renderFailure, toFailure } from './respond.ts'
+import { countRequest } from './rate-limit.ts'
+import { failureOutcome, renderDecision, renderFailure, toFailure } from './respond.ts'
 import { pathOf, type Route } from './route.ts'
 
 /** The minimum time for recording an effect, even after the request's budget; below the function's remaining time. */
@@ -17,8 +19,16 @@ export function executionOf(context: RequestContext, input: Input): Execution {
   const { endpoint } = context
   const work = endpoint.saga
     ? sagaWork(endpoint, context, () => endpoint.stateOf(input, context))
-    : decisionWork(async () => render(await endpoint.decide(input, context), endpoint.route, context))
+    : decisionWork(async () => {
+        const rendered = render(await endpoint.decide(input, context), endpoint.route, context)
+        return context.request.method === 'HEAD' ? withoutEffects(rendered) : rendered
+      })
   return execution(endpoint.route, context, work)
+}
+
+/** HEAD returns what GET would return, and has no effect. */
+function withoutEffects({ response, failure }: RenderedDecision): RenderedDecision {
+  return { response, ...(failure && { failure }) }
 }
 
 /** Returns what the sweeper runs for a pending saga: everything but its start. */
@@ -34,14 +44,14 @@ function execution(
   context: WorkContext & Pick<RequestContext, 'caller'>,
   work: Work,
 ): Execution {
-  const { budget, correlation, settings } = context
+  const { budget, correlation } = context
   return {
     ...context,
     operation: route.operation,
     work,
     renderFault(fault) {
       const failure = toFailure(fault)
-      return { response: renderFailure(failure, correlation, settings), failure }
+      return { response: renderFailure(failure, correlation), failure }
     },
     tableForOutcome: () => context.tableWithin(Math.max(budget.remaining(), graceMilliseconds)),
   }
@@ -93,15 +103,41 @@ function render(decision: Decision, route: Route, context: WorkContext): Rendere
  */
 export async function keyedRequest(context: RequestContext, input: Input): Promise<KeyedRequest | undefined> {
   const { endpoint, request, settings, caller, scope } = context
-  const { route } = endpoint
-  const key = idempotencyKey(request, route, settings)
+  const key = idempotencyKey(request, endpoint.route, settings)
   if (key === undefined) return undefined
-  // Operations that share a route share their keys.
-  const place = `${route.method} ${pathOf(route, settings)}`
+  const owner = await ownerOfKey(context, input)
   return {
-    key: recordKey(caller?.tenant ?? scope.tenant, await ownerOfKey(context, input), place, key),
+    key: recordKey(caller?.tenant ?? scope.tenant, owner, placeOf(context), key),
     payloadHash: await payloadHash(context, input),
     expiresAt: recordExpiry(context),
+  }
+}
+
+/** Returns the route of a request in the key of its record: operations that share a route share their keys. */
+function placeOf({ endpoint: { route }, settings }: RequestContext): string {
+  return `${route.method} ${pathOf(route, settings)}`
+}
+
+/**
+ * Returns what a step returns. If it rejects the payload of an authenticated request, no hash of this payload exists,
+ * so a record of its key is one of another payload.
+ * @throws CONFLICT.idempotency.payload_mismatch instead of VALIDATION.* if the key was used, else what the step throws
+ */
+export async function orMismatch<Result>(context: RequestContext, step: () => Result): Promise<Result> {
+  try {
+    return step()
+  } catch (thrown) {
+    const { caller, endpoint, request } = context
+    const key = request.headers['idempotency-key']
+    // Accept belongs to no payload.
+    const ofPayload = thrown instanceof Failure && /^VALIDATION\.(?!accept\.)/.test(thrown.code)
+    if (!caller || !key || !ofPayload || endpoint.route.idempotency === 'none') throw thrown
+    const keyed = { key: recordKey(caller.tenant, principalOf(caller), placeOf(context), key) }
+    if (!(await findRecord({ ...context, keyed }))) throw thrown
+    const counted = await countRequest(context, { body: {} })
+    const mismatch = fail('CONFLICT.idempotency.payload_mismatch', { cause: thrown })
+    await counted.settle(failureOutcome(mismatch, context))
+    throw mismatch
   }
 }
 
@@ -116,9 +152,10 @@ export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'setti
  */
 async function payloadHash(context: RequestContext, input: Input): Promise<string> {
   const { route } = context.endpoint
-  const { params, query, headers, ifMatch, reason, body } = input
+  const { params, query, headers, precondition, reason, body } = input
   const named = Object.values(headers).map((value) => value ?? null)
-  const sent = [ifMatch ?? null, reason ?? null, named, body ?? null]
+  const { ifMatch, ifNoneMatch } = precondition
+  const sent = [ifMatch ?? null, ifNoneMatch ?? null, reason ?? null, named, body ?? null]
   const hash = fingerprint([route.operation, context.scope.tenant, params, query, ...sent])
   return route.confidential ? keyedHash(await context.derivedKey('payloads v1'), hash) : hash
 }

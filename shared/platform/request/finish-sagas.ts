@@ -22,7 +22,7 @@ export interface Finished {
 const restMilliseconds = 60_000
 const budgetMilliseconds = 10_000
 /** No saga is continued after this time; the function has time left for the last one. */
-const lookMilliseconds = 15_000
+export const sweepMilliseconds = 15_000
 
 /**
  * Finishes the sagas that no caller retried. Each is taken over as by a retry and executed with its recorded state.
@@ -31,14 +31,30 @@ const lookMilliseconds = 15_000
  */
 export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
-  const until = clock.now() + lookMilliseconds
-  const table = runtime.openTable(startBudget(clock, lookMilliseconds + budgetMilliseconds))
+  const until = clock.now() + sweepMilliseconds
+  const table = runtime.openTable(startBudget(clock, sweepMilliseconds + budgetMilliseconds))
   const items = await pendingEntries(table, pendingSagas, clock.now() - restMilliseconds)
+  const entries = items as unknown as PendingSaga[]
+  const result = await workInTurns(entries, { clock, until }, (entry) =>
+    finishSaga(entry, endpoints, runtime, table),
+  )
+  return { ...result, ...(items[0] && { oldest: timeOf(items[0].sk) }) }
+}
+
+/**
+ * Works on pending entries. Tenants take turns in random order.
+ * @param until no work begins after this time, in milliseconds since 1970
+ * @param work returns whether it finished; if it throws, the entry is left
+ */
+export async function workInTurns<Entry extends { tenant?: string }>(
+  entries: readonly Entry[],
+  { clock, until }: { clock: Clock; until: number },
+  work: (entry: Entry) => Promise<boolean>,
+): Promise<Finished> {
   const result: Finished = { finished: 0, left: 0 }
-  if (items[0]) result.oldest = timeOf(items[0].sk)
-  for (const entry of inTurns(items as unknown as PendingSaga[], clock)) {
+  for (const entry of inTurns(entries, clock)) {
     const inTime = clock.now() < until
-    const done = inTime && (await finishSaga(entry, endpoints, runtime, table).catch(keepFault))
+    const done = inTime && (await work(entry).catch(keepFault))
     result[done ? 'finished' : 'left'] += 1
   }
   return result
@@ -49,7 +65,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   }
 }
 
-function inTurns(all: readonly PendingSaga[], clock: Clock): PendingSaga[] {
+function inTurns<Entry extends { tenant?: string }>(all: readonly Entry[], clock: Clock): Entry[] {
   const drawn = all.map((entry) => ({ entry, at: clock.jitter() }))
   const shuffled = drawn.toSorted((a, b) => a.at - b.at).map(({ entry }) => entry)
   return roundRobin([...Map.groupBy(shuffled, ({ tenant }) => tenant).values()])

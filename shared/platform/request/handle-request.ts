@@ -2,6 +2,7 @@ import { newId } from '../base/clock.ts'
 import { correlationOf } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
+import { keyedHash } from '../base/secrets.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
 import { sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
@@ -9,13 +10,10 @@ import { auditDenial } from './audit-denial.ts'
 import { authenticate, checkRequest, parseInput, scopeOf } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, pickEndpoint } from './endpoint.ts'
-import { executionOf, keyedRequest } from './execution.ts'
+import { executionOf, keyedRequest, orMismatch } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
-import { countRequest, isThrottled } from './rate-limit.ts'
-import { failureOutcome, respond } from './respond.ts'
-
-/** A healthy service needs less time for nearly every request. */
-const hurriedMilliseconds = 1000
+import { type CountedRequest, countRequest, isThrottled } from './rate-limit.ts'
+import { checkRead, failureOutcome, respond } from './respond.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
@@ -25,24 +23,29 @@ export async function handleRequest(opened: RequestContext, cutShort?: AbortSign
   let context = opened
   let outcome: Outcome
   let cookies: readonly string[] = []
+  let counted: CountedRequest | undefined
   try {
     checkRequest(context)
     context = { ...context, caller: await authenticate(context) }
     checkCsrf(context.request, context.caller, context.settings)
-    context = { ...context, scope: scopeOf(context) }
-    const input = parseInput(context)
+    const authenticated = context
+    context = { ...context, scope: await orMismatch(authenticated, () => scopeOf(authenticated)) }
+    const authorized = context
+    const input = await orMismatch(authorized, () => parseInput(authorized))
     const execution = executionOf(context, input)
     const keyed = await keyedRequest(context, input)
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess.
     const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
-    const counted = earlier ? undefined : await countRequest(context, input)
+    counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
-    await counted?.settle(outcome)
+    checkRead(context.request, outcome)
     cookies = await cookiesOf(context, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
   }
-  if (!cutShort?.aborted) logOutcome(context, outcome)
+  await counted?.settle(outcome)
+  const source = await hashedSource(context)
+  if (!cutShort?.aborted) logOutcome(context, outcome, source)
   return respond(context, outcome, cookies)
 }
 
@@ -65,7 +68,7 @@ export function openRequest(
   const { settings, clock } = runtime
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
-  const milliseconds = timeBudget(request.headers, settings)
+  const milliseconds = timeBudget(endpoint.route.ignoresOptions ? {} : request.headers, settings)
   return {
     ...openWork(runtime, { operation: endpoint.route.operation, correlation, milliseconds }),
     endpoint,
@@ -85,13 +88,42 @@ async function cookiesOf(context: RequestContext, { response }: Outcome): Promis
   return endpoint.cookies(JSON.parse(response.body), context)
 }
 
-function logOutcome(context: RequestContext, { response, failure }: Outcome): void {
-  const { endpoint, request, correlation, startedAt, log, now } = context
+/**
+ * Returns a pseudonym of the source of an anonymous request, so that a flood can be traced to few sources. It is known
+ * where sources are counted: only those functions have the key.
+ */
+async function hashedSource({ endpoint, source, derivedKey }: RequestContext): Promise<string | undefined> {
+  const { auth, throttle } = endpoint.route
+  if (auth !== 'none' || !throttle) return undefined
+  const key = await derivedKey('log sources v1').catch(() => undefined)
+  return key && keyedHash(key, source)
+}
+
+function logOutcome(context: RequestContext, outcome: Outcome, source?: string): void {
+  const { endpoint, caller, correlation, startedAt, log, now } = context
+  const { response, failure } = outcome
   const { operation } = endpoint.route
   const { status } = response
   const durationMilliseconds = now() - startedAt
-  // Anyone can cause such timeouts, and must not be able to roll back a deployment by them.
-  const early = failure?.code === 'DEPENDENCY.timeout' && durationMilliseconds < hurriedMilliseconds
-  const hurried = early && request.headers['x-request-timeout'] !== undefined
-  log.request({ operation, status, failure, correlation, durationMilliseconds, hurried })
+  const causedByCaller = status >= 500 && isCausedByCaller(outcome, context, durationMilliseconds)
+  const line = { operation, tenant: caller?.tenant, source, status, failure, correlation }
+  log.request({ ...line, durationMilliseconds, causedByCaller })
+}
+
+/**
+ * Returns whether a caller could cause this 5xx at will: by a replay of a stored failure, by a time limit too short to
+ * meet, or as its failure says. Such responses must not wake anybody, hide other alarms or roll back a deployment.
+ */
+function isCausedByCaller(
+  { status, failure }: Outcome,
+  context: RequestContext,
+  milliseconds: number,
+): boolean {
+  if (status === 'replayed' || failure?.causedByCaller) return true
+  const { endpoint, request, settings } = context
+  const { enoughMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
+  const limit = endpoint.route.ignoresOptions ? maxMilliseconds : timeBudget(request.headers, settings)
+  return (
+    failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
+  )
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
@@ -7,6 +6,7 @@ import { type PageRequest, readPage } from '../listing/read-page.ts'
 import type { Item } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
 import { type Decision, type Input, ok } from './endpoint.ts'
+import { weakEntityTag } from './parse-headers.ts'
 import type { Route } from './route.ts'
 
 /** Bytes reserved for the envelope, cursors and links of a response. */
@@ -72,9 +72,10 @@ export async function listDecision(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  const versions = page.items.map(({ sk, version }) => [sk, version])
+  const items = page.items.map((item) => [item.sk, item.version, views.get(item)])
   const keys = [page.prev?.start, page.next?.start, page.newest]
-  return ok(body, { etag: etagOf([session, query.pageSize, versions, keys, counted]) })
+  // The cursors differ in each response, so the tag is weak and covers what they stand for.
+  return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })
 }
 
 /** Returns the number of matches, or null if the read budget is too small to count them. */
@@ -89,9 +90,4 @@ async function countOf(request: Omit<PageRequest, 'position'>): Promise<number |
     sizeOf: () => 0,
   })
   return page.next ? null : page.items.length
-}
-
-/** Hashes the parameters, ids, versions and count, the keys of the adjacent pages and the newest id. */
-function etagOf(parts: readonly unknown[]): string {
-  return `"${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}"`
 }

@@ -1,19 +1,22 @@
+import { createHash } from 'node:crypto'
 import { parse } from 'content-type'
 import type { Settings } from '../../settings/register.ts'
-import { fail, failField } from '../base/failure.ts'
+import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Route } from './route.ts'
 
 const wholeNumber = /^[1-9][0-9]{0,8}$/
 
 /**
- * Returns the time limit of a request in milliseconds: X-Request-Timeout, up to the maximum of the deployment.
+ * Returns the time limit of a request in milliseconds: X-Request-Timeout, within the limits of the deployment. A smaller
+ * value is raised, not rejected: callers pass on what is left of their own limit, and stop waiting by themselves.
  */
 export function timeBudget(headers: HttpRequest['headers'], settings: Settings): number {
-  const { unit, maxMilliseconds } = settings['requests.timeoutHeader']
+  const { unit, minMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
   const given = headers['x-request-timeout'] ?? ''
   if (!wholeNumber.test(given)) return maxMilliseconds
-  return Math.min(Number(given) * (unit === 'seconds' ? 1000 : 1), maxMilliseconds)
+  const milliseconds = Number(given) * (unit === 'seconds' ? 1000 : 1)
+  return Math.min(Math.max(milliseconds, minMilliseconds), maxMilliseconds)
 }
 
 /** @throws VALIDATION.header.invalid unless X-Request-Timeout is a whole number above 0, or absent */
@@ -23,6 +26,7 @@ export function checkTimeout(headers: HttpRequest['headers']): void {
   throw failField('VALIDATION.header.invalid', 'X-Request-Timeout', {
     reason: 'format',
     regex: wholeNumber.source,
+    actual: given.length,
   })
 }
 
@@ -36,11 +40,12 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
   const key = request.headers['idempotency-key']
   const required =
     route.idempotency === 'required' || settings['idempotency.requiredOn'].includes(route.operation)
+  const max = settings['idempotency.keyMaxLength']
   if (key === undefined || key === '') {
     if (!required && key === undefined) return undefined
-    throw failField(settings['idempotency.missingKey'], field, { reason: 'required' })
+    const actual = key === undefined ? 'absent' : 0
+    throw failField(settings['idempotency.missingKey'], field, { reason: 'required', min: 1, max, actual })
   }
-  const max = settings['idempotency.keyMaxLength']
   if (key.length > max) {
     throw failField('VALIDATION.idempotency_key.length', field, {
       reason: 'too_long',
@@ -52,21 +57,32 @@ export function idempotencyKey(request: HttpRequest, route: Route, settings: Set
     throw failField('VALIDATION.idempotency_key.charset', field, {
       reason: 'charset',
       regex: '^[\\x21-\\x7e]+$',
+      actual: key.length,
     })
   }
   return key
 }
 
+/** The condition of a request on the current entity tag. */
+export interface Precondition {
+  ifMatch?: string | undefined
+  ifNoneMatch?: string | undefined
+}
+
 /**
- * Returns If-Match of a route that honors it.
+ * Returns the precondition of a request, on a route that honors one.
  * @throws VALIDATION.if_match.required with the status of the setting codes.missingIfMatch
  */
-export function ifMatch({ headers }: HttpRequest, route: Route, settings: Settings): string | undefined {
-  if (!route.ifMatch) return undefined
-  const given = headers['if-match']?.trim()
-  if (given || route.ifMatch === 'accepted') return given
-  const details = { fields: { 'If-Match': { reason: 'required' } } }
-  throw fail('VALIDATION.if_match.required', { http: settings['codes.missingIfMatch'], details })
+export function precondition({ headers }: HttpRequest, route: Route, settings: Settings): Precondition {
+  if (!route.ifMatch) return {}
+  const ifMatch = headers['if-match']?.trim()
+  if (ifMatch || route.ifMatch === 'accepted') return { ifMatch, ifNoneMatch: headers['if-none-match'] }
+  throw ifMatchRequired('If-Match', settings)
+}
+
+export function ifMatchRequired(field: string, settings: Settings): Failure {
+  const problem = { reason: 'required', actual: 'absent' }
+  return failField('VALIDATION.if_match.required', field, problem, { http: settings['codes.missingIfMatch'] })
 }
 
 /** @throws VALIDATION.reason.required, VALIDATION.header.invalid when it is too long or not plain text */
@@ -74,12 +90,16 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
   if (!route.reason) return undefined
   const { header, maxLength: max } = route.reason(settings)
   const given = headers[header.toLowerCase()]?.trim()
-  if (!given) throw failField('VALIDATION.reason.required', header, { reason: 'required', min: 1, max })
+  if (!given) {
+    const actual = given === undefined ? 'absent' : 0
+    throw failField('VALIDATION.reason.required', header, { reason: 'required', min: 1, max, actual })
+  }
   if (given.length > max) {
     throw failField('VALIDATION.header.invalid', header, { reason: 'too_long', max, actual: given.length })
   }
   if (/[\p{Cc}\p{Cs}]/u.test(given)) {
-    throw failField('VALIDATION.header.invalid', header, { reason: 'charset' })
+    const problem = { reason: 'charset', regex: '^[^\\p{Cc}\\p{Cs}]*$', actual: given.length }
+    throw failField('VALIDATION.header.invalid', header, problem)
   }
   return given
 }
@@ -119,19 +139,42 @@ function accepts(accept: string, mediaType: string): boolean {
   return allowed.findLast((one) => one !== undefined) ?? false
 }
 
+/** Returns the strong entity tag of a representation: another value has another tag. */
+export function entityTag(representation: unknown): string {
+  return `"${createHash('sha256').update(JSON.stringify(representation)).digest('base64url').slice(0, 27)}"`
+}
+
+/** Returns the weak entity tag of a representation of which some bytes differ each time, such as its cursors. */
+export function weakEntityTag(representation: unknown): string {
+  return `W/${entityTag(representation)}`
+}
+
 /**
- * Checks If-Match against the entity tag of an existing item by strong comparison (RFC 9110 13.1.1), which no weak
- * tag passes. Without If-Match there is no condition.
+ * Checks the precondition of a change against the entity tag of an existing item, in the order of RFC 9110 13.2.2.
+ * @throws CONFLICT.etag.mismatch
+ */
+export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, etag: string): void {
+  checkIfMatch(ifMatch, etag)
+  if (matchesEtag(ifNoneMatch, etag)) throw fail('CONFLICT.etag.mismatch')
+}
+
+/**
+ * Checks If-Match by strong comparison (RFC 9110 13.1.1), which no weak tag passes.
  * @throws CONFLICT.etag.mismatch
  */
 export function checkIfMatch(given: string | undefined, etag: string): void {
-  if (given === undefined || given === '*') return
-  if (!given.split(',').some((one) => one.trim() === etag)) throw fail('CONFLICT.etag.mismatch')
+  if (given === undefined || given.trim() === '*') return
+  const named = !etag.startsWith('W/') && given.split(',').some((one) => one.trim() === etag)
+  if (!named) throw fail('CONFLICT.etag.mismatch')
 }
 
 /** Returns whether If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
   if (ifNoneMatch.trim() === '*') return true
-  return ifNoneMatch.split(',').some((one) => one.trim().replace(/^W\//, '') === etag)
+  return ifNoneMatch.split(',').some((one) => opaque(one.trim()) === opaque(etag))
+}
+
+function opaque(etag: string): string {
+  return etag.replace(/^W\//, '')
 }

@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
+import type { Clock } from '../base/clock.ts'
 import { type Correlation, correlationHeaders } from '../base/correlation.ts'
 import { envelope, Failure, fail } from '../base/failure.ts'
-import type { HttpRequest, HttpResponse } from '../base/http.ts'
+import { type HttpRequest, type HttpResponse, isRead } from '../base/http.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
 import type { Outcome } from '../idempotency/run-once.ts'
 import type { RequestContext } from './context.ts'
 import type { Decision } from './endpoint.ts'
-import { matchesEtag } from './parse-headers.ts'
+import { checkIfMatch, entityTag, matchesEtag } from './parse-headers.ts'
 import { hasBody, type Route, usesCookies } from './route.ts'
 
 /** Renders a decision. One that violates its schema is a fault, found before anything is committed. */
@@ -17,8 +18,9 @@ export function renderDecision(
   settings: Settings,
   correlation: Correlation,
 ): StoredResponse {
-  if (decision.failure) return renderFailure(decision.failure, correlation, settings)
-  const { status, body, etag, location } = decision
+  if (decision.failure) return renderFailure(decision.failure, correlation)
+  const { status, body, location } = decision
+  const etag = decision.etag ?? (route.reply.etag ? entityTag(body) : undefined)
   const type = route.reply.mediaType?.(settings) ?? 'application/json'
   const cacheable = etag !== undefined && !hasBody(route)
   const headers = {
@@ -40,28 +42,23 @@ function textOf(body: unknown, mediaType: string): string {
 }
 
 /** Renders the error envelope. */
-export function renderFailure(
-  failure: Failure,
-  correlation: Correlation,
-  settings: Settings,
-): StoredResponse {
-  const retryAfter = failure.http === 503 && { 'Retry-After': String(settings['errors.retryAfterSeconds']) }
+export function renderFailure(failure: Failure, correlation: Correlation): StoredResponse {
   return {
     status: failure.http,
-    headers: { 'Content-Type': 'application/json', ...retryAfter, ...failure.headers },
+    headers: { 'Content-Type': 'application/json', ...failure.headers },
     body: JSON.stringify(envelope(failure, correlation.id)),
   }
 }
 
 /** Returns the outcome of a request that failed or was rejected. */
-export function failureOutcome(thrown: unknown, { correlation, settings }: RequestContext): Outcome {
+export function failureOutcome(thrown: unknown, { correlation }: RequestContext): Outcome {
   const failure = toFailure(thrown)
-  return { response: renderFailure(failure, correlation, settings), failure }
+  return { response: renderFailure(failure, correlation), failure }
 }
 
 /** Builds the response of an outcome: its status and headers by the route, the request and the settings. */
 export function respond(
-  { endpoint, request, correlation, settings }: RequestContext,
+  { endpoint, request, correlation, settings, clock }: RequestContext,
   outcome: Outcome,
   cookies: readonly string[] = [],
 ): HttpResponse {
@@ -71,6 +68,7 @@ export function respond(
     status,
     headers: {
       'Cache-Control': 'no-store',
+      ...(status === 503 && retryAfter(settings, clock)),
       ...headers,
       ...securityHeaders,
       ...correlationHeaders(correlation),
@@ -78,8 +76,14 @@ export function respond(
       ...corsHeaders(request.headers.origin, settings, usesCookies(route, settings)),
     },
     cookies,
-    body: request.method === 'HEAD' ? undefined : body,
+    body,
   }
+}
+
+/** Returns a random Retry-After: callers that failed together do not come back together. */
+function retryAfter(settings: Settings, clock: Clock): Record<string, string> {
+  const { min, max } = settings['errors.retryAfterSeconds']
+  return { 'Retry-After': String(min + Math.floor(clock.jitter() * (max - min + 1))) }
 }
 
 /** Reports whether a keyed response is a replay. */
@@ -94,11 +98,19 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
   }
 }
 
+/**
+ * Checks If-Match of a read. It precedes If-None-Match (RFC 9110 13.2.2).
+ * @throws CONFLICT.etag.mismatch
+ */
+export function checkRead({ method, headers }: HttpRequest, { response }: Outcome): void {
+  const { ETag: etag } = response.headers
+  if (isRead(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
+}
+
 /** Returns 304 if the caller has the current entity. */
 function conditional({ method, headers: sent }: HttpRequest, response: StoredResponse): StoredResponse {
   const { ETag: etag, 'Content-Type': _, ...headers } = response.headers
-  const reads = method === 'GET' || method === 'HEAD'
-  if (!reads || etag === undefined || !matchesEtag(sent['if-none-match'], etag)) return response
+  if (!isRead(method) || etag === undefined || !matchesEtag(sent['if-none-match'], etag)) return response
   return { status: 304, headers: { ETag: etag, ...headers }, body: undefined }
 }
 

@@ -33,6 +33,8 @@ export interface RateLimit {
   windowSeconds: number
   /** Added to the details of the error. */
   details?: Details
+  /** `failures`: only requests that failed; a success writes nothing. Requests in flight may exceed such a limit. */
+  counts?: 'requests' | 'failures'
 }
 
 /** The rate limit of an operation, and the properties that identify a caller. */
@@ -41,8 +43,6 @@ export interface Throttle extends RateLimit {
   by: readonly ('source' | `body.${string}`)[]
   /** Routes with the same name share one counter; by default each operation has its own. */
   shared?: string
-  /** Counts failed requests only. */
-  failuresOnly?: true
 }
 
 /** The media types of a body. A text body is passed as a string. */
@@ -63,7 +63,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   operation: string
   /** Its name in the audit; by default its operation. */
   action?: string
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Variables are whole segments. The last may be followed by a verb: `/codes/{id}:restore`. */
   path: string | ((settings: Settings) => string)
   /** Distinguishes it from a route of the same method and path: this query parameter has this value. */
@@ -87,6 +87,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   setsCookies?: true
   /** Fixed limits; others come from the setting limits.other. */
   throttle?: (settings: Settings) => readonly Throttle[]
+  /** Whether a success counts as a failure for limits that count failures, by the body of its reply. */
+  isFailure?: (body: unknown) => boolean
   /** Whether it requires If-Match, or honors one that is sent. */
   ifMatch?: 'required' | 'accepted'
   /** The header with the reason for the audit, and its maximum length in characters. */
@@ -114,6 +116,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   auditedFields?: readonly string[]
   /** The media types of its body; JSON by default. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
+  /** Ignores every query parameter, Accept and X-Request-Timeout, which monitors add. */
+  ignoresOptions?: true
   /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
@@ -129,6 +133,8 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
     mediaType?: (settings: Settings) => string
     etag?: boolean
     location?: boolean
+    /** The body is a file with a name. */
+    attachment?: boolean
   }
   /** The error codes beyond those of every route. */
   errors: readonly ErrorCode[]
@@ -139,6 +145,22 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
 
 export function defineRoute<const Body extends v.GenericSchema = never>(route: Route<Body>): Route<Body> {
   return route
+}
+
+/** Returns whether many equal denials of a route share an audit record. Those of sensitive actions never do. */
+export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>): boolean {
+  return method === 'GET' && (access === 'read' || access === 'list')
+}
+
+/** Returns the capabilities of a route's function: its own, and those of its counters. */
+export function usesOf(route: Route, settings: Settings): Use[] {
+  const { uses, throttle, operation } = route
+  const limits = settings['limits.other'][operation] ?? []
+  if (!throttle && limits.length === 0) {
+    return sumsDenials(route) ? [...new Set([...uses, 'table.update' as const])] : [...uses]
+  }
+  const counting = ['table.read', 'table.read-many', 'table.write', 'table.update'] as const
+  return [...new Set([...uses, ...counting])]
 }
 
 /** Returns its path in this deployment, as callers and the API description write it. */
@@ -163,8 +185,31 @@ export function pathVariables(path: string): string[] {
   return Array.from(path.matchAll(/\{([a-z_]+)\}/g), (match) => match[1] as string)
 }
 
+/** Returns the methods of a route at the gateway. HEAD requests the response of GET without its body. */
+export function methodsOf({ method }: Pick<Route, 'method'>): string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method]
+}
+
+/** Returns the methods of each path: `{"/v1/orders":["GET","HEAD","OPTIONS","POST"]}`. */
+export function methodsByPath(routes: readonly Route[], settings: Settings): Record<string, string[]> {
+  const byPath = Map.groupBy(routes, (route) => pathOf(route, settings))
+  return Object.fromEntries(
+    Array.from(byPath, ([path, atPath]) => [
+      path,
+      [...new Set([...atPath.flatMap(methodsOf), 'OPTIONS'])].sort(),
+    ]),
+  )
+}
+
+/** Returns the value for the path that a request names: `/codes/1:restore` is another path than `/codes/1`. */
+export function atPath<Value>(path: string, byPath: Readonly<Record<string, Value>>): Value | undefined {
+  const literal = (text: string) => text.replace(/[.+]/g, '\\$&')
+  const names = (known: string) => new RegExp(`^${literal(known).replace(/\{[a-z_]+\}/g, '[^/:]+')}$`)
+  return byPath[path] ?? Object.entries(byPath).find(([known]) => names(known).test(path))?.[1]
+}
+
 export function hasBody(route: Pick<Route, 'method'>): boolean {
-  return route.method === 'POST' || route.method === 'PATCH'
+  return ['POST', 'PUT', 'PATCH'].includes(route.method)
 }
 
 export function bodyTypesOf(

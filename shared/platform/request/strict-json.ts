@@ -1,4 +1,5 @@
-import { type Failure, fail, failField } from '../base/failure.ts'
+import { type Failure, type FieldProblem, fail, failField } from '../base/failure.ts'
+import { charactersOf } from '../formats/text.ts'
 
 /** Far deeper than any body of the service; bounds every traversal of a parsed body. */
 const deepest = 32
@@ -15,15 +16,58 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[\d-][\d.eE+-]*/gs
 export function parseStrictJson(text: string): unknown {
   // Checked first, because JSON.parse accepts any depth. Invalid JSON may pass here and fails there.
   checkTokens(text)
-  return parse(text)
-}
-
-function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw fail('VALIDATION.body.json', { cause })
+    const position = charactersOf(text.slice(0, errorIndex(text)))
+    throw fail('VALIDATION.body.json', { cause, details: { position } })
   }
+}
+
+/** A token of JSON: a string, another scalar or punctuation. */
+const strictToken =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows none in strings.
+  /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?|true|false|null|[{}[\],:]/y
+const whiteSpace = /[\t\n\r ]*/y
+
+/** What may follow: a value, a value or ], a name, a name or }, a colon, or the rest of the object or array. */
+type Expected = 'value' | 'item' | 'name' | 'member' | 'colon' | 'rest'
+
+/** Returns the index of the first token that makes a text no JSON; its length if something is missing at the end. */
+function errorIndex(text: string): number {
+  const ends: string[] = []
+  let expected: Expected | undefined = 'value'
+  for (let index = 0; ; index = strictToken.lastIndex) {
+    whiteSpace.lastIndex = index
+    whiteSpace.exec(text)
+    strictToken.lastIndex = whiteSpace.lastIndex
+    const token = strictToken.exec(text)?.[0]
+    expected = token === undefined ? undefined : expectedAfter(token, expected, ends)
+    if (expected === undefined) return whiteSpace.lastIndex
+  }
+}
+
+/** @param ends the brackets that close the open objects and arrays, outermost first */
+function expectedAfter(token: string, expected: Expected, ends: string[]): Expected | undefined {
+  if (['item', 'member', 'rest'].includes(expected) && token === ends.at(-1)) {
+    ends.pop()
+    return 'rest'
+  }
+  if (expected === 'rest') {
+    if (token !== ',' || ends.length === 0) return undefined
+    return ends.at(-1) === '}' ? 'name' : 'value'
+  }
+  if (expected === 'colon') return token === ':' ? 'value' : undefined
+  if (expected === 'name' || expected === 'member') return token.startsWith('"') ? 'colon' : undefined
+  if (token === '{') {
+    ends.push('}')
+    return 'member'
+  }
+  if (token === '[') {
+    ends.push(']')
+    return 'item'
+  }
+  return /^[}\],:]/.test(token) ? undefined : 'rest'
 }
 
 function checkTokens(text: string): void {
@@ -43,21 +87,30 @@ function checkTokens(text: string): void {
     } else if (token === ',') names = open.at(-1)?.names
     else if (token === ':') names = undefined
     else if (!token.startsWith('"')) {
-      if (!isExact(token)) throw problem(name, 'inexact')
+      if (!isExact(token)) throw problem(name, { reason: 'inexact', actual: token.length })
     } else if (names) name = newName(token, names)
   }
 }
 
 /** @throws VALIDATION.body.json if the object already has the name, however it is escaped */
 function newName(quoted: string, names: Set<string>): string {
-  const name = quoted.includes('\\') ? String(parse(quoted)) : quoted.slice(1, -1)
-  if (names.has(name)) throw problem(name, 'repeated')
+  const name = quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1)
+  if (names.has(name)) throw problem(name, { reason: 'repeated', max: 1, actual: 2 })
   names.add(name)
   return name
 }
 
-function problem(name: string, reason: string): Failure {
-  return failField('VALIDATION.body.json', name, { reason })
+function unescaped(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted))
+  } catch {
+    // The whole text is invalid then, which is reported with the position in it.
+    return quoted
+  }
+}
+
+function problem(name: string, facts: FieldProblem): Failure {
+  return failField('VALIDATION.body.json', name, facts)
 }
 
 /** Returns whether a number keeps its value when it is read as a double and written again. */

@@ -22,7 +22,7 @@ export const entities = {
   refund: { shards: 1 },
   /** The charges that may not be refunded again, by charge id. */
   refund_hold: { shards: 1 },
-  /** Items that carry the events of discount verifications. */
+  /** Items that carry the events of rejected discount codes, unless their cart changes and carries them. */
   verification: { shards: 1 },
   /** Items that carry the events of logins. */
   login: { shards: 1 },
@@ -47,6 +47,10 @@ export const entities = {
 } as const satisfies Record<string, { shards: number }>
 
 export type Entity = keyof typeof entities
+
+export function isEntity(name: string): name is Entity {
+  return Object.hasOwn(entities, name)
+}
 
 /** The index that finds an entity by id in any tenant: keys only, for reads by an Admin and for denials. */
 export const byIdIndex = 'by-id'

@@ -19,14 +19,16 @@ export interface RangeRead {
 }
 
 /**
- * The condition of a write: the item is absent; absent or expired by a time; absent or has a smaller value; or meets a
- * `StateCondition`.
+ * The condition of a write: the item is absent; absent or expired by a time; absent or has a smaller value or a shorter
+ * list; or meets a `StateCondition`.
  */
 export type Condition =
   | { absent: true }
   /** Seconds since 1970. The condition compares `expires_at`, as TTL deletes late. */
   | { absentOrExpiredBy: number }
   | { absentOrBelow: { attribute: string; value: string | number } }
+  /** Absent, or a list with fewer elements. */
+  | { absentOrShorter: { attribute: string; length: number } }
   | StateCondition
 
 /** A condition on an existing item. */
@@ -54,6 +56,8 @@ export interface Update {
   increment?: readonly string[]
   /** Numbers to add to attributes; an absent attribute counts as 0. */
   add?: Record<string, number>
+  /** Elements to append to lists; an absent attribute counts as empty. */
+  append?: Record<string, readonly unknown[]>
   condition: Condition | 'none'
 }
 
@@ -87,6 +91,8 @@ export interface Table {
   transact(changes: readonly Change[]): Promise<Refusal | undefined>
   /** Commits one put, under its condition. */
   put(put: Put): Promise<Refusal | undefined>
+  /** Commits one update, under its condition. A lost response may lead to a second attempt, which has its effect again. */
+  update(update: Update): Promise<Refusal | undefined>
   /** Inserts at most 25 items, each independently. @returns those that exist already, also from a lost attempt */
   insertMany(items: readonly Item[]): Promise<Item[]>
 }
@@ -131,7 +137,7 @@ const pageSize = 1000
 /**
  * Returns the entries of pending work that are older than a given time, oldest first, at most 20,000. Only beyond that
  * number can the entries of one tenant hide those of another.
- * @param partition the partition of the entries, whose sort keys are UUIDv7
+ * @param partition the partition of the entries, whose sort keys are ids
  * @param olderThan milliseconds since 1970
  */
 export async function pendingEntries(table: Table, partition: string, olderThan: number): Promise<Item[]> {

@@ -7,10 +7,17 @@ const algorithms = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
 ] as const
 
+/** The names of issuers that the service itself is, of its API keys and sessions. */
+const ownNames = /^urn:commerce-api:/
+
 const issuer = v.strictObject({
-  issuer: nonEmpty,
+  issuer: v.pipe(
+    nonEmpty,
+    v.check((name) => !ownNames.test(name), 'a name that does not start with urn:commerce-api:'),
+  ),
   audience: nonEmpty,
   algorithms: some(v.picklist(algorithms)),
+  types: some(v.nullable(text(/^[a-z0-9.+-]+$/i, 'a media type without application/'))),
   keys: v.union(
     [
       v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
@@ -22,7 +29,7 @@ const issuer = v.strictObject({
 
 export const authentication = {
   'auth.issuers': setting(
-    'Issuer, audience, algorithms and key set of each accepted token issuer (RFC 7517, RFC 9068)',
+    'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null)',
     some(issuer),
   ),
   'auth.clockToleranceSeconds': setting(
@@ -66,8 +73,8 @@ export const authentication = {
     v.record(v.string(), scope),
   ),
   'auth.operationScopes': setting(
-    'Scope that an API key needs for an operation, by operation; API keys have no access to other operations (Stripe restricted keys)',
-    v.record(v.string(), scope),
+    'Scope that an API key needs for an operation, by operation; null if no API key has access (Stripe restricted keys)',
+    v.record(v.string(), v.nullable(scope)),
   ),
   'auth.apiKeyPermissions': setting(
     'Permissions of an API key without scopes: none, or those of its role and auth.scopes (Stripe restricted keys: nothing)',
@@ -89,5 +96,4 @@ export const authentication = {
     'Punctuation allowed in a tenant name besides letters and digits, and its maximum length',
     v.strictObject({ punctuation: text(/^[._-]{0,3}$/, 'some of . _ -'), maxLength: integer(1, 64) }),
   ),
-  'audit.read': setting('Where audit records can be read', v.picklist(['operators'])),
 }

@@ -35,7 +35,7 @@ export const codes = {
   'codes.initialState': setting('First state of a code', state),
   'codes.transitions': setting(
     'Transitions among draft, active and archived that an update by an Admin may make',
-    v.array(v.strictObject({ from: state, to: state, trigger: v.literal('update') })),
+    v.array(v.strictObject({ from: state, to: state })),
   ),
   'codes.stateAfterRestore': setting(
     'State after a restore: the one before the deletion, or the first one (AIP-164)',
@@ -81,7 +81,14 @@ export const codes = {
   'codes.export': setting(
     'Columns and row limit of an export, the size up to which it is returned inline, and the lifetime of its signed link',
     v.strictObject({
-      columns: some(v.picklist(exportable)),
+      columns: v.pipe(
+        some(v.picklist(exportable)),
+        // Otherwise an import of the file would activate codes that are not active.
+        v.check(
+          (columns) => !importable.every((field) => columns.includes(field)) || columns.includes('state'),
+          'state, as the other columns can be imported',
+        ),
+      ),
       maxRows: count,
       inlineMaxBytes: count,
       linkSeconds: count,
@@ -129,8 +136,12 @@ export const codes = {
     v.strictObject({ header: nonEmpty }),
   ),
   'discount.cartFields': setting(
-    'Paths of amount, currency and owner of a cart in cart.updated; the owner is the subject of a caller',
+    'Paths of amount, currency and owner of a cart in cart.updated; the owner is a subject of discount.cartOwners',
     v.strictObject({ amount: inData, currency: inData, owner: inData }),
+  ),
+  'discount.cartOwners': setting(
+    'Issuer whose subjects own carts: one of auth.issuers, user_pool for logins by password, or sessions for logins by one-time code',
+    nonEmpty,
   ),
   'discount.mayApply': setting(
     'Who may apply a code to a cart: all readers in its tenant (readers); if the cart has an owner, only the owner and editors (owner); or only editors (editors)',
@@ -145,9 +156,8 @@ export const codes = {
     v.strictObject({ status: v.picklist([200, 404]) }),
   ),
   'discount.amount': setting(
-    'Unit and rounding of an amount, and whether the sum of all codes on a cart is limited to its amount',
+    'Rounding of an amount to minor units, and whether the sum of all codes on a cart is limited to its amount',
     v.strictObject({
-      unit: v.literal('minor'),
       rounding: v.picklist(['half-even', 'half-up', 'down']),
       cappedAtCart: v.boolean(),
     }),

@@ -24,6 +24,10 @@ export const deployment = {
     'Whether the address of the gateway also serves the API; closed requires api.domain (API Gateway: open)',
     v.picklist(['open', 'closed']),
   ),
+  'storage.contributorInsights': setting(
+    'Whether the most accessed and the throttled partition keys of the table are reported (CloudWatch Contributor Insights)',
+    v.boolean(),
+  ),
   'storage.backups': setting(
     'Days that a nightly backup is kept, the lock of its vault, and the vaults that receive a copy (AWS Backup)',
     v.pipe(

@@ -14,7 +14,7 @@ const countBy = v.pipe(
 /** One-time codes, sessions, logins and password resets. */
 export const identity = {
   'otp.code': setting(
-    'Digits of a one-time code, and the wrong attempts that invalidate it (NIST SP 800-63B)',
+    'Digits of a one-time code, and the wrong attempts of one source in five minutes after which its codes are rejected (NIST SP 800-63B)',
     v.strictObject({ digits: integer(6, 10), maxAttempts: count }),
   ),
   'otp.mail': setting(
@@ -33,6 +33,10 @@ export const identity = {
     'Wrong codes of one e-mail address in 24 hours, after which only known sources may continue, and the days that a source stays known after a success (NIST SP 800-63B)',
     v.strictObject({ limit: integer(1, 1000), knownSourceDays: integer(1, 365) }),
   ),
+  'otp.mailsPerAddress': setting(
+    'Mails to one e-mail address within a window, for all sources together that are not known; at least the five minutes of a code',
+    v.strictObject({ limit: integer(1, 100), windowSeconds: integer(300, 86_400) }),
+  ),
   'otp.deliveredOn': setting(
     'When otp.delivered is published: when the mail service accepts the mail, or on its delivery event (SES)',
     v.picklist(['accepted', 'delivery']),
@@ -45,10 +49,6 @@ export const identity = {
   'otp.user': setting(
     'The user_id of an e-mail address: its keyed hash, or a UUID derived from the hash',
     v.picklist(['email_hash', 'uuid']),
-  ),
-  'login.provider': setting(
-    'Identity provider and its flow',
-    v.strictObject({ name: v.picklist(['cognito']), flow: v.picklist(['ADMIN_USER_PASSWORD_AUTH']) }),
   ),
   'login.refusalMilliseconds': setting(
     'Minimum duration of a rejected login, which hides the state of the account (OWASP)',

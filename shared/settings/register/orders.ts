@@ -64,20 +64,36 @@ export const orders = {
   ),
 
   'refunds.provider': setting(
-    'Payment provider, its endpoint, and the time limit of one attempt in milliseconds (Stripe API)',
+    'Endpoint of the payment provider, and the time limit of one attempt in milliseconds (Stripe API)',
     v.strictObject({
-      name: v.picklist(['stripe']),
       endpoint: v.pipe(v.string(), v.url()),
       attemptMilliseconds: integer(1, 10_000),
     }),
   ),
   'refunds.account': setting(
-    'Connected account of the provider with the charges of a tenant: a named one, else the optional prefix and the tenant; without both, the request fails (Stripe Connect)',
-    v.strictObject({ accounts: v.record(v.string(), v.string()), prefix: v.exactOptional(v.string()) }),
+    'Connected account of the provider with the charges of a tenant: a named one, else the optional prefix and the tenant; without both, the request fails (Stripe Connect). The daily comparison covers the tenants with a named account',
+    v.strictObject({
+      accounts: v.pipe(
+        v.record(v.string(), v.string()),
+        v.check((accounts) => {
+          const names = Object.values(accounts)
+          return new Set(names).size === names.length
+        }, 'Two tenants have the same account'),
+      ),
+      prefix: v.exactOptional(v.string()),
+    }),
+  ),
+  'refunds.reconcile': setting(
+    'Daily comparison of the ledger with the refunds of the provider: the hour in UTC, how many days it goes back, and the age in minutes from which a refund is compared',
+    v.strictObject({ hour: integer(0, 23), days: integer(1, 90), minAgeMinutes: integer(0, 1440) }),
   ),
   'refunds.fields': setting(
     'Fields of a refund in a response besides id (Stripe)',
-    v.array(v.picklist(['id', 'charge_id', 'amount', 'status', 'created_at'])),
+    v.array(v.picklist(['id', 'charge_id', 'amount', 'status', 'created_at', 'currency'])),
+  ),
+  'refunds.pendingMinutes': setting(
+    'Age in minutes from which the provider is asked about a refund that it has not settled; then each time the age has doubled, and once a day',
+    integer(1, 24 * 60),
   ),
   'refunds.policy': setting(
     'Whether a new key with the same payload creates another refund (Stripe)',
@@ -88,7 +104,6 @@ export const orders = {
     'Sort order of lists without a sort parameter',
     v.picklist(['created_at.desc,id.desc', 'created_at.asc,id.asc']),
   ),
-  'lists.or': setting('Syntax of an OR of filters; only off is supported', v.picklist(['off'])),
   'lists.offsetPaging': setting(
     'Lists that allow limit and offset',
     v.array(v.picklist(['orders.list', 'codes.list'])),

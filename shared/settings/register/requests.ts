@@ -46,11 +46,20 @@ export const requests = {
     validationCode,
   ),
   'requests.timeoutHeader': setting(
-    'Unit of X-Request-Timeout, and the maximum time of a request in milliseconds',
-    v.strictObject({
-      unit: v.picklist(['milliseconds', 'seconds']),
-      maxMilliseconds: integer(1, 26_000),
-    }),
+    'Unit of X-Request-Timeout, the limits of the time of a request, and the time from which on its end counts as a failure of the service even if the caller chose it, in milliseconds',
+    v.pipe(
+      v.strictObject({
+        unit: v.picklist(['milliseconds', 'seconds']),
+        minMilliseconds: integer(1, 26_000),
+        enoughMilliseconds: integer(1, 26_000),
+        maxMilliseconds: integer(1, 26_000),
+      }),
+      v.check(
+        ({ minMilliseconds, enoughMilliseconds, maxMilliseconds }) =>
+          minMilliseconds <= enoughMilliseconds && enoughMilliseconds <= maxMilliseconds,
+        'minMilliseconds, enoughMilliseconds and maxMilliseconds in ascending order',
+      ),
+    ),
   ),
   'requests.correlationId': setting(
     'Allowed characters and maximum length of a correlation id; an invalid one is replaced (W3C Trace Context)',
@@ -75,8 +84,10 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Requests that the web ACL allows per source address, and the domains of CAPTCHA tokens (AWS WAF)',
+    'Requests that the web ACL allows per source address and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
     v.strictObject({
+      anonymous: webAclRate,
+      credentials: webAclRate,
       logins: webAclRate,
       passwordResets: webAclRate,
       oneTimeCodes: webAclRate,
@@ -85,15 +96,32 @@ export const requests = {
       captcha: v.strictObject({ tokenDomains: some(hostName), immunitySeconds: integer(60, 259_200) }),
     }),
   ),
+  'limits.concurrency': setting(
+    'Concurrent executions of functions that the account allows this deployment (AWS Lambda quota: 1,000)',
+    count,
+  ),
   // A window stores the time of each counted request in one item, whose size limits them.
   'limits.other': setting(
-    'Rate limits of further operations, by operation',
+    'Rate limits of further operations, by operation: of all requests or of failed ones, per principal, source or tenant',
     v.record(
       v.string(),
-      v.strictObject({ limit: integer(1, 5000), windowSeconds: count, per: v.picklist(['principal']) }),
+      some(
+        v.strictObject({
+          limit: integer(1, 5000),
+          windowSeconds: count,
+          per: v.picklist(['principal', 'source', 'tenant']),
+          counts: v.picklist(['requests', 'failures']),
+        }),
+      ),
     ),
   ),
-  'errors.retryAfterSeconds': setting('Retry-After of a 503, in seconds (RFC 9110 10.2.3)', count),
+  'errors.retryAfterSeconds': setting(
+    'Range of the random Retry-After of a 503, in seconds (RFC 9110 10.2.3)',
+    v.pipe(
+      v.strictObject({ min: count, max: count }),
+      v.check(({ min, max }) => min <= max, 'min is above max'),
+    ),
+  ),
   'errors.multiField': setting(
     'Details of several invalid fields: details.fields only, or also details.errors as a list',
     v.picklist(['fields', 'fields_and_errors']),

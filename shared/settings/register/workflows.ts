@@ -1,6 +1,10 @@
 import * as v from 'valibot'
 import { count, integer, setting, some, text } from '../setting.ts'
 
+const sayPayload = 'say id_and_tenant or resource for this event'
+const payload = v.picklist(['id_and_tenant', 'resource'], sayPayload)
+const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succeeded': payload }
+
 /** Imports, operations, webhooks and events. */
 export const workflows = {
   'imports.request': setting('Accepted kinds of upload', some(v.picklist(['text/csv', 'file_url']))),
@@ -18,6 +22,10 @@ export const workflows = {
   ),
   'imports.inProgressPerTenant': setting(
     'Maximum number of operations of a tenant in progress; further ones get 429 (BigQuery and Salesforce: concurrent jobs per account)',
+    integer(1, 1000),
+  ),
+  'imports.chunksAtOnce': setting(
+    'Number of chunks of one import that are processed at the same time (Step Functions: MaxConcurrency of a map)',
     integer(1, 1000),
   ),
   'imports.result': setting(
@@ -40,7 +48,7 @@ export const workflows = {
       idHeader: v.string(),
       timestampHeader: v.string(),
       signatureHeader: v.string(),
-      digest: v.picklist(['sha256']),
+      digest: v.picklist(['sha256', 'sha512']),
       prefix: v.string(),
     }),
   ),
@@ -63,15 +71,17 @@ export const workflows = {
   'webhooks.maxBytes': setting('Maximum body size in bytes (SQS: 256 KB)', integer(1, 262_144)),
   'webhooks.inboxDays': setting('How long an event id is stored to detect duplicates, in days', count),
   'events.payloads': setting(
-    'Data of events without fields of their own: the id of the resource and its tenant',
-    v.picklist(['id_and_tenant']),
+    'Data of each event that is about an order or a refund and has no specified fields: its id and tenant, or the resource as callers read it (Stripe snapshot events)',
+    v.strictObject(payloads, ({ expected }) =>
+      expected === 'never' ? `it decides ${Object.keys(payloads).join(', ')} only` : sayPayload,
+    ),
   ),
   'events.maxAttempts': setting(
     'Attempts of the functions that read the table stream before the dead-letter queue (AWS guidance for streams)',
     integer(1, 10_000),
   ),
   'events.replay': setting(
-    'How events are replayed, and how many days they are kept for it (EventBridge archive and SQS redrive)',
-    v.strictObject({ mode: v.picklist(['archive']), archiveDays: count }),
+    'How many days published events are archived, for a replay by an operator (EventBridge archive)',
+    v.strictObject({ archiveDays: count }),
   ),
 }

@@ -1,4 +1,6 @@
+import { routes } from '#functions/routes.ts'
 import { errorCatalog } from '#shared/error-catalog.ts'
+import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
 
@@ -14,6 +16,14 @@ const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '
 
 /** The ages of unfinished imports and refunds. */
 const ageMetrics = 2
+/** The ignored events of each type with a handler, and of all others. */
+const ignoredMetrics = receivedEvents.length + 1
+/** The failed requests of each operation, of all together, and those that the gateway could not pass on. */
+const failedRequestMetrics = routes.length + 2
+/** The alerts, by code. */
+const alertMetrics = 1
+/** The differences between the ledger and the payment provider. */
+const differenceMetrics = 1
 
 /** The fixed costs of a stage, counted in its templates as AWS bills them. */
 export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCost[] {
@@ -37,13 +47,14 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
       price: prices.customMetric,
     },
     {
-      what: 'Failures of functions, if all of them fail in a month',
-      count: of('AWS::Lambda::Function').length,
+      what: 'Failures of functions and operations, if all of them fail in a month',
+      count: of('AWS::Lambda::Function').length + failedRequestMetrics,
       price: prices.customMetric,
     },
     {
-      what: 'Errors by code, if all codes occur in a month, and ages of unfinished work',
-      count: Object.keys(errorCatalog).length + ageMetrics,
+      what: 'Errors and alerts by code and ignored events by type, if all occur in a month, ages of unfinished work, and differences from the payment provider',
+      count:
+        Object.keys(errorCatalog).length + ignoredMetrics + alertMetrics + ageMetrics + differenceMetrics,
       price: prices.customMetric,
     },
     { what: 'Dashboards', count: of('AWS::CloudWatch::Dashboard').length, price: prices.dashboard },

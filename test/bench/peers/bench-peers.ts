@@ -1,8 +1,8 @@
 /** `npm run bench:peers`: this service beside Vendure and Medusa, in one run on one machine, as a Markdown page. */
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
-import { basename, join } from 'node:path'
-import { ensureJars, startDynamodbLocal } from '#test/support/dynamodb-local.ts'
+import { join } from 'node:path'
+import { startDynamodbLocal, version } from '#test/support/dynamodb-local.ts'
 import { startCommerceApi } from './commerce-api.ts'
 import { install, versionOf } from './install.ts'
 import { type Effort, measure } from './load.ts'
@@ -46,7 +46,7 @@ async function versions(folders: { vendure: string; medusa: string }, postgres: 
     node: process.versions.node,
     processor: `${cpus().length} cores of ${processor?.model.trim()}`,
     postgres,
-    dynamodbLocal: basename(await ensureJars()),
+    dynamodbLocal: version,
     vendure: await versionOf(folders.vendure, '@vendure/core'),
     medusa: await versionOf(folders.medusa, '@medusajs/medusa'),
   }

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   assertProviderPortFree,
-  localProviderPort,
   startPaymentProvider as startLocalProvider,
 } from '#bin/local/payment-provider.ts'
 import { freePort } from '../free-port.ts'
@@ -40,31 +39,11 @@ describe('the command', () => {
 })
 
 describe('the local run', () => {
-  async function profileWith(provider: unknown): Promise<string> {
-    const file = join(folder, 'profile.json')
-    await writeFile(file, JSON.stringify({ 'refunds.provider': provider }))
-    return file
-  }
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'commerce-provider-'))
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
-
-  test.each([
-    ['http://127.0.0.1:4577', 4577],
-    ['http://127.0.0.1:4577/', 4577],
-    ['https://api.stripe.com', undefined],
-    ['https://127.0.0.1:4577', undefined],
-    ['nonsense', undefined],
-  ])('reads the endpoint %s: port %s', async (endpoint, port) => {
-    expect(await localProviderPort(await profileWith({ endpoint }))).toBe(port)
-  })
-
-  test('leaves an unreadable profile to synthesis', async () => {
-    expect(await localProviderPort(join(folder, 'missing.json'))).toBeUndefined()
-    expect(await localProviderPort(await profileWith(undefined))).toBeUndefined()
-  })
 
   test('starts the provider, which holds its port and ends', async () => {
     const port = await freePort()

@@ -56,6 +56,12 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
   const calls: Call[] = []
   let received = 0
   const server = createServer((request, response) => {
+    // Another name of this address, or a web page that calls.
+    if (
+      request.headers.host !== `127.0.0.1:${request.socket.localPort}` ||
+      request.headers.origin !== undefined
+    )
+      return void response.writeHead(403).end()
     received += 1
     serve(request, response, received).catch((thrown) => {
       // A fault that throws is a mistake in a test, so its caller gets a response that nobody retries.

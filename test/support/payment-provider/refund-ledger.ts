@@ -13,7 +13,8 @@ export interface PaidRefund {
   currency: 'eur'
   metadata: Record<string, string>
   reason: string | null
-  status: 'succeeded' | 'pending'
+  /** Tests may change it, as Stripe does later. */
+  status: 'succeeded' | 'pending' | 'failed'
 }
 
 /** Every requested charge exists in each account, with this amount captured, in minor units. */
@@ -38,7 +39,9 @@ export function refundLedger(): RefundLedger {
       (refund) => (!account || refund.account === account) && (!charge || refund.charge === charge),
     )
   const leftOf = (account: string, charge: string) =>
-    paid({ account, charge }).reduce((left, { amount }) => left - amount, captured)
+    paid({ account, charge })
+      .filter(({ status }) => status !== 'failed')
+      .reduce((left, { amount }) => left - amount, captured)
   return {
     paid,
 

@@ -1,4 +1,5 @@
 import { idempotencyKeys } from './idempotency-keys.ts'
+import { pageOf } from './list-page.ts'
 import { missing, type PaidRefund, refundLedger } from './refund-ledger.ts'
 import { type Answer, type Call, errorAnswer, serverError } from './stripe-wire.ts'
 
@@ -36,8 +37,7 @@ export function stripeApi(): StripeApi {
   }
 
   function list({ account, parameters }: Call): Answer {
-    const data = ledger.paid({ account, charge: parameters.charge })
-    return { status: 200, body: { object: 'list', url: '/v1/refunds', has_more: false, data } }
+    return pageOf(ledger.paid({ account, charge: parameters.charge }), parameters)
   }
 
   function retrieve({ account }: Call, id: string): Answer {

@@ -1,0 +1,122 @@
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { Failure } from '#shared/platform/base/failure.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { Finding } from '#shared/refunds/difference.ts'
+import { type CurrencyTotal, reconcile } from '#shared/refunds/reconcile.ts'
+import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
+import { accountOf } from '#shared/refunds/refund.ts'
+import { deployedRecords } from '#shared/refunds/stripe-records.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { UsageError } from './cli/options.ts'
+import { type DeployedStack, openTable, outputOf } from './deployment.ts'
+import { recordsOf } from './tenant-records.ts'
+
+const dayMilliseconds = 24 * 3600 * 1000
+/** As long as the table's. */
+const budgetMilliseconds = 600_000
+
+/** Yields the refunds of a tenant, oldest first; those in one status if it is given. */
+export async function* refundsOf(
+  table: Table,
+  tenant: string,
+  status: string | undefined,
+): AsyncGenerator<object> {
+  for await (const refund of recordsOf(table, tenant, 'refund'))
+    if (status === undefined || ('status' in refund && refund.status === status)) yield refund
+}
+
+/** The result of a comparison. Its numbers are complete when all findings were read. */
+export interface ComparisonSummary {
+  tenant: string
+  from: string
+  to: string
+  compared: number
+  differences: number
+  unrelated: number
+  totals: CurrencyTotal[]
+}
+
+/**
+ * Compares the ledger of a tenant with the payment provider of a deployment, in a range in milliseconds since 1970.
+ */
+export async function comparison(
+  stack: DeployedStack,
+  { tenant, settings, from, to }: { tenant: string; settings: Settings; from: number; to: number },
+): Promise<{ findings: AsyncGenerator<Finding>; summary: ComparisonSummary }> {
+  const range = { tenant, account: accountOf(tenant, settings), from, to }
+  const summary: ComparisonSummary = {
+    tenant,
+    from: timestamp(from),
+    to: timestamp(to),
+    compared: 0,
+    differences: 0,
+    unrelated: 0,
+    totals: [],
+  }
+  const provider = settings['refunds.provider']
+  const records = await deployedRecords({
+    settings: {
+      ...settings,
+      'refunds.provider': { ...provider, endpoint: stack.providerUrl ?? provider.endpoint },
+    },
+    clock: systemClock,
+    secret: () => paymentsSecret(stack),
+  })
+  const sources = { table: openTable(stack), records, budget: startBudget(systemClock, budgetMilliseconds) }
+  return { findings: findings(), summary }
+
+  async function* findings(): AsyncGenerator<Finding> {
+    try {
+      for await (const part of reconcile(range, sources)) {
+        summary.compared += part.compared
+        summary.differences += part.differences.length
+        summary.unrelated += part.unrelated.length
+        summary.totals = addedTotals(summary.totals, part.totals)
+        yield* part.differences
+        yield* part.unrelated
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown
+      const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+      throw new Error(`the comparison stopped before its end: ${thrown.code}${reason}`)
+    }
+  }
+}
+
+/**
+ * Returns the range in milliseconds since 1970: by default yesterday. It ends before refunds that are too young.
+ * @throws UsageError if it is empty
+ */
+export function rangeOf(
+  window: { from: Date | undefined; to: Date | undefined },
+  settings: Settings,
+  now: number,
+): { from: number; to: number } {
+  const today = now - (now % dayMilliseconds)
+  const end = window.to?.getTime() ?? (window.from ? now : today)
+  const from = window.from?.getTime() ?? end - dayMilliseconds
+  const to = Math.min(end, newestCompared(settings, now))
+  if (from >= to)
+    throw new UsageError(
+      `--from must be before --to, and at least ${settings['refunds.reconcile'].minAgeMinutes} minutes ago`,
+    )
+  return { from, to }
+}
+
+function addedTotals(sums: readonly CurrencyTotal[], more: readonly CurrencyTotal[]): CurrencyTotal[] {
+  const byCurrency = Map.groupBy([...sums, ...more], ({ currency }) => currency)
+  return Array.from(byCurrency, ([currency, totals]) => ({
+    currency,
+    provider: totals.reduce((sum, { provider }) => sum + provider, 0),
+    ledger: totals.reduce((sum, { ledger }) => sum + ledger, 0),
+  }))
+}
+
+async function paymentsSecret(stack: DeployedStack): Promise<string> {
+  const SecretId = outputOf(stack, 'PaymentsSecretArn')
+  const { SecretString = '' } = await new SecretsManagerClient(stack.access).send(
+    new GetSecretValueCommand({ SecretId }),
+  )
+  return SecretString
+}

@@ -1,0 +1,44 @@
+import { ProfileError } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { Stage } from './stage.ts'
+
+/** AWS Lambda keeps this part of an account's quota for functions without a reservation. */
+const unreserved = 100
+
+/** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
+const tenantDivisor = 4
+
+/**
+ * Rejects a profile whose quota cannot hold the reservations of the stage, or that lets one tenant's imports hold more
+ * than a quarter of the slots of a step.
+ * @throws ProfileError that names every such setting at once
+ */
+export function checkConcurrency({ name, concurrency }: Stage, settings: Settings, source: string): void {
+  if (!concurrency) return
+  const quota = settings['limits.concurrency']
+  const reserved = Object.values(concurrency).reduce((sum, slots) => sum + slots, 0)
+  const imports = settings['imports.inProgressPerTenant']
+  const chunks = settings['imports.chunksAtOnce']
+  const held = {
+    'imports.prepare': { slots: imports, key: 'imports.inProgressPerTenant' },
+    'imports.complete': { slots: imports, key: 'imports.inProgressPerTenant' },
+    'imports.rows': { slots: imports * chunks, key: 'imports.inProgressPerTenant × imports.chunksAtOnce' },
+  }
+  const problems = [
+    ...(reserved + unreserved > quota
+      ? [
+          `limits.concurrency: ${quota} is too small. Stage ${name} reserves ${reserved} concurrent executions, and AWS keeps ${unreserved} for functions without a reservation: ask for a quota of at least ${reserved + unreserved}`,
+        ]
+      : []),
+    ...Object.entries(held).flatMap(([step, { slots, key }]) => {
+      const all = concurrency[step] ?? 0
+      const most = Math.floor(all / tenantDivisor)
+      return slots > most
+        ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
+        : []
+    }),
+  ]
+  if (problems.length === 0) return
+  const lines = problems.map((problem) => `  ${problem}`)
+  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${lines.join('\n')}`)
+}

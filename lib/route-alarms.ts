@@ -1,0 +1,116 @@
+import { functionOf, type RouteEntry } from '#functions/routes.ts'
+import type { Route } from '#shared/platform/request/route.ts'
+import { type AlarmDefinition, lastDeployment, ledger, rollback } from './alarm-definition.ts'
+import { pascalCase } from './function-entries.ts'
+import * as measures from './request-measures.ts'
+
+/**
+ * The rates at which an error budget is used up. At 14.4 times its pace a month's budget is gone in two days, at 6
+ * times in five. The short window ends the alarm soon after the failures end.
+ */
+const burnRates = [
+  { rate: 'Fast', severity: 'page', times: 14.4, longMinutes: 60, shortMinutes: 5, urgency: 'Act now' },
+  { rate: 'Slow', severity: 'ticket', times: 6, longMinutes: 360, shortMinutes: 30, urgency: 'Act today' },
+] as const
+
+/**
+ * On a quiet day one failure is a large share of the requests. Fewer failures than this in the long window notify
+ * nobody.
+ */
+const fewestFailures = 3
+
+/** A p99 above this multiple of the p95 signals tail latency. */
+export const tailRatio = 2.5
+
+/** The condition of the requests that the alarms count: not those that failed because of their callers. */
+const failedBy = 'and status >= 500 and not ispresent(caused_by_caller)'
+
+/** The percentage of requests of an interactive route that may fail. */
+const interactivePercent = 0.1
+
+export function alarmsOfRoute(entry: RouteEntry): AlarmDefinition[] {
+  const { route } = entry
+  const { operation, summary, impact } = route
+  const id = pascalCase(operation)
+  const group = `${pascalCase(functionOf(entry).name)}Log`
+  const queries = (...texts: string[]) =>
+    texts.map((text) => ({ group, query: `filter operation = "${operation}" ${text}` }))
+  const failing = {
+    queries: queries(
+      `${failedBy} | stats count(*) by error_code, fault.name, fault.at.0`,
+      `${failedBy} | fields @timestamp, correlation_id, error_code | sort @timestamp desc`,
+    ),
+    commands: [...commandsOn(route), rollback],
+  }
+  const slow = {
+    severity: 'ticket' as const,
+    act: 'Find out from the traces whether the table, an external service or cold starts take the time.',
+    queries: queries(
+      '| fields @timestamp, duration_milliseconds, correlation_id | sort duration_milliseconds desc',
+    ),
+  }
+  // Only webhooks have no error budget: no user waits, and senders retry.
+  const budget = route.auth === 'signature' ? undefined : (route.errorBudgetPercent ?? interactivePercent)
+  const alarms: AlarmDefinition[] = []
+  if (budget === undefined) {
+    alarms.push({
+      id: `${id}Failing`,
+      severity: 'page',
+      impact,
+      act: `Find out which error codes it returns. ${remedyOf(route)}`,
+      ...failing,
+      thresholds: [{ measure: measures.failedRequests(route), above: 2 }],
+    })
+  } else {
+    for (const { rate, severity, times, longMinutes, shortMinutes, urgency } of burnRates) {
+      const above = Number((times * budget).toFixed(4))
+      const long = measures.failureShare(route, { minutes: longMinutes, fewest: fewestFailures })
+      const short = measures.failureShare(route, { minutes: shortMinutes, fewest: 1 })
+      alarms.push({
+        id: `${id}Burns${rate}`,
+        severity,
+        impact: `${impact} Failures use up the error budget of ${budget} % more than ${times} times as fast as it allows.`,
+        act: `${urgency}: find out which error codes it returns. ${remedyOf(route)}`,
+        ...failing,
+        thresholds: [
+          { window: 'Long', measure: long, above },
+          { window: 'Short', measure: short, above },
+        ],
+      })
+    }
+  }
+  for (const percentile of [95, 99] as const) {
+    const limit = route.latency?.[`p${percentile}`]
+    if (limit === undefined) continue
+    alarms.push({
+      id: `${id}${percentile === 99 ? 'Slow' : 'OftenSlow'}`,
+      impact: `${summary}: ${100 - percentile} % of requests take longer than the latency budget of ${limit} ms.`,
+      ...slow,
+      thresholds: [{ measure: measures.latencyOf(route, percentile), above: limit, periods: 3 }],
+    })
+  }
+  alarms.push({
+    id: `${id}Tail`,
+    impact: `${summary}: the slowest requests take more than ${tailRatio} times as long as most.`,
+    ...slow,
+    thresholds: [{ measure: measures.tailOf(route), above: tailRatio, periods: 3 }],
+  })
+  return alarms
+}
+
+/** Returns the remedy for a failing route, by the resources that it uses. */
+function remedyOf({ uses }: Route): string {
+  if (uses.includes('secret.payments')) {
+    return `Check the status of the payment provider. Pay nothing back by hand: the service finishes pending refunds. ${lastDeployment}`
+  }
+  if (uses.includes('pool.client')) return `Check the health of Cognito. ${lastDeployment}`
+  return `Check whether DynamoDB throttles or is unavailable. ${lastDeployment}`
+}
+
+function commandsOn({ uses, auth }: Route): string[] {
+  return [
+    ...(uses.includes('secret.payments') ? [ledger] : []),
+    ...(uses.includes('secret.webhooks') ? ['npx commerce dead-letters redrive webhooks --stack STACK'] : []),
+    ...(auth === 'bearer' ? ['npx commerce audit list --tenant T --stack STACK'] : []),
+  ]
+}

@@ -1,0 +1,111 @@
+import { timeOf, timestamp } from '../platform/base/clock.ts'
+import type { ProviderRefund } from './provider-records.ts'
+import type { Refund } from './refund.ts'
+import type { LedgerEntry } from './refund-store.ts'
+
+/** What the service has recorded about one refund. */
+export interface Books {
+  refund?: Refund | undefined
+  /** Of this refund only. */
+  entries: readonly LedgerEntry[]
+}
+
+/** The kinds of differences between the provider and the ledger, with their meaning. */
+export const differences = {
+  not_in_ledger: 'The provider paid it, and the ledger has no entry.',
+  not_at_provider: 'The ledger has an entry, and the provider has no such refund.',
+  paid_twice: 'The provider has a further payout for a refund whose payout is in the ledger.',
+  fields_differ: 'Amount, currency, charge or the provider’s id differ.',
+  not_reversed: 'The provider took the payout back, and the ledger has no reversal.',
+  only_reversed_here: 'The ledger has a reversal, and the provider paid the refund.',
+  pending_at_provider: 'The ledger has a payout that is still pending at the provider.',
+  pending_here: 'The provider has a final outcome, and the refund is still pending here.',
+} as const
+
+export type Difference = keyof typeof differences
+
+/**
+ * Compares one refund in the provider's records with the same refund here.
+ * @param record absent if the provider does not have it
+ * @returns undefined if both agree, or if the provider's outcome is not final
+ */
+export function differenceOf(
+  record: ProviderRefund | undefined,
+  { refund, entries }: Books,
+): Difference | undefined {
+  const payout = entries.find(({ kind }) => kind === 'payout')
+  const reversal = entries.find(({ kind }) => kind === 'reversal')
+  if (!record) return payout && 'not_at_provider'
+  if (isFurtherPayout(record, { entries })) return record.status === 'failed' ? undefined : 'paid_twice'
+  if (!payout) {
+    if (record.status === 'pending') return undefined
+    if (refund?.status === 'pending') return 'pending_here'
+    return record.status === 'succeeded' ? 'not_in_ledger' : undefined
+  }
+  if (entries.some((entry) => !agrees(entry, record))) return 'fields_differ'
+  if (record.status === 'succeeded') return reversal && 'only_reversed_here'
+  if (reversal) return undefined
+  return record.status === 'failed' ? 'not_reversed' : 'pending_at_provider'
+}
+
+/** Returns whether the ledger's payout of the same refund is another one. */
+export function isFurtherPayout({ id }: ProviderRefund, { entries }: Pick<Books, 'entries'>): boolean {
+  return entries.some(
+    ({ provider_refund_id }) => provider_refund_id !== undefined && provider_refund_id !== id,
+  )
+}
+
+function agrees(entry: LedgerEntry, { id, chargeId, amount, currency }: ProviderRefund): boolean {
+  const expected = entry.kind === 'payout' ? amount : -amount
+  return (
+    entry.amount === expected &&
+    entry.currency === currency &&
+    entry.charge_id === chargeId &&
+    entry.provider_refund_id === id
+  )
+}
+
+/** A difference, or a payout that the service did not request, as it is printed. Amounts are in minor units. */
+export interface Finding {
+  finding: Difference | 'unrelated'
+  refund_id: string | undefined
+  provider_refund_id: string | undefined
+  charge_id: string | undefined
+  /** The time at the provider, or of the refund here if the provider does not have it. */
+  created_at: string
+  /** The status at the provider, and here. */
+  provider_status: string | undefined
+  status: string | undefined
+  provider_amount: number | undefined
+  provider_currency: string | undefined
+  /** The sum of the ledger's entries. */
+  ledger_amount: number | undefined
+  ledger_currency: string | undefined
+}
+
+export function findingOf(
+  finding: Finding['finding'],
+  record: ProviderRefund | undefined,
+  books: Books,
+): Finding {
+  const { refund, entries } = books
+  const [entry] = entries
+  return {
+    finding,
+    refund_id: record?.refundId ?? entry?.refund_id,
+    provider_refund_id: record?.id ?? entry?.provider_refund_id,
+    charge_id: record?.chargeId ?? entry?.charge_id,
+    created_at: timestamp(record?.createdAt ?? timeOf(entry?.refund_id ?? '')),
+    provider_status: record?.status,
+    status: refund?.status,
+    provider_amount: record?.amount,
+    provider_currency: record?.currency,
+    ledger_amount: entry && netOf(entries),
+    ledger_currency: entry?.currency,
+  }
+}
+
+/** Returns the sum of ledger entries in minor units. */
+export function netOf(entries: readonly LedgerEntry[]): number {
+  return entries.reduce((sum, { amount }) => sum + amount, 0)
+}

@@ -1,0 +1,43 @@
+import type { Budget } from '../platform/base/clock.ts'
+
+/** A refund in the records of the payment provider. */
+export interface ProviderRefund {
+  id: string
+  /** The id of the refund that it pays; absent if the service did not request it. */
+  refundId: string | undefined
+  chargeId: string
+  /** In minor units. */
+  amount: number
+  /** In upper case. */
+  currency: string
+  /** `failed` also after it succeeded: the provider took it back. */
+  status: 'pending' | 'succeeded' | 'failed'
+  /** Milliseconds since 1970, in whole seconds. */
+  createdAt: number
+}
+
+/** The refunds of an account that the provider created in a time range. */
+export interface RecordRange {
+  account: string
+  /** Milliseconds since 1970, inclusive. */
+  from: number
+  /** Milliseconds since 1970, exclusive. */
+  to: number
+}
+
+/** The payment provider's own records, with which the ledger is compared. */
+export interface ProviderRecords {
+  /**
+   * Yields the refunds of a range, newest first.
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refunds that were yielded are not all
+   */
+  list(range: RecordRange, budget: Budget): AsyncIterable<ProviderRefund>
+  /**
+   * Finds one refund by its id at the provider, or else by the refund that it pays.
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
+   */
+  find(
+    refund: { account: string; id: string | undefined; chargeId: string; refundId: string },
+    budget: Budget,
+  ): Promise<ProviderRefund | undefined>
+}

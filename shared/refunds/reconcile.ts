@@ -1,0 +1,214 @@
+import { type Budget, firstIdAt, isId, lastIdAt, timeOf } from '../platform/base/clock.ts'
+import { readMerged } from '../platform/listing/read-index.ts'
+import { type Item, partitionsOf } from '../platform/table/keys.ts'
+import type { Table } from '../platform/table/table.ts'
+import { type Books, differenceOf, type Finding, findingOf, isFurtherPayout, netOf } from './difference.ts'
+import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
+import { findRefund, type LedgerEntry } from './refund-store.ts'
+
+/** The refunds of a tenant in a time range: those that the provider created in it, and those that only the ledger has. */
+export interface ReconcileRange {
+  tenant: string
+  /** The tenant's account at the provider. */
+  account: string
+  /** Milliseconds since 1970, inclusive. */
+  from: number
+  /** Milliseconds since 1970, exclusive. */
+  to: number
+}
+
+/** The sums of one currency, in minor units. */
+export interface CurrencyTotal {
+  currency: string
+  /** What the provider paid and did not take back. */
+  provider: number
+  ledger: number
+}
+
+/** The result of a part of a range. */
+export interface ReconciledPart {
+  /** The part starts here, in milliseconds since 1970; the rest of the range is before it. */
+  from: number
+  /** The number of refunds that were compared. */
+  compared: number
+  differences: Finding[]
+  /** Payouts that the service did not request. They are no differences. */
+  unrelated: Finding[]
+  totals: CurrencyTotal[]
+}
+
+interface Sources {
+  table: Table
+  records: ProviderRecords
+  budget: Budget
+}
+
+/** One refund on both sides. */
+interface Pair {
+  record: ProviderRefund | undefined
+  books: Books
+}
+
+/** The number of entries of each side after which a part ends. It bounds the memory and the look-ups of a part. */
+const partSize = 300
+const concurrentLookUps = 5
+
+/** Compares a range part by part, newest first. Each part is complete, so the comparison can continue after it. */
+export async function* reconcile(range: ReconcileRange, sources: Sources): AsyncGenerator<ReconciledPart> {
+  for (let { to } = range; to > range.from; ) {
+    const part = await reconcilePart({ ...range, to }, sources)
+    yield part
+    to = part.from
+  }
+}
+
+/**
+ * Compares the newest part of a range. The provider creates a refund some time after the service does, and either side
+ * may change while the other is read. So both sides of a refund that seems to differ are read again by its ids, and the
+ * borders of a range need no margin.
+ */
+async function reconcilePart(range: ReconcileRange, sources: Sources): Promise<ReconciledPart> {
+  const listed = await newest(sources.records.list(range, sources.budget), ({ createdAt }) => createdAt)
+  const { from: listedFrom = range.from } = listed
+  const booked = await newest(ledgerEntries(sources.table, { ...range, from: listedFrom }), timeOfEntry)
+  const { from = listedFrom } = booked
+  const records = listed.taken.filter(({ createdAt }) => createdAt >= from)
+  const own = records.filter(({ refundId }) => refundId !== undefined && isId(refundId))
+  const entries = Map.groupBy(booked.taken, ({ refund_id }) => refund_id)
+  const listedIds = new Set(own.flatMap(({ id, refundId }) => [id, refundId]))
+  const unlisted = booked.taken.filter(
+    ({ kind, refund_id, provider_refund_id = refund_id }) =>
+      kind === 'payout' && !listedIds.has(provider_refund_id),
+  )
+  const pairs = await inBatches([
+    ...own.map((record) => () => pairOfRecord(record, entries, { range, sources })),
+    ...unlisted.map((payout) => () => pairOfPayout(payout, { range: { ...range, from }, sources })),
+  ])
+  const compared = pairs.filter((pair) => pair !== undefined)
+  return {
+    from,
+    compared: compared.length,
+    differences: compared.flatMap(({ record, books }) => {
+      const difference = differenceOf(record, books)
+      return difference ? [findingOf(difference, record, books)] : []
+    }),
+    unrelated: records
+      .filter((record) => !own.includes(record) && record.status !== 'failed')
+      .map((record) => findingOf('unrelated', record, { entries: [] })),
+    totals: totalsOf(compared),
+  }
+}
+
+interface Place {
+  range: ReconcileRange
+  sources: Sources
+}
+
+/** Returns both sides of a refund of the provider. */
+async function pairOfRecord(
+  record: ProviderRefund,
+  known: ReadonlyMap<string, readonly LedgerEntry[]>,
+  { range, sources }: Place,
+): Promise<Pair> {
+  const { id, chargeId, refundId = '' } = record
+  const entries = known.get(refundId)
+  if (entries && !differenceOf(record, { entries })) return { record, books: { entries } }
+  const books = await booksOf(sources.table, range.tenant, refundId)
+  if (!differenceOf(record, books)) return { record, books }
+  const { account } = range
+  return { record: await sources.records.find({ account, id, chargeId, refundId }, sources.budget), books }
+}
+
+/** Returns both sides of a payout that the provider did not list; undefined if the provider lists it in another range. */
+async function pairOfPayout(
+  { refund_id: refundId, charge_id: chargeId, provider_refund_id: id }: LedgerEntry,
+  { range, sources }: Place,
+): Promise<Pair | undefined> {
+  const { tenant, from, to } = range
+  const books = await booksOf(sources.table, tenant, refundId)
+  // The settings may have named another account when the refund was requested.
+  const account = books.refund?.account ?? range.account
+  const record = await sources.records.find({ account, id, chargeId, refundId }, sources.budget)
+  const isListed = account === range.account && record?.refundId === refundId
+  if (isListed && (record.createdAt < from || record.createdAt >= to)) return undefined
+  return { record, books }
+}
+
+async function booksOf(table: Table, tenant: string, id: string): Promise<Books> {
+  const range = { low: id, high: `${id}~`, descending: false, limit: 10 }
+  const [refund, { items }] = await Promise.all([
+    findRefund(table, tenant, id),
+    readMerged(table, partitionsOf(tenant, 'ledger'), range),
+  ])
+  return { refund, entries: items.map(asEntry) }
+}
+
+/** Yields the ledger entries of the refunds that were created in a range, newest first. */
+async function* ledgerEntries(
+  table: Table,
+  { tenant, from, to }: Pick<ReconcileRange, 'tenant' | 'from' | 'to'>,
+): AsyncGenerator<LedgerEntry> {
+  const partitions = partitionsOf(tenant, 'ledger')
+  const range = { low: firstIdAt(from), descending: true, limit: partSize }
+  for (let high = `${lastIdAt(to - 1)}~`; ; ) {
+    const { items, exhausted } = await readMerged(table, partitions, { ...range, high })
+    // The range includes the last item of the page before.
+    for (const item of items) if (item.sk !== high) yield asEntry(item)
+    if (exhausted) return
+    high = String(items.at(-1)?.sk)
+  }
+}
+
+function asEntry(item: Item): LedgerEntry {
+  return item as unknown as LedgerEntry
+}
+
+/** Returns the time of a refund in whole seconds, like those of the provider, in milliseconds since 1970. */
+function timeOfEntry({ refund_id }: Pick<LedgerEntry, 'refund_id'>): number {
+  return Math.floor(timeOf(refund_id) / 1000) * 1000
+}
+
+/**
+ * Takes the newest entries of a part, and all others of the time of the last one.
+ * @returns also that time, in milliseconds since 1970; undefined if these are all entries
+ */
+async function newest<T>(
+  entries: AsyncIterable<T>,
+  timeOf: (entry: T) => number,
+): Promise<{ taken: T[]; from?: number }> {
+  const taken: T[] = []
+  let from = Number.POSITIVE_INFINITY
+  for await (const entry of entries) {
+    if (taken.length >= partSize && timeOf(entry) < from) return { taken, from }
+    from = timeOf(entry)
+    taken.push(entry)
+  }
+  return { taken }
+}
+
+/** Does a few look-ups at a time. */
+async function inBatches<T>(lookUps: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const found: T[] = []
+  for (let start = 0; start < lookUps.length; start += concurrentLookUps) {
+    const batch = lookUps.slice(start, start + concurrentLookUps)
+    found.push(...(await Promise.all(batch.map((lookUp) => lookUp()))))
+  }
+  return found
+}
+
+function totalsOf(pairs: readonly Pair[]): CurrencyTotal[] {
+  const totals = new Map<string, CurrencyTotal>()
+  const totalOf = (currency: string) => {
+    const total = totals.get(currency) ?? { currency, provider: 0, ledger: 0 }
+    totals.set(currency, total)
+    return total
+  }
+  for (const { record, books } of pairs) {
+    if (record?.status === 'succeeded') totalOf(record.currency).provider += record.amount
+    // The ledger's entries belong to its own payout.
+    if (record && isFurtherPayout(record, books)) continue
+    const [entry] = books.entries
+    if (entry) totalOf(entry.currency ?? 'unknown').ledger += netOf(books.entries)
+  }
+  return [...totals.values()]
+}

@@ -1,0 +1,116 @@
+import { timestamp } from '../platform/base/clock.ts'
+import type { AlertCode } from '../platform/base/log.ts'
+import type { AuditEntry } from '../platform/idempotency/commit.ts'
+import type { Effects } from '../platform/idempotency/effects.ts'
+import type { WorkContext } from '../platform/request/context.ts'
+import type { Table } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
+import { openWrites } from './open-refunds.ts'
+import type { ProviderOutcome } from './payment-provider.ts'
+import { type Refund, refundSucceeded } from './refund.ts'
+import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
+import { holdWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
+
+/** The dependencies of a settlement. */
+export interface SettleContext {
+  table: Table
+  settings: Settings
+  /** Milliseconds since 1970. */
+  now: number
+  /** Raises an alarm. */
+  alert(code: AlertCode): void
+}
+
+/** Returns the dependencies of a settlement at this moment. */
+export function settleContextOf({ table, settings, now, log, correlation }: WorkContext): SettleContext {
+  return { table, settings, now: now(), alert: (code) => log.alert(code, correlation) }
+}
+
+export interface Settlement {
+  /** The refund after the report. */
+  refund: Refund
+  next: NextStatus
+  /** None if the report says nothing new. */
+  effects: Effects<never>
+}
+
+/**
+ * Applies what the provider says about a refund; the only way in which a refund changes. An edge between two statuses
+ * writes the refund, an audit record, and the ledger entry and the event that belong to it. The provider's id and the
+ * currency are added to whatever lacks them.
+ */
+export async function settleRefund(
+  before: Refund,
+  report: ProviderReport,
+  context: SettleContext,
+): Promise<Settlement> {
+  const next = nextStatus(before, report)
+  const status = next === 'unchanged' || next === 'contradiction' ? before.status : next
+  const isEdge = status !== before.status
+  const isOutcome = next === status && report.at !== undefined
+  const learned = { ...newFacts(before, report), ...(isOutcome && { outcome_at: report.at }) }
+  if (!isEdge && Object.keys(learned).length === 0) return { refund: before, next, effects: {} }
+  const after: Refund = {
+    ...before,
+    ...learned,
+    status,
+    updated_at: timestamp(context.now),
+    version: before.version + 1,
+  }
+  const holds = isEdge ? await holdWrites(after, context) : []
+  if (before.status === 'failed' && isEdge) context.alert('REFUND_PAID_LATE')
+  const effects = {
+    writes: [
+      replacedRefund(before, after),
+      ...ledgerWrites(before, after),
+      ...holds,
+      ...openWrites(before, after),
+    ],
+    ...(isEdge && status === 'succeeded' && { events: refundSucceeded(after, context.settings) }),
+    ...(isEdge && { audit: auditOf(before, after, report) }),
+  }
+  return { refund: after, next, effects }
+}
+
+/** Returns what the report adds to the provider's facts about a refund. */
+function newFacts(
+  refund: Refund,
+  { provider_refund_id, currency }: ProviderReport,
+): Pick<Refund, 'provider_refund_id' | 'currency'> {
+  return {
+    ...(refund.provider_refund_id === undefined && provider_refund_id && { provider_refund_id }),
+    ...(refund.currency === undefined && currency && { currency }),
+  }
+}
+
+function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditEntry {
+  const { id, tenant_id: tenant, charge_id, amount, status } = after
+  return {
+    action: `refund_${status}`,
+    target: `refund/${id}`,
+    tenant,
+    actor: { sub: 'payment_provider', tenant, role: undefined },
+    before: { status: before.status },
+    after: { status, charge_id, amount },
+    ...(status === 'failed' && { result: 'deny', reason: reason ?? 'POLICY.refund.declined' }),
+  }
+}
+
+/**
+ * Returns an answer of the provider as a report.
+ * @param asked the time of the request. An answer does not count over an event that occurred while it was under way. A
+ * repeated answer is as old as the refund's first request.
+ */
+export function reportOf(outcome: ProviderOutcome, refund: Refund, asked: number): ProviderReport {
+  if (outcome.status === 'rejected') return { status: 'failed', reason: rejections[outcome.reason] }
+  const { status, providerRefundId: provider_refund_id, currency, replayed } = outcome
+  const at = replayed ? refund.created_at : timestamp(asked)
+  return { status, at, provider_refund_id, ...(currency !== undefined && { currency }) }
+}
+
+/** The error of a refund that the provider rejects, by its reason. */
+export const rejections = {
+  no_such_charge: 'NOT_FOUND.charge',
+  exceeds_charge: 'POLICY.refund.exceeds_charge',
+  declined: 'POLICY.refund.declined',
+} as const

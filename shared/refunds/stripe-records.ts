@@ -1,0 +1,102 @@
+import Stripe from 'stripe'
+import type { Budget } from '../platform/base/clock.ts'
+import type { WorkContext } from '../platform/request/context.ts'
+import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
+import { metadataName, read, type StripeOptions, stripeClient } from './stripe-client.ts'
+
+const pageSize = 100
+
+/** Returns the records of the deployment's provider. */
+export async function deployedRecords(
+  context: Pick<WorkContext, 'settings' | 'secret' | 'clock'>,
+): Promise<ProviderRecords> {
+  const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
+  const apiKey = await context.secret('payments')
+  return stripeRecords({ apiKey, endpoint, attemptMilliseconds, clock: context.clock })
+}
+
+/** Reads the refunds of connected accounts by Stripe's API. */
+export function stripeRecords(options: StripeOptions): ProviderRecords {
+  const stripe = stripeClient(options)
+
+  /** @param account the connected account of the refunds */
+  async function* pages(
+    account: string,
+    selection: Stripe.RefundListParams,
+    budget: Budget,
+  ): AsyncGenerator<ProviderRefund> {
+    let last: string | undefined
+    do {
+      const parameters = { ...selection, limit: pageSize, ...(last && { starting_after: last }) }
+      const { data, has_more } = await read(options, budget, async (call) =>
+        checkPage(await stripe.refunds.list(parameters, { stripeAccount: account, ...call })),
+      )
+      yield* data.map(recordOf)
+      last = has_more ? data.at(-1)?.id : undefined
+    } while (last !== undefined)
+  }
+
+  return {
+    list({ account, from, to }, budget) {
+      const created = { gte: Math.ceil(from / 1000), lt: Math.ceil(to / 1000) }
+      return pages(account, { created }, budget)
+    },
+
+    async find({ account, id, chargeId, refundId }, budget) {
+      if (id !== undefined) {
+        const found = await read(options, budget, (call) =>
+          stripe.refunds.retrieve(id, {}, { stripeAccount: account, ...call }).catch(absent),
+        )
+        return found && recordOf(found)
+      }
+      for await (const record of pages(account, { charge: chargeId }, budget))
+        if (record.refundId === refundId) return record
+      return undefined
+    },
+  }
+}
+
+/** @throws StripeError unless it is a page: the client treats JSON without an error as success */
+function checkPage(page: Stripe.ApiList<Stripe.Refund>): Stripe.ApiList<Stripe.Refund> {
+  const isPage = Array.isArray(page.data) && (page.data.length > 0 || page.has_more === false)
+  if (isPage) return page
+  throw new Stripe.errors.StripeAPIError({ message: 'the answer is no page of refunds' })
+}
+
+/** @throws StripeError unless the refund is absent */
+function absent(thrown: unknown): undefined {
+  if (thrown instanceof Stripe.errors.StripeError && thrown.code === 'resource_missing') return undefined
+  throw thrown
+}
+
+const statuses: Readonly<Record<string, ProviderRefund['status']>> = {
+  succeeded: 'succeeded',
+  pending: 'pending',
+  requires_action: 'pending',
+  failed: 'failed',
+  canceled: 'failed',
+}
+
+/** @throws Error for an answer that is no refund, or has a status unknown here */
+function recordOf({
+  id,
+  metadata,
+  charge,
+  amount,
+  currency,
+  status,
+  created,
+}: Stripe.Refund): ProviderRefund {
+  const known = statuses[status ?? '']
+  if (!known || !Number.isSafeInteger(amount) || !Number.isSafeInteger(created))
+    throw new Error('the payment provider returned no refund')
+  return {
+    id,
+    refundId: metadata?.[metadataName],
+    chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
+    amount,
+    currency: currency.toUpperCase(),
+    status: known,
+    createdAt: created * 1000,
+  }
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals'
+import { outcome } from '#test/support/outcome.ts'
+import { audit, editor, made, stored, viewer } from './code-calls.ts'
+import { calls, service } from './codes-service.ts'
+
+const expiry_at = '2098-01-01T00:00:00.000Z'
+const whole = { name: 'Whole', expiry_at }
+const replace = (tenant: string, id: string, ifMatch: string | undefined, body: unknown, who = editor) =>
+  calls.send('PUT', `/codes/${id}`, who(tenant), { headers: ifMatch ? { 'If-Match': ifMatch } : {} }, body)
+
+describe('PUT /codes/{id}', () => {
+  test('sets both fields, and its audit record is that of an update', async () => {
+    const { id, etag, json } = await made(calls, 'put')
+    const answer = await replace('put', id, etag, whole)
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { ...json, ...whole, updated_at: answer.json.updated_at },
+    ])
+    expect(answer.headers.ETag).not.toBe(etag)
+    expect((await audit(service, 'put')).map(({ action }) => action)).toEqual(['update'])
+  })
+
+  test.each([
+    [{ expiry_at }, 'name'],
+    [{ name: 'Half' }, 'expiry_at'],
+  ])('rejects %j, which lacks %s', async (body, field) => {
+    const { id, etag } = await made(calls, 'half')
+    const answer = await replace('half', id, etag, body)
+    expect(outcome(answer)).toBe('400 VALIDATION.field.required')
+    expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
+  })
+
+  test.each([
+    ['a field that cannot change', { ...whole, code: 'OTHER' }, '403 AUTHZ.field.denied'],
+    ['an unknown field', { ...whole, color: 'red' }, '400 VALIDATION.field.unknown'],
+    ['an expiry in the past', { ...whole, expiry_at: '2001-01-01T00:00:00Z' }, '400 VALIDATION.date.range'],
+  ])('rejects %s', async (_, body, expected) => {
+    const { id, etag } = await made(calls, 'guarded')
+    expect(outcome(await replace('guarded', id, etag, body))).toBe(expected)
+    expect(await stored(service, 'guarded', id)).toMatchObject({ version: 1 })
+  })
+
+  test('requires If-Match, and rejects a stale one', async () => {
+    const { id } = await made(calls, 'stale')
+    expect(outcome(await replace('stale', id, undefined, whole))).toBe('428 VALIDATION.if_match.required')
+    expect(outcome(await replace('stale', id, '"stale"', whole))).toBe('412 CONFLICT.etag.mismatch')
+  })
+
+  test('is denied to a Viewer, and to a token without codes:write', async () => {
+    const { id } = await made(calls, 'denied-put')
+    expect(outcome(await replace('denied-put', id, '*', whole, viewer))).toBe('403 AUTHZ.role.denied')
+    const reader = (tenant: string) => ({ ...editor(tenant), scope: 'codes:read' })
+    expect(outcome(await replace('denied-put', id, '*', whole, reader as typeof editor))).toBe(
+      '403 AUTHZ.scope.token',
+    )
+  })
+
+  test('of a soft-deleted code is a conflict for an Editor, and audited', async () => {
+    const { id } = await made(calls, 'deleted-put')
+    await calls.softDelete(editor('deleted-put'), id)
+    expect(outcome(await replace('deleted-put', id, '*', whole))).toBe('409 CONFLICT.soft_deleted')
+    const denials = (await audit(service, 'deleted-put')).filter(({ result }) => result === 'deny')
+    expect(denials).toMatchObject([{ action: 'update', reason: 'CONFLICT.soft_deleted' }])
+  })
+
+  test('with one key and another payload is a conflict', async () => {
+    const { id } = await made(calls, 'keyed-put')
+    const headers = { 'If-Match': '*', 'Idempotency-Key': 'k' }
+    const send = (body: unknown) => calls.send('PUT', `/codes/${id}`, editor('keyed-put'), { headers }, body)
+    expect((await send(whole)).headers['Idempotency-Status']).toBe('stored')
+    expect((await send(whole)).headers['Idempotency-Status']).toBe('replayed')
+    expect(outcome(await send({ ...whole, name: 'Else' }))).toBe('409 CONFLICT.idempotency.payload_mismatch')
+  })
+})

@@ -1,0 +1,190 @@
+import { describe, expect, test } from '@jest/globals'
+import { findCart } from '#shared/carts/cart-store.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { startService } from '#test/support/service.ts'
+import { discountCalls, publishedLines } from './discount-calls.ts'
+
+const service = await startService()
+const calls = discountCalls(service)
+const onCart = { 'X-Cart-Id': 'c1' }
+const admin = { role: 'Admin', scope: 'codes:read codes:write' }
+
+/** Reports a cart, creates codes of the given types, named by their types, and applies them in turn. */
+async function cartWith(tenant: string, amount: number, types: readonly string[]): Promise<void> {
+  await calls.cart(tenant, 'c1', amount)
+  for (const type of types) {
+    await calls.makeCode(tenant, type.toUpperCase(), type)
+    await calls.verify(tenant, type.toUpperCase(), onCart)
+  }
+}
+const linesOf = (tenant: string) => calls.linesOf(tenant, 'c1')
+const idOf = async (tenant: string, text: string) =>
+  String((await service.items(tenant, 'code')).find(({ code }) => code === text)?.id)
+/** Returns what is published by an action, each event with its version of the cart. */
+async function publishedBy(tenant: string, action: () => Promise<unknown>): Promise<string[]> {
+  const before = calls.eventsOf(tenant).length
+  await action()
+  return calls
+    .eventsOf(tenant)
+    .slice(before)
+    .map(({ type, data }) => `${type} ${data.code} ${data.amount ?? data.error_code}`)
+}
+
+describe('the lines of a cart follow their rules', () => {
+  test('when it shrinks: a percentage takes its share, and the next code what is left for it', async () => {
+    await cartWith('shrinking', 10_000, ['percent-25'])
+    expect(await linesOf('shrinking')).toEqual(['PERCENT-25 2500'])
+    await calls.cart('shrinking', 'c1', 2000)
+    expect(await linesOf('shrinking')).toEqual(['PERCENT-25 500'])
+    await calls.makeCode('shrinking', 'NEXT', 'fixed-500')
+    expect((await calls.verify('shrinking', 'NEXT', onCart)).json).toEqual({ applied: true, amount: 500 })
+  })
+
+  test('when it is emptied and filled again', async () => {
+    await cartWith('refilled', 10_000, ['percent-25', 'fixed-500'])
+    await calls.cart('refilled', 'c1', 0)
+    expect(await linesOf('refilled')).toEqual(['PERCENT-25 0', 'FIXED-500 0'])
+    await calls.cart('refilled', 'c1', 8000)
+    expect(await linesOf('refilled')).toEqual(['PERCENT-25 2000', 'FIXED-500 500'])
+  })
+
+  test('when its currency changes: percentages stay, fixed amounts of the other currency end', async () => {
+    await cartWith('exchanged', 10_000, ['fixed-500', 'percent-25'])
+    await calls.cart('exchanged', 'c1', 1000, { currency: 'JPY' })
+    expect(await linesOf('exchanged')).toEqual(['PERCENT-25 250'])
+  })
+
+  test('when an event states only the owner', async () => {
+    await cartWith('owned', 600, ['fixed-500', 'percent-25'])
+    await service.call({
+      method: 'DELETE',
+      path: `/codes/${await idOf('owned', 'FIXED-500')}`,
+      as: { ...admin, tenant: 'owned' },
+    })
+    await calls.tell('cart.updated', { id: 'c1', tenant_id: 'owned', user_id: 'ada' })
+    expect(await linesOf('owned')).toEqual(['PERCENT-25 150'])
+  })
+})
+
+describe('a code frees its part of a cart', () => {
+  const changed = (changes: object) => async (tenant: string, id: string) => {
+    const item = await service.table.get(keyOf(tenant, 'code', id))
+    if (!item) throw new Error('the code was not stored')
+    await service.table.put({ item: { ...item, ...changes }, condition: 'none' })
+  }
+  const deleted = (query: string) => async (tenant: string, id: string) => {
+    const headers = { 'X-Audit-Log-Reason': 'a mistake' }
+    const as = { ...admin, tenant }
+    const { status } = await service.call({ method: 'DELETE', path: `/codes/${id}${query}`, as, headers })
+    expect(status).toBe(204)
+  }
+  const endings: [string, (tenant: string, id: string) => Promise<void>][] = [
+    ['deleted', deleted('')],
+    ['deleted for good', deleted('?force=true')],
+    ['archived', changed({ state: 'archived' })],
+    ['expired', changed({ expiry_at: '2020-01-01T00:00:00.000Z' })],
+  ]
+  const ended = async (tenant: string, end: (tenant: string, id: string) => Promise<void>) => {
+    await cartWith(tenant, 600, ['fixed-500', 'percent-25'])
+    await end(tenant, await idOf(tenant, 'FIXED-500'))
+    return tenant
+  }
+  const freed = ['promo.applied FIXED-500 0', 'promo.applied PERCENT-25 150']
+
+  test.each(endings)('when it is %s and another code is verified', async (name, end) => {
+    const tenant = await ended(`other-${name.replaceAll(' ', '-')}`, end)
+    const verified = () => calls.verify(tenant, 'PERCENT-25', onCart)
+    expect(await publishedBy(tenant, verified)).toEqual(freed)
+    expect(await linesOf(tenant)).toEqual(['PERCENT-25 150'])
+  })
+
+  test.each(endings)('when it is %s and the cart changes', async (name, end) => {
+    const tenant = await ended(`updated-${name.replaceAll(' ', '-')}`, end)
+    const updated = () => calls.cart(tenant, 'c1', 601)
+    expect(await publishedBy(tenant, updated)).toEqual(freed)
+  })
+
+  test.each(endings)('when it is %s and verified itself', async (name, end) => {
+    const tenant = await ended(`itself-${name.replaceAll(' ', '-')}`, end)
+    const published = await publishedBy(tenant, () => calls.verify(tenant, 'FIXED-500', onCart))
+    expect(published.map((event) => event.split(' ')[0])).toEqual([
+      'promo.rejected',
+      'promo.applied',
+      'promo.applied',
+    ])
+    expect(published.slice(1)).toEqual(freed)
+  })
+
+  test('when it is refused next to a gift card that came later', async () => {
+    const tenant = 'carded'
+    await cartWith(tenant, 600, ['percent-10', 'fixed-500', 'percent-25'])
+    expect(await linesOf(tenant)).toEqual(['PERCENT-10 60', 'FIXED-500 500', 'PERCENT-25 40'])
+    await calls.tell('giftcard.applied', { id: 'c1', tenant_id: tenant, giftcard_id: 'g1', amount: 5 })
+    const refused = async () =>
+      expect(outcome(await calls.verify(tenant, 'PERCENT-10', onCart))).toBe(
+        '409 CONFLICT.code.not_combinable',
+      )
+    expect(await publishedBy(tenant, refused)).toEqual([
+      'promo.rejected PERCENT-10 CONFLICT.code.not_combinable',
+      'promo.applied PERCENT-10 0',
+      'promo.applied PERCENT-25 100',
+    ])
+    expect(await linesOf(tenant)).toEqual(['FIXED-500 500', 'PERCENT-25 100'])
+  })
+
+  test('so that a cart with the maximum number of codes takes another one', async () => {
+    const settings = { ...service.settings, 'discount.combination': { maxCodes: 2 } }
+    const limited = discountCalls(await startService({ settings, tableName: service.tableName }))
+    const tenant = await ended('places', deleted(''))
+    await limited.makeCode(tenant, 'THIRD', 'percent-25')
+    expect((await limited.verify(tenant, 'THIRD', onCart)).json).toEqual({ applied: true, amount: 150 })
+  })
+
+  test('and gets another one after a restore, behind the codes that were applied since', async () => {
+    const tenant = await ended('restored', deleted(''))
+    await calls.verify(tenant, 'PERCENT-25', onCart)
+    const path = `/codes/${await idOf(tenant, 'FIXED-500')}:restore`
+    const headers = { 'Idempotency-Key': 'restore' }
+    await service.call({ method: 'POST', path, as: { ...admin, tenant }, headers })
+    await calls.verify(tenant, 'FIXED-500', onCart)
+    expect(await linesOf(tenant)).toEqual(['PERCENT-25 150', 'FIXED-500 450'])
+    expect(publishedLines(calls.eventsOf(tenant))).toEqual(new Set(await linesOf(tenant)))
+  })
+})
+
+describe('a change of a discount by cart.updated', () => {
+  test('is published with the correlation id of the event and the version of the line', async () => {
+    await cartWith('correlated', 10_000, ['percent-25'])
+    await calls.cart('correlated', 'c1', 2000, { correlation_id: 'of-the-cart' })
+    const { version } = (await findCart(service.table, 'correlated', 'c1')) ?? {}
+    expect(calls.eventsOf('correlated').at(-1)).toMatchObject({
+      type: 'promo.applied',
+      correlation_id: 'of-the-cart',
+      data: {
+        cart_id: 'c1',
+        code: 'PERCENT-25',
+        amount: 500,
+        rule_id: 'percent-25',
+        correlation_id: 'of-the-cart',
+        version,
+      },
+    })
+  })
+
+  test('is published for each line that changes, and for no other', async () => {
+    await cartWith('partly', 10_000, ['fixed-500', 'percent-25'])
+    expect(await publishedBy('partly', () => calls.cart('partly', 'c1', 4000))).toEqual([
+      'promo.applied PERCENT-25 1000',
+    ])
+  })
+
+  test('is not published again when the event is repeated', async () => {
+    await cartWith('repeated', 10_000, ['percent-25'])
+    const event = { id: 'c1', tenant_id: 'repeated', amount_minor: 2000, currency: 'EUR' }
+    const more = { event_id: crypto.randomUUID(), occurred_at: new Date().toISOString() }
+    const told = () => calls.tell('cart.updated', event, more)
+    expect(await publishedBy('repeated', told)).toEqual(['promo.applied PERCENT-25 500'])
+    expect(await publishedBy('repeated', told)).toEqual([])
+  })
+})

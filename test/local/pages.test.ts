@@ -1,0 +1,201 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import type { Entry } from '#bin/local/console/activity.ts'
+import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { type Answer, referenceSite, type ServedSite, type Site, serveSite } from '#bin/reference/site.ts'
+import { loadSettings } from '#bin/settings-file.ts'
+import { sendFromReference } from '#test/end-to-end/reference-page.ts'
+import { startBrowser } from '#test/support/browser.ts'
+import { freePort } from '#test/support/free-port.ts'
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 900 }
+const settings = await loadSettings()
+const reference = await referenceSite(settings)
+const files = [...reference.keys(), 'console.html'].filter((file) => file.endsWith('.html'))
+const pagesOfText = files.filter((file) => file !== 'index.html')
+
+/** What the console shows: entries with long values in every list. */
+const id = '0192f3a4-5b6c-7d8e-9f01-23456789abcd'
+const entry = { id, at: 0, occurred_at: 0, updated_at: 0, tenant: 'acme', correlation_id: id }
+const entries: Entry[] = [
+  { ...entry, kind: 'request', method: 'POST', path: `/codes/${id}:restore`, status: 409, milliseconds: 34 },
+  { ...entry, kind: 'event', type: 'order.created', version: 1, data: { id } },
+  { ...entry, kind: 'mail', to: 'ada@example.com', subject: 'Your code', text: 'Your code is 123456.' },
+  { ...entry, kind: 'payout', account: 'acct_acme', charge: 'ch_1', amount: 700, status: 'succeeded' },
+  { ...entry, kind: 'operation', progress: 0.5, state: 'running', counts: { succeeded: 1, failed: 1 } },
+  { ...entry, kind: 'queue', waiting: 0, in_progress: 1, dead_letters: [{ at: 0, body: `{"id":"${id}"}` }] },
+  { ...entry, kind: 'audit', action: 'refund', target: id, actor_id: 'u1', role: 'Viewer', result: 'deny' },
+]
+
+let folder: string
+let base: string
+let console: Console
+let site: ServedSite
+let browser: Browser
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'commerce-pages-'))
+  base = `http://127.0.0.1:${await freePort()}`
+  const parts = { base_url: base, aws_endpoint: base, region: 'us-east-1', outputs: {} }
+  const keys = { access_key_id: 'local', secret_access_key: 'local' }
+  const service = { ...parts, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }
+  console = startConsole(service, join(folder, 'activity.jsonl'))
+  const pages: Site = await console.pages(await referenceSite(settings, { base_url: base, token: 'token' }))
+  const answer: Answer = ({ url }, response) => {
+    if (url !== '/console/stream') return false
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.write(`event: all\ndata: ${JSON.stringify(entries)}\n\n`)
+    return true
+  }
+  site = await serveSite(pages, `http://localhost:${await freePort()}`, base, answer)
+  browser = await startBrowser()
+}, 60_000)
+afterAll(async () => {
+  console?.stop()
+  await browser?.close()
+  await site?.stop()
+  await rm(folder, { recursive: true })
+})
+
+/** Opens a page and waits until it shows its content. */
+async function open(file: string, viewport = phone): Promise<Page> {
+  const page = await browser.newPage({ viewport })
+  page.setDefaultTimeout(60_000)
+  await page.goto(`${site.url}${file}`)
+  if (file === 'index.html') await page.waitForSelector('section[id$="tag/orders/POST/v1/orders"]')
+  if (file === 'console.html') await page.waitForSelector('table[data-kind=request] tbody tr')
+  return page
+}
+
+/** Returns what axe finds on a page: the rules that are violated, with the first elements. */
+async function violations(page: Page, options: axe.RunOptions): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const run = `axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`
+  const found = (await page.evaluate(run)) as axe.AxeResults
+  return found.violations.map(({ id: rule, nodes }) => {
+    const elements = nodes.slice(0, 3).map(({ target, any }) => `${target}: ${any[0]?.message ?? ''}`)
+    return [rule, ...elements].join('\n')
+  })
+}
+
+const contrast: axe.RunOptions = { runOnly: ['color-contrast'] }
+/** Returns the width of the content beside that of the window. */
+const widths = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+/** Returns the tables that are wider than their region. */
+const wideTables = `[...document.querySelectorAll('main table')].filter(({ scrollWidth, parentElement }) =>
+  scrollWidth > parentElement.clientWidth).map(({ parentElement }) => parentElement.ariaLabel)`
+/** Returns the words within code that take several lines. */
+const brokenWords = `[...document.querySelectorAll('main :not(pre) > code')].flatMap((code) => {
+  const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT)
+  const broken = []
+  while (texts.nextNode()) {
+    for (const { 0: word, index } of texts.currentNode.data.matchAll(/\\S+/g)) {
+      const range = new Range()
+      range.setStart(texts.currentNode, index)
+      range.setEnd(texts.currentNode, index + word.length)
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word)
+    }
+  }
+  return broken
+})`
+
+describe.each(pagesOfText)('%s', (file) => {
+  let page: Page
+  beforeAll(async () => {
+    page = await open(file)
+  }, 60_000)
+  afterAll(() => page.close())
+
+  test('fits a phone', async () => {
+    expect(await page.evaluate(widths)).toBe(0)
+  })
+
+  test('breaks no word of code on a phone', async () => {
+    expect(await page.evaluate(brokenWords)).toEqual([])
+  })
+
+  test('shows every column on a phone', async () => {
+    expect(await page.evaluate(wideTables)).toEqual([])
+  })
+
+  test('is accessible', async () => {
+    expect(await violations(page, {})).toEqual([])
+  }, 60_000)
+
+  test('shows every column on a desktop', async () => {
+    await page.setViewportSize(desktop)
+    expect(await page.evaluate(wideTables)).toEqual([])
+  })
+})
+
+// The other pages have no colors of their own.
+test.each(['guide.html', 'errors.html', 'console.html'])(
+  '%s has enough contrast in the dark',
+  async (file) => {
+    const page = await open(file)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await violations(page, contrast)).toEqual([])
+    await page.close()
+  },
+  60_000,
+)
+
+describe('the reference', () => {
+  let page: Page
+  beforeAll(async () => {
+    page = await open('index.html')
+  }, 60_000)
+  afterAll(() => page.close())
+
+  test('fits a phone', async () => {
+    expect(await page.evaluate(widths)).toBe(0)
+  })
+
+  test('has enough contrast', async () => {
+    expect(await violations(page, contrast)).toEqual([])
+  }, 60_000)
+
+  test('hides no text from the keyboard on a phone', async () => {
+    expect(await violations(page, { runOnly: ['scrollable-region-focusable'] })).toEqual([])
+  }, 60_000)
+
+  test('sends a new Idempotency-Key with each test request', async () => {
+    const keys: string[] = []
+    await page.setViewportSize(desktop)
+    await page.route(`${base}/**`, (route) => {
+      keys.push(route.request().headers()['idempotency-key'] ?? '')
+      const headers = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' }
+      return route.fulfill({ status: 201, headers: { ...headers, 'X-Correlation-Id': id }, json: {} })
+    })
+    for (const _ of ['first', 'second']) await sendFromReference(page, 'orders/POST/v1/orders')
+    expect(new Set(keys).size).toBe(2)
+  }, 120_000)
+})
+
+test.each(['guide.html', 'errors.html', 'events.html', 'concepts.html'])(
+  'tables, code and pictures of %s are regions that take the focus',
+  async (file) => {
+    const page = await open(file)
+    const outside = 'main :is(table, pre, img):not([role=region][tabindex="0"][aria-label] > *)'
+    expect(await page.locator(outside).count()).toBe(0)
+    await page.close()
+  },
+)
+
+test('code that is wider than a phone is scrolled by keyboard', async () => {
+  const page = await open('guide.html')
+  const code = page.locator('.scroll:has(> pre)').first()
+  await code.focus()
+  // The page's policy forbids the evaluation by which the browser driver would wait for a condition.
+  const scrolled = page.evaluate(
+    `new Promise((resolve) => document.addEventListener('scroll', resolve, { capture: true, once: true }))
+      .then(() => document.activeElement.scrollLeft)`,
+  )
+  await page.keyboard.press('ArrowRight')
+  expect(await scrolled).toBeGreaterThan(0)
+  await page.close()
+})

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { userInfo } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { operatorOf } from '#bin/operator.ts'
+
+const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'
+const outputs = { TableName: 'table' }
+const variables = {
+  AWS_REGION: 'us-east-1',
+  AWS_ACCESS_KEY_ID: 'key',
+  AWS_SECRET_ACCESS_KEY: 'secret',
+}
+const before = { ...process.env }
+let sts: Server
+const asked: string[] = []
+
+beforeAll(async () => {
+  sts = createServer(async (request, response) => {
+    asked.push(Buffer.concat(await request.toArray()).toString())
+    response.setHeader('content-type', 'text/xml')
+    response.end(
+      `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+    )
+  }).listen(0, '127.0.0.1')
+  await once(sts, 'listening')
+  const { port } = sts.address() as AddressInfo
+  Object.assign(process.env, variables, { AWS_ENDPOINT_URL_STS: `http://127.0.0.1:${port}` })
+})
+
+afterAll(() => {
+  process.env = before
+  sts.close()
+  sts.closeAllConnections()
+})
+
+describe('the operator in the audit', () => {
+  test('of a stack on AWS is the ARN of the credentials, as AWS returns it', async () => {
+    expect((await operatorOf({ outputs, access: {} })).name).toBe(arn)
+    expect(asked).toEqual([expect.stringContaining('Action=GetCallerIdentity')])
+  })
+
+  test('of the local run is the user of the operating system', async () => {
+    const access = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1' }
+    expect((await operatorOf({ outputs, access })).name).toBe(userInfo().username)
+  })
+})

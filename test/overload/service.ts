@@ -1,0 +1,132 @@
+import { endpoint as createOrder } from '#functions/orders/create-order/handler.ts'
+import { endpoint as listOrders } from '#functions/orders/list-orders/handler.ts'
+import { endpoint as readOrder } from '#functions/orders/read-order/handler.ts'
+import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
+import type { Clock } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import type { HttpRequest, HttpResponse } from '#shared/platform/base/http.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
+import type { Caller } from '#shared/platform/identity/caller.ts'
+import { tokenVerifier } from '#shared/platform/identity/token.ts'
+import type { Runtime } from '#shared/platform/request/context.ts'
+import type { Endpoint } from '#shared/platform/request/endpoint.ts'
+import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
+import { refundSaga } from '#shared/refunds/refund-saga.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { memoryTable } from '#test/simulation/memory-table.ts'
+import type { Random } from '#test/simulation/random.ts'
+import type { Scheduler } from '#test/simulation/scheduler.ts'
+import { testSecret } from '#test/support/service.ts'
+import { Capacity } from './capacity.ts'
+import { between, type Functions } from './functions.ts'
+
+/** Milliseconds of a call of DynamoDB, by the kind of call, and of the payment provider. */
+const tableMilliseconds = { transact: [8, 16], other: [3, 8], throttled: [2, 4] } as const
+const providerMilliseconds = [150, 400] as const
+const hangingMilliseconds = 10_000
+
+interface Options {
+  scheduler: Scheduler
+  random: Random
+  functions: Functions
+  settings: Settings
+  scale: number
+  credit: number
+  /** Returns whether the payment provider hangs now. */
+  providerHangs: () => boolean
+}
+
+export type Operation = 'orders.create' | 'orders.read' | 'orders.list' | 'refunds.create'
+
+/** The endpoints of the service on functions, a table and a payment provider of limited capacity, in virtual time. */
+export class OverloadedService {
+  /** The calls of DynamoDB by tenant. */
+  readonly calls = new Map<string, number>()
+  readonly #options: Options
+  readonly #store: MemoryStore
+  readonly #capacity: Capacity
+  readonly #endpoints: Record<Operation, Endpoint>
+  readonly #callers = new Map<string, Promise<Caller>>()
+  readonly #verifier
+
+  constructor(options: Options) {
+    const { scheduler, settings, scale, credit } = options
+    this.#options = options
+    this.#store = new MemoryStore({ now: () => scheduler.now })
+    this.#capacity = new Capacity({ now: () => scheduler.now, scale, credit })
+    this.#verifier = tokenVerifier(settings)
+    this.#endpoints = {
+      'orders.create': createOrder,
+      'orders.read': readOrder,
+      'orders.list': listOrders,
+      'refunds.create': this.#withProvider(createRefund),
+    }
+  }
+
+  /** Sends a request through the gateway, which rejects it if no function is free. */
+  async request(operation: Operation, tenant: string, request: HttpRequest): Promise<HttpResponse> {
+    const { functions, settings } = this.#options
+    const response = await functions.invoke(operation, (clock) => {
+      const runtime = this.#runtime(clock, tenant)
+      return handleRequest(openRequest([this.#endpoints[operation]], request, runtime))
+    })
+    if (response) return response
+    const { max } = settings['errors.retryAfterSeconds']
+    return { status: 503, headers: { 'Retry-After': String(max) }, body: undefined }
+  }
+
+  #runtime(clock: Clock, tenant: string): Runtime {
+    const { scheduler, random, settings } = this.#options
+    const deriveKey = keyDerivation()
+    const ignore = () => undefined
+    return {
+      settings,
+      clock,
+      log: new Proxy({} as Runtime['log'], { get: () => ignore }),
+      tokens: {
+        verify: (...credentials) => {
+          const [authorization = ''] = credentials
+          const caller =
+            this.#callers.get(authorization) ?? scheduler.native(this.#verifier.verify(...credentials))
+          this.#callers.set(authorization, caller)
+          return caller
+        },
+      },
+      openTable: (budget) =>
+        memoryTable(this.#store, clock, budget, async (call) => {
+          this.calls.set(tenant, (this.calls.get(tenant) ?? 0) + 1)
+          const { transact, other, throttled } = tableMilliseconds
+          const half = between(call.name === 'transact' ? transact : other, random) / 2
+          await scheduler.sleep(between(throttled, random) / 2)
+          const result = this.#capacity.run(call)
+          await scheduler.sleep(half)
+          return result
+        }),
+      openFiles: () => {
+        throw new Error('no operation of this model has files')
+      },
+      secret: async () => 'sk_test',
+      derivedKey: async (purpose) => deriveKey(testSecret, purpose),
+      environment: ignore,
+    }
+  }
+
+  #withProvider(endpoint: Endpoint): Endpoint {
+    const { scheduler, random, providerHangs } = this.#options
+    return {
+      ...endpoint,
+      saga: (context) =>
+        refundSaga(context, async () => ({
+          refund: async (request, budget) => {
+            const wanted = providerHangs() ? hangingMilliseconds : between(providerMilliseconds, random)
+            const patience = budget.remaining()
+            await scheduler.sleep(Math.min(wanted, patience))
+            if (wanted >= patience) throw fail('DEPENDENCY.timeout')
+            const providerRefundId = `re_${request.refundId}`
+            return { status: 'succeeded' as const, providerRefundId, currency: 'EUR', replayed: false }
+          },
+        })),
+    } as Endpoint
+  }
+}

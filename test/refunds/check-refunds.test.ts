@@ -1,0 +1,272 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { newId, timeOf } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import { commit } from '#shared/platform/idempotency/commit.ts'
+import type { Effects } from '#shared/platform/idempotency/effects.ts'
+import { sweepMilliseconds } from '#shared/platform/request/finish-sagas.ts'
+import { type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { checkRefunds } from '#shared/refunds/check-refunds.ts'
+import { openRefunds } from '#shared/refunds/open-refunds.ts'
+import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
+import type { ProviderReport } from '#shared/refunds/refund-states.ts'
+import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
+import { settleRefund } from '#shared/refunds/settle-refund.ts'
+import { connectionError, type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
+
+const minute = 60_000
+const tenant = 'acme'
+const facts = { provider_refund_id: 're_1', currency: 'EUR' }
+const accepted: ProviderReport = { status: 'pending', ...facts }
+const answerOf = (status: 'succeeded' | 'pending' | 'failed'): ProviderOutcome => {
+  return { status, providerRefundId: 're_1', currency: 'EUR', replayed: false }
+}
+
+let runtime: MemoryRuntime
+let requests: ProviderRequest[]
+let respond: () => ProviderOutcome | undefined | Promise<ProviderOutcome | undefined>
+beforeEach(newRuntime)
+
+function newRuntime() {
+  runtime = memoryRuntime()
+  requests = []
+  respond = () => answerOf('succeeded')
+}
+
+async function apply(effects: Effects<never>) {
+  const { table, clock } = runtime
+  await commit({ table, clock, caller: undefined, correlation: { id: 'corr-1', trace: {} } }, effects)
+}
+
+async function report(id: string, one: ProviderReport) {
+  const { table, settings, clock } = runtime
+  const refund = (await findRefund(table, tenant, id)) as Refund
+  const context = { table, settings, now: clock.now(), alert: () => {} }
+  await apply((await settleRefund(refund, one, context)).effects)
+}
+
+/** Stores a refund after some reports, the last of which its provider answered or sent. */
+async function start(...reports: ProviderReport[]): Promise<Refund> {
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
+  const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
+  await apply({ writes: newRefund(refund, runtime.settings) })
+  for (const one of reports) await report(refund.id, one)
+  return refund
+}
+
+const provider = {
+  find: async (request: ProviderRequest) => {
+    requests.push(request)
+    return respond()
+  },
+}
+const sweep = () => checkRefunds(runtime, async () => provider, runtime.clock.now() + sweepMilliseconds)
+const sweepAfter = (minutes: number) => {
+  runtime.clock.advance(minutes * minute)
+  return sweep()
+}
+const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
+const entries = () => runtime.store.all().filter(({ pk }) => pk === openRefunds)
+const stored = () => itemsOf('refund')[0] as Item & Refund
+const books = () => ({
+  status: stored().status,
+  ledger: itemsOf('ledger').map(({ kind, amount, currency }) => `${kind} ${amount} ${currency}`),
+  audit: itemsOf('audit').map(({ action, actor_id }) => `${action} by ${actor_id}`),
+  open: entries().length,
+})
+
+const paid = {
+  status: 'succeeded',
+  ledger: ['payout 700 EUR'],
+  audit: ['refund_succeeded by payment_provider'],
+  open: 0,
+}
+
+describe('a refund that is pending at the provider', () => {
+  test('is not asked about before the age of refunds.pendingMinutes', async () => {
+    await start(accepted)
+    expect(await sweepAfter(14)).toEqual({ finished: 0, left: 0 })
+    expect(requests).toEqual([])
+  })
+
+  test('is asked about with its own request at that age', async () => {
+    const { id } = await start(accepted)
+    await sweepAfter(15)
+    expect(requests).toEqual([
+      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+    ])
+  })
+
+  test('that the provider has paid is booked', async () => {
+    await start(accepted)
+    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
+    expect(books()).toEqual(paid)
+  })
+
+  test('that has failed at the provider ends as failed', async () => {
+    respond = () => answerOf('failed')
+    await start(accepted)
+    await sweepAfter(15)
+    expect(books()).toEqual({
+      status: 'failed',
+      ledger: [],
+      audit: ['refund_failed by payment_provider'],
+      open: 0,
+    })
+  })
+
+  test('is reported with its age while it stays pending', async () => {
+    respond = () => answerOf('pending')
+    const { id } = await start(accepted)
+    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0, oldest: timeOf(id) })
+    expect(await sweepAfter(1)).toEqual({ finished: 0, left: 0, oldest: timeOf(id) })
+  })
+
+  test('is asked about each time its age has doubled, and once a day', async () => {
+    respond = () => answerOf('pending')
+    await start(accepted)
+    const ages: number[] = []
+    for (let age = 0; age < 5 * 24 * 60; age += 1) {
+      await sweep()
+      if (requests.length > ages.length) ages.push(age)
+      runtime.clock.advance(minute)
+    }
+    const day = 24 * 60
+    const doubled = [15, 30, 60, 120, 240, 480, 960, 1920]
+    expect(ages).toEqual([...doubled, 1920 + day, 1920 + 2 * day, 1920 + 3 * day])
+  })
+
+  test('has no entry any more once an event settled it', async () => {
+    const { id } = await start(accepted)
+    expect(entries()).toHaveLength(1)
+    await report(id, { status: 'failed', at: '2026-03-01T13:00:00.000Z' })
+    expect(entries()).toEqual([])
+  })
+
+  test('and that an event settles while the provider is asked is booked once', async () => {
+    const { id } = await start(accepted)
+    respond = async () => {
+      await report(id, { status: 'succeeded', at: '2026-03-01T12:10:00.000Z' })
+      return answerOf('succeeded')
+    }
+    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
+    expect(books()).toEqual(paid)
+  })
+
+  test('and that an event settles while the answer says pending stays settled', async () => {
+    const { id } = await start(accepted)
+    respond = async () => {
+      await report(id, { status: 'succeeded', at: '2026-03-01T12:10:00.000Z' })
+      return answerOf('pending')
+    }
+    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
+    expect(books()).toEqual(paid)
+  })
+
+  test('is booked once by two runs at the same time', async () => {
+    await start(accepted)
+    runtime.clock.advance(15 * minute)
+    await Promise.all([sweep(), sweep()])
+    expect(books()).toEqual(paid)
+  })
+})
+
+test.each([
+  ['that the provider has not accepted', []],
+  ['that the provider rejected', [{ status: 'failed' } as ProviderReport]],
+  [
+    'that succeeded with its facts',
+    [{ ...accepted, status: 'succeeded', at: '2026-03-01T12:00:00.000Z' } as ProviderReport],
+  ],
+])('a refund %s is not asked about', async (_, reports) => {
+  await start(...reports)
+  expect(entries()).toEqual([])
+})
+
+describe('a payout without the facts of the provider', () => {
+  const late: ProviderReport[] = [
+    { status: 'failed' },
+    { status: 'succeeded', at: '2026-03-01T12:00:00.000Z' },
+  ]
+
+  test('gets them in the refund and in the ledger', async () => {
+    await start(...late)
+    await sweepAfter(15)
+    expect(stored()).toMatchObject({ status: 'succeeded', ...facts })
+    expect(books()).toMatchObject({ ledger: ['payout 700 EUR'], open: 0 })
+  })
+
+  test('that was reversed gets them in both entries', async () => {
+    respond = () => answerOf('failed')
+    await start(...late, { status: 'failed', at: '2026-03-01T12:01:00.000Z' })
+    await sweepAfter(15)
+    expect(books()).toMatchObject({
+      status: 'reversed',
+      ledger: ['payout 700 EUR', 'reversal -700 EUR'],
+      open: 0,
+    })
+  })
+})
+
+describe('a question without a useful answer', () => {
+  test('because the provider is down is repeated by the next run', async () => {
+    const { id } = await start(accepted)
+    respond = () => Promise.reject(fail('DEPENDENCY.unavailable'))
+    const fault = { code: 'DEPENDENCY.unavailable' }
+    expect(await sweepAfter(15)).toMatchObject({ finished: 0, left: 1, oldest: timeOf(id), fault })
+    respond = () => answerOf('succeeded')
+    expect(await sweepAfter(1)).toEqual({ finished: 1, left: 0 })
+    expect(books()).toEqual(paid)
+  })
+
+  test('because the provider does not know the refund is left, and the refund unchanged', async () => {
+    await start(accepted)
+    respond = () => undefined
+    const { left, fault } = await sweepAfter(15)
+    expect([left, String(fault)]).toEqual([
+      1,
+      'Error: the payment provider does not know a refund that it accepted',
+    ])
+    expect(stored()).toMatchObject({ status: 'pending', version: 2 })
+  })
+
+  test('because the time of the run is over is left to the next run', async () => {
+    await start(accepted)
+    runtime.clock.advance(15 * minute)
+    expect(await checkRefunds(runtime, async () => provider, runtime.clock.now())).toMatchObject({ left: 1 })
+    expect(requests).toEqual([])
+  })
+})
+
+test('the entry of a refund that was purged is removed', async () => {
+  const { id } = await start(accepted)
+  await runtime.table.transact([{ remove: keyOf(tenant, 'refund', id), condition: 'none' }])
+  expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
+  expect(entries()).toEqual([])
+})
+
+describe('a run whose calls of the table break', () => {
+  test.each([
+    ['before they take effect', 'beforeCall'],
+    ['after they took effect', 'afterCall'],
+  ] as const)('%s books the payout once in the end', async (_, hook) => {
+    let calls = 1
+    for (let broken = 0; broken < calls; broken += 1) {
+      newRuntime()
+      await start(accepted)
+      runtime.clock.advance(15 * minute)
+      let at = 0
+      // From this call on, all break, until the next run.
+      runtime[hook] = () => {
+        if (at++ >= broken) throw connectionError()
+      }
+      await sweep().catch(() => undefined)
+      calls = Math.max(calls, at)
+      runtime[hook] = () => {}
+      await sweepAfter(1)
+      await sweepAfter(30)
+      expect(books()).toEqual(paid)
+    }
+    expect(calls).toBeGreaterThan(2)
+  })
+})

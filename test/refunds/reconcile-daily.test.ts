@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import type { Log } from '#shared/platform/base/log.ts'
+import { openWork } from '#shared/platform/request/context.ts'
+import type { ProviderRecords, ProviderRefund, RecordRange } from '#shared/refunds/provider-records.ts'
+import { type ReconcileTask, reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { idAt } from '#test/support/ids.ts'
+import { memoryRuntime } from '#test/support/memory-runtime.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
+
+const accounts = Object.fromEntries(Array.from({ length: 23 }, (_, n) => [`tenant-${n}`, `acct_${n}`]))
+const hour = 3_600_000
+const minute = 60_000
+
+let sent: ReconcileTask[][]
+let logged: Parameters<Log['reconciled']>[0][]
+let ranges: RecordRange[]
+let records: ProviderRefund[]
+let isRefused: (body: string) => boolean
+
+beforeEach(() => {
+  sent = []
+  logged = []
+  ranges = []
+  records = []
+  isRefused = () => false
+})
+
+/** Handles a message with a time limit. @param pageMilliseconds how long the provider takes for each refund */
+async function handle(
+  body: string,
+  {
+    settings = {},
+    milliseconds = 25_000,
+    pageMilliseconds = 0,
+  }: { settings?: Partial<Settings>; milliseconds?: number; pageMilliseconds?: number } = {},
+) {
+  const runtime = memoryRuntime({ 'refunds.account': { accounts }, ...settings })
+  const log = { ...runtime.log, reconciled: (line: (typeof logged)[number]) => void logged.push(line) }
+  const correlation = { id: 'corr-1', trace: {} }
+  const context = openWork({ ...runtime, log }, { operation: 'reconciliations', correlation, milliseconds })
+  const provider: ProviderRecords = {
+    async *list(range) {
+      ranges.push(range)
+      for (const record of records.filter(
+        ({ createdAt }) => createdAt >= range.from && createdAt < range.to,
+      )) {
+        await context.sleep(pageMilliseconds)
+        yield record
+      }
+    },
+    find: async ({ id }) => records.find((record) => record.id === id),
+  }
+  await reconcileMessage(body, context, {
+    openRecords: async () => provider,
+    async send(messages) {
+      sent.push(messages.map((message) => JSON.parse(message.body)))
+      return messages.map((message) => isRefused(message.body))
+    },
+  })
+  return context.now()
+}
+
+const taskOf = (from: number, to: number) =>
+  JSON.stringify({ tenant: 'tenant-1', from: timestamp(from), to: timestamp(to) })
+
+function unbooked(at: number): ProviderRefund {
+  const refundId = idAt(at)
+  const sums = { amount: 700, currency: 'EUR', status: 'succeeded' as const }
+  return {
+    id: `re_${refundId}`,
+    refundId,
+    chargeId: 'ch_1',
+    ...sums,
+    createdAt: Math.floor(at / 1000) * 1000,
+  }
+}
+
+describe('the message of the schedule', () => {
+  test('becomes a message for each tenant with an account, at most ten at once', async () => {
+    await handle(startMessage)
+    expect(sent.map(({ length }) => length)).toEqual([10, 10, 3])
+    expect(sent.flat().map(({ tenant }) => tenant)).toEqual(Object.keys(accounts))
+    expect(ranges).toEqual([])
+  })
+
+  test.each([
+    ['local', localSettings, 3, 30],
+    ['other', otherSettings, 7, 60],
+  ])('covers the days of the profile %s, but not the youngest refunds', async (_, profile, days, minutes) => {
+    const settings = { 'refunds.reconcile': profile['refunds.reconcile'] }
+    const now = await handle(startMessage, { settings })
+    const [task] = sent.flat()
+    expect(task?.to).toBe(timestamp(now - minutes * minute))
+    expect(task?.from).toBe(timestamp(now - minutes * minute - days * 24 * hour))
+  })
+
+  test('does nothing without named accounts', async () => {
+    await handle(startMessage, { settings: { 'refunds.account': { accounts: {}, prefix: 'acct_' } } })
+    expect(sent).toEqual([])
+  })
+
+  test('is handled again if a message was not sent', async () => {
+    isRefused = (body) => body.includes('"tenant-11"')
+    await expect(handle(startMessage)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+  })
+})
+
+describe('the message of a tenant', () => {
+  test('compares its account in the range', async () => {
+    await handle(taskOf(0, hour))
+    expect(ranges).toEqual([expect.objectContaining({ account: 'acct_1', from: 0, to: hour })])
+    expect(sent).toEqual([])
+  })
+
+  test('logs the number of differences, also if there are none', async () => {
+    await handle(taskOf(0, hour))
+    records = [unbooked(minute), { ...unbooked(0), refundId: undefined, id: 're_by_hand' }]
+    await handle(taskOf(0, hour))
+    expect(logged).toEqual([
+      { tenant: 'tenant-1', compared: 0, unrelated: 0, differences: 0 },
+      { tenant: 'tenant-1', compared: 1, unrelated: 1, differences: 1 },
+    ])
+  })
+
+  test('fails for a tenant whose account is no longer named', async () => {
+    const task = JSON.stringify({ tenant: 'gone', from: timestamp(0), to: timestamp(hour) })
+    await expect(handle(task)).rejects.toMatchObject({ code: 'POLICY.refund.no_account' })
+  })
+})
+
+test('a range of several parts is compared by one message if the time suffices', async () => {
+  records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
+  await handle(taskOf(0, hour))
+  expect(sent).toEqual([])
+  expect(logged).toEqual([{ tenant: 'tenant-1', compared: 1800, unrelated: 0, differences: 1800 }])
+})
+
+test('a range that takes longer than a message may is continued by further messages, without gaps', async () => {
+  records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
+  await handle(taskOf(0, hour), { pageMilliseconds: 30 })
+  for (let left = 10; sent.length > 0 && left > 0; left -= 1) {
+    const [[task] = []] = sent.splice(0)
+    await handle(JSON.stringify(task), { pageMilliseconds: 30 })
+  }
+  expect(logged.length).toBeGreaterThan(2)
+  expect(logged.reduce((sum, { differences }) => sum + differences, 0)).toBe(1800)
+  expect(sent).toEqual([])
+})

@@ -1,0 +1,286 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { newId } from '#shared/platform/base/clock.ts'
+import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { commit } from '#shared/platform/idempotency/commit.ts'
+import type { Effects } from '#shared/platform/idempotency/effects.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
+import type { NextStatus, ProviderReport, RefundStatus } from '#shared/refunds/refund-states.ts'
+import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
+import { settleRefund } from '#shared/refunds/settle-refund.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
+
+const tenant = 'acme'
+const facts = { provider_refund_id: 're_1', currency: 'EUR' }
+const hour = (n: number) => `2026-03-02T0${n}:00:00.000Z`
+const succeeded = (n: number): ProviderReport => ({ status: 'succeeded', at: hour(n) })
+const failed = (n: number): ProviderReport => ({ status: 'failed', at: hour(n) })
+const rejected: ProviderReport = { status: 'failed', reason: 'POLICY.refund.declined' }
+
+let runtime: MemoryRuntime
+beforeEach(() => {
+  runtime = memoryRuntime()
+})
+
+async function start(changes: Partial<Settings> = {}): Promise<Refund> {
+  if (Object.keys(changes).length > 0) runtime = memoryRuntime(changes)
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
+  const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
+  await apply({ writes: newRefund(refund, runtime.settings) })
+  return refund
+}
+
+async function apply(effects: Effects<never>) {
+  const { table, clock } = runtime
+  await commit({ table, clock, caller: undefined, correlation: { id: 'corr-1', trace: {} } }, effects)
+}
+
+/** Applies a report to the stored refund and returns what it led to. */
+async function report(id: string, one: ProviderReport): Promise<NextStatus> {
+  const { table, settings, clock, alerts } = runtime
+  const refund = (await findRefund(table, tenant, id)) as Refund
+  const context = { table, settings, now: clock.now(), alert: alerts.push.bind(alerts) }
+  const { next, effects } = await settleRefund(refund, one, context)
+  await apply(effects)
+  return next
+}
+
+const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
+const ledger = () => itemsOf('ledger').map(({ kind, amount }) => `${kind} ${amount}`)
+const audited = () =>
+  itemsOf('audit')
+    .toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
+    .map(({ action }) => action)
+const stored = () => itemsOf('refund')[0] as Item & Refund
+
+/** Every sequence of at most `length` of these. */
+function sequences<T>(of: readonly T[], length: number): T[][] {
+  if (length === 0) return [[]]
+  const shorter = sequences(of, length - 1)
+  const longest = shorter.filter((one) => one.length === length - 1)
+  return [...shorter, ...longest.flatMap((one) => of.map((next) => [...one, next]))]
+}
+
+/**
+ * The books that a sequence of reports must lead to. It is written with the last success and failure that counted, and
+ * knows nothing of the table of edges.
+ */
+function model(reports: readonly ProviderReport[]) {
+  let paid: string | undefined
+  let lost: string | undefined
+  let isRejected = false
+  const entries: string[] = []
+  const audit: string[] = []
+  let alerts = 0
+  for (const { status, at } of reports) {
+    const isPaid = entries.length > 0
+    if (status === 'succeeded' && !isPaid && (lost === undefined || String(at) > lost)) {
+      if (lost !== undefined || isRejected) alerts += 1
+      paid = at
+      entries.push('payout 700')
+      audit.push('refund_succeeded')
+    } else if (status === 'failed' && isPaid && entries.length === 1 && at && at >= String(paid)) {
+      entries.push('reversal -700')
+      audit.push('refund_reversed')
+    } else if (status === 'failed' && !isPaid && lost === undefined && !isRejected) {
+      lost = at
+      isRejected = at === undefined
+      audit.push('refund_failed')
+    } else if (status === 'failed' && !isPaid && at && (lost === undefined || at > lost)) {
+      lost = at
+    }
+  }
+  const isFailed = lost !== undefined || isRejected
+  const status: RefundStatus =
+    entries.length === 2 ? 'reversed' : entries.length === 1 ? 'succeeded' : isFailed ? 'failed' : 'pending'
+  return { status, entries, audit, alerts }
+}
+
+const reports = {
+  S1: succeeded(1),
+  S2: succeeded(2),
+  S3: succeeded(3),
+  F1: failed(1),
+  F2: failed(2),
+  F3: failed(3),
+  R: rejected,
+  P: { status: 'pending', at: hour(1), ...facts } as ProviderReport,
+}
+
+test('every sequence of at most four reports leads to the books of the model', async () => {
+  const all = sequences(Object.keys(reports) as (keyof typeof reports)[], 4)
+  const wrong: string[] = []
+  for (const names of all) {
+    runtime = memoryRuntime()
+    const { id } = await start()
+    for (const name of names) await report(id, reports[name])
+    const { status, entries, audit, alerts } = model(names.map((name) => reports[name]))
+    const expected = JSON.stringify({ status, entries, audit, alerts })
+    const actual = {
+      status: stored().status,
+      entries: ledger(),
+      audit: audited(),
+      alerts: runtime.alerts.length,
+    }
+    if (JSON.stringify(actual) !== expected)
+      wrong.push(`${names}: ${JSON.stringify(actual)}, not ${expected}`)
+  }
+  expect(wrong).toEqual([])
+})
+
+describe('the books do not depend on the order of arrival', () => {
+  test.each([
+    ['a payout and its duplicates', [succeeded(1), succeeded(1), succeeded(2)]],
+    ['a payout and its reversal', [succeeded(1), failed(2)]],
+    ['a payout, its reversal and duplicates of both', [succeeded(1), failed(2), succeeded(1), failed(2)]],
+    ['a failure and a late payout', [failed(1), succeeded(2)]],
+    ['a rejection and a late payout', [rejected, succeeded(1)]],
+    ['a failure, a late payout and its reversal', [failed(1), succeeded(2), failed(3)]],
+    ['a rejection, a late payout and its reversal', [rejected, succeeded(1), failed(2)]],
+  ])('of %s', async (_, all) => {
+    const sums = new Set<number>()
+    for (const order of permutations(all)) {
+      runtime = memoryRuntime()
+      const { id } = await start()
+      for (const one of order) await report(id, one)
+      sums.add(itemsOf('ledger').reduce((sum, { amount }) => sum + Number(amount), 0))
+    }
+    expect(sums.size).toBe(1)
+  })
+})
+
+function permutations<T>(of: readonly T[]): T[][] {
+  if (of.length === 0) return [[]]
+  return of.flatMap((first, at) => permutations(of.toSpliced(at, 1)).map((rest) => [first, ...rest]))
+}
+
+describe('an edge', () => {
+  test.each([
+    ['a payout', [succeeded(1)], 'refund_succeeded', 'pending', 'succeeded'],
+    ['a failure', [failed(1)], 'refund_failed', 'pending', 'failed'],
+    ['a late payout', [failed(1), succeeded(2)], 'refund_succeeded', 'failed', 'succeeded'],
+    ['a reversal', [succeeded(1), failed(2)], 'refund_reversed', 'succeeded', 'reversed'],
+  ])('of %s is audited with the provider as the actor', async (_, all, action, before, after) => {
+    const { id } = await start()
+    for (const one of all) await report(id, one)
+    expect(itemsOf('audit').find((record) => record.action === action)).toMatchObject({
+      actor_id: 'payment_provider',
+      target: `refund/${id}`,
+      tenant_id: tenant,
+      correlation_id: 'corr-1',
+      before: { status: before },
+      after: { status: after, charge_id: 'ch_1', amount: 700 },
+    })
+  })
+
+  test('stores the time of its report', async () => {
+    const { id } = await start()
+    await report(id, succeeded(1))
+    await report(id, failed(2))
+    expect(stored()).toMatchObject({ status: 'reversed', outcome_at: hour(2), version: 3 })
+  })
+
+  test('to a payout publishes refund.succeeded, and no other edge publishes anything', async () => {
+    const { id } = await start()
+    const published = new Set<string>()
+    for (const one of [failed(1), succeeded(2), failed(3)]) {
+      await report(id, one)
+      for (const { type, event_id } of publishedEvents(stored())) published.add(`${type} ${event_id}`)
+    }
+    expect([...published]).toEqual([expect.stringMatching(/^refund\.succeeded /)])
+  })
+
+  test('is written once by concurrent reports', async () => {
+    const { id } = await start()
+    const refund = (await findRefund(runtime.table, tenant, id)) as Refund
+    const { table, settings, clock } = runtime
+    const context = { table, settings, now: clock.now(), alert: () => {} }
+    const [one, other] = await Promise.all([1, 2].map(() => settleRefund(refund, succeeded(1), context)))
+    await apply(one?.effects ?? {})
+    await expect(apply(other?.effects ?? {})).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    expect(ledger()).toEqual(['payout 700'])
+  })
+})
+
+describe('a success after a reversal', () => {
+  test('of a later time contradicts it', async () => {
+    const { id } = await start()
+    for (const one of [succeeded(1), failed(2)]) await report(id, one)
+    expect(await report(id, succeeded(3))).toBe('contradiction')
+  })
+
+  test('of an earlier time changes nothing', async () => {
+    const { id } = await start()
+    for (const one of [succeeded(1), failed(2)]) await report(id, one)
+    expect(await report(id, succeeded(1))).toBe('unchanged')
+  })
+})
+
+describe('the facts of the provider', () => {
+  test.each([
+    ['before the outcome', [{ status: 'pending', ...facts }, succeeded(1), failed(2)]],
+    ['with the outcome', [{ ...succeeded(1), ...facts }, failed(2)]],
+    ['after the outcome', [succeeded(1), { ...succeeded(1), ...facts }, failed(2)]],
+    ['after the reversal', [succeeded(1), failed(2), { ...failed(2), ...facts }]],
+  ] as [string, ProviderReport[]][])('that come %s are in the refund and in each entry', async (_, all) => {
+    const { id } = await start()
+    for (const one of all) await report(id, one)
+    expect(stored()).toMatchObject(facts)
+    const entry = { refund_id: id, charge_id: 'ch_1', ...facts }
+    expect(itemsOf('ledger')).toMatchObject([
+      { ...entry, kind: 'payout', amount: 700 },
+      { ...entry, kind: 'reversal', amount: -700 },
+    ])
+  })
+
+  test('never replace known ones', async () => {
+    const { id } = await start()
+    await report(id, { ...succeeded(1), ...facts })
+    await report(id, { ...succeeded(1), provider_refund_id: 're_other', currency: 'USD' })
+    expect(stored()).toMatchObject({ ...facts, version: 2 })
+  })
+
+  test('that come later leave amount and time of an entry', async () => {
+    const { id } = await start()
+    await report(id, succeeded(1))
+    const [before] = itemsOf('ledger')
+    runtime.clock.advance(60_000)
+    await report(id, { ...succeeded(1), ...facts })
+    expect(itemsOf('ledger')).toEqual([{ ...before, ...facts }])
+  })
+})
+
+describe('the hold on a charge that may be refunded once', () => {
+  const once: Partial<Settings> = { 'refunds.policy': 'once_per_charge' }
+  const holders = () => itemsOf('refund_hold').map(({ refund_id }) => refund_id)
+
+  test('is released by a failure and by a reversal', async () => {
+    const first = await start(once)
+    await report(first.id, failed(1))
+    expect(holders()).toEqual([])
+    await report(first.id, succeeded(2))
+    expect(holders()).toEqual([first.id])
+    await report(first.id, failed(3))
+    expect(holders()).toEqual([])
+  })
+
+  test('stays with the refund that took it, while a late payout is booked and raises an alarm', async () => {
+    const late = await start(once)
+    await report(late.id, rejected)
+    const second = await start()
+    await report(second.id, succeeded(1))
+    await report(late.id, succeeded(2))
+    expect(holders()).toEqual([second.id])
+    expect(ledger()).toEqual(['payout 700', 'payout 700'])
+    expect(runtime.alerts).toEqual(['REFUND_PAID_LATE'])
+  })
+
+  test('stays with the refund that took it after the reversal of a late payout', async () => {
+    const late = await start(once)
+    await report(late.id, rejected)
+    const second = await start()
+    for (const one of [succeeded(2), failed(3)]) await report(late.id, one)
+    expect(holders()).toEqual([second.id])
+  })
+})

@@ -1,0 +1,152 @@
+import type { CartDiscount } from '#shared/carts/cart.ts'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
+import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
+import { check, type Of, type Stored } from './violation.ts'
+import type { World } from './world.ts'
+
+/** The data of an event about a line. */
+interface Applied {
+  tenant_id: string
+  cart_id: string
+  code: string
+  amount: number
+  version: number
+}
+
+/** What each type of code takes off a cart, in minor units; undefined in another currency. */
+const rules: Record<string, (amount: number, currency: string) => number | undefined> = {
+  'percent-10': (amount) => halfEven(amount * 10),
+  'percent-25': (amount) => halfEven(amount * 25),
+  'fixed-500': (_, currency) => (currency === 'EUR' ? 500 : undefined),
+}
+/** The clocks of the service differ by less. */
+const clockMilliseconds = 5000
+
+/** The carts follow the events that were handled, their lines follow their rules, and the bus knows the lines. */
+export function checkCarts(world: World, handled: readonly WebhookEvent[], of: Of): void {
+  const lines = of('cart_line')
+  const codes = new Map(of('code').map((code) => [String(code.id), code]))
+  const published = Map.groupBy(
+    appliedTo(world.published),
+    ({ tenant_id, cart_id }) => `${tenant_id} ${cart_id}`,
+  )
+  checkLines(world)
+  for (const cart of of('cart')) {
+    const told = published.get(`${cart.tenant_id} ${cart.cart_id}`) ?? []
+    checkFacts(cart, handled, lines)
+    checkCodes(cart, codes, world.scheduler.now)
+    checkPublished(cart, told, world)
+    checkKept(cart, told, world, [...codes.values()])
+  }
+}
+
+/** Amount and owner of a cart follow the latest event that states them, a gift card the first one, the tax the last. */
+function checkFacts(cart: Stored, handled: readonly WebhookEvent[], allLines: readonly Stored[]): void {
+  const { cart_id, tenant_id, amount_minor, currency, owner } = cart
+  const isOwn = ({ data }: WebhookEvent) =>
+    data.tenant_id === tenant_id && (data.cart_id ?? data.id) === cart_id
+  const events = handled.filter(isOwn)
+  const updates = events.filter(({ type }) => type === 'cart.updated')
+  const lines = allLines.filter((line) => line.cart_id === cart_id && ownerOf(line.pk).tenant === tenant_id)
+  const gifts = events.filter(({ type }) => type === 'giftcard.applied')
+  const line = (kind: string) => lines.find((one) => one.kind === kind)
+  const priced = updates.findLast(({ data }) => data.amount_minor !== undefined)?.data
+  const expected = {
+    amount: priced?.amount_minor,
+    currency: priced?.currency,
+    owner: updates.findLast(({ data }) => data.user_id !== undefined)?.data.user_id,
+    gift: gifts[0]?.data.amount,
+    tax: events.findLast(({ type }) => type === 'tax.recalculated')?.occurred_at,
+  }
+  const subject = (owner as { subject?: string } | undefined)?.subject
+  const gift = line('giftcard')?.amount_minor
+  const actual = { amount: amount_minor, currency, owner: subject, gift, tax: line('tax')?.occurred_at }
+  const show = () =>
+    `${cart_id} of ${tenant_id}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`
+  check(JSON.stringify(actual) === JSON.stringify(expected), 'handled events count', show)
+}
+
+/** At any time, each line is what its rule gives for the last amount and what the lines before it leave. */
+export function checkLines(world: World): void {
+  const carts = world.store.all().filter(({ pk }) => ownerOf(pk).entity === 'cart')
+  for (const cart of carts as Stored[]) {
+    const [total, currency] = [Number(cart.amount_minor ?? 0), String(cart.currency)]
+    let left = total
+    for (const { code, rule_id, amount_minor } of linesOf(cart)) {
+      const amount = rules[rule_id]?.(total, currency)
+      const expected = amount === undefined ? undefined : Math.min(amount, left)
+      const show = () => `${code} takes ${amount_minor} instead of ${expected} of ${JSON.stringify(cart)}`
+      check(amount_minor === expected, 'lines follow their rules', show)
+      left -= amount_minor
+    }
+    const texts = new Set(linesOf(cart).map(({ code }) => code))
+    check(texts.size === linesOf(cart).length, 'a code is on a cart once', () => JSON.stringify(cart))
+  }
+}
+
+/** Each line is of a code that can be used, and follows the code's own rule. */
+function checkCodes(cart: Stored, codes: ReadonlyMap<string, Stored>, now: number): void {
+  for (const { code, code_id, rule_id } of linesOf(cart)) {
+    const known = codes.get(code_id)
+    const isLive = known?.state === 'active' && Date.parse(String(known.expiry_at)) > now - clockMilliseconds
+    const show = () => `${code} is ${known?.state} on ${JSON.stringify(cart)}`
+    check(isLive && known.type === rule_id, 'a code that has ended leaves its carts', show)
+  }
+}
+
+/** What was published last about a line is the line, 0 for a code without a line, and a change is published once. */
+function checkPublished(cart: Stored, told: readonly Applied[], world: World): void {
+  const lines = linesOf(cart)
+  for (const code of new Set([...told, ...lines].map(({ code }) => code))) {
+    const events = told.filter((one) => one.code === code).toSorted((a, b) => a.version - b.version)
+    const last = events.at(-1)
+    const line = lines.find((one) => one.code === code)
+    const isTrue = last?.amount === (line?.amount_minor ?? 0) && (!line || last.version === line.version)
+    const show = () => `${JSON.stringify(events)} of ${JSON.stringify(cart)}`
+    check(isTrue, 'what was published last is the line', show)
+    const versions = new Set(events.map(({ version }) => version))
+    check(versions.size === events.length, 'what was published last is the line', show)
+    for (const [at, { amount }] of events.entries()) {
+      const isRepeated = at > 0 && amount > 0 && amount === events[at - 1]?.amount
+      const isSame = isRepeated && codesOf(code, cart, world).size === 1
+      check(!isSame, 'an unchanged line is not published again', show)
+    }
+  }
+}
+
+/** A code that nobody has changed, of a rule that fits every cart, keeps its line. */
+function checkKept(cart: Stored, told: readonly Applied[], world: World, codes: readonly Stored[]): void {
+  for (const { code: text, amount } of told) {
+    if (amount === 0 || linesOf(cart).some(({ code }) => code === text)) continue
+    const code = codes.find((one) => one.code === text && one.tenant_id === cart.tenant_id)
+    if (code?.version !== 1 || code.type !== 'percent-25') continue
+    const isReplaced = codesOf(text, cart, world).size > 1
+    check(isReplaced, 'no discount is lost', () => `${text} is not on ${JSON.stringify(cart)}`)
+  }
+}
+
+/** Returns the ids of all codes that have had a text in the tenant of a cart. */
+function codesOf(text: string, { tenant_id }: Stored, { records }: World): Set<unknown> {
+  const codes = records.filter(
+    ({ after }) => after?.code === text && after.tenant_id === tenant_id && after.id,
+  )
+  return new Set(codes.map(({ after }) => after?.id))
+}
+
+function linesOf(cart: Stored): CartDiscount[] {
+  return (cart.discounts ?? []) as CartDiscount[]
+}
+
+/** Returns the events about lines, each once. */
+function appliedTo(published: readonly PublishedEvent[]): Applied[] {
+  const distinct = new Map(published.map((event) => [event.event_id, event]))
+  const applied = [...distinct.values()].filter(({ type }) => type === 'promo.applied')
+  return applied.map(({ data }) => data as unknown as Applied)
+}
+
+/** Divides by 100 and rounds a half to the even neighbor. */
+function halfEven(hundredths: number): number {
+  const [whole, rest] = [Math.floor(hundredths / 100), hundredths % 100]
+  return rest > 50 || (rest === 50 && whole % 2 === 1) ? whole + 1 : whole
+}

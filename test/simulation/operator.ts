@@ -1,0 +1,82 @@
+import { rotate } from '#bin/api-keys.ts'
+import { type Clock, startBudget, timestamp } from '#shared/platform/base/clock.ts'
+import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
+import { reconcile } from '#shared/refunds/reconcile.ts'
+import { idAt } from '#test/support/ids.ts'
+import { epoch, type History } from './client.ts'
+import { memoryTable } from './memory-table.ts'
+import type { Random } from './random.ts'
+import { check } from './violation.ts'
+import type { World } from './world.ts'
+
+const scopes = [
+  'orders:write',
+  'orders:read',
+  'codes:read',
+  'refunds:read',
+  'refunds:write',
+  'discounts:verify',
+]
+const commandMilliseconds = 10_000
+const dayMilliseconds = 24 * 3600_000
+
+/** Gives a tenant its first API key. */
+export function addApiKey({ store, random, scheduler }: World, history: History, tenant: string): void {
+  const key_id = idAt(scheduler.now - 1000, (length) => random.bytes(length))
+  const created_at = timestamp(scheduler.now)
+  const { text, item } = makeApiKey(
+    { tenant, key_id, name: 'simulated', scopes, created_at },
+    random.bytes(32),
+  )
+  store.put({ item: { ...item, scopes: new Set(scopes) }, condition: 'none' })
+  keep(history, tenant, text)
+}
+
+/** Replaces the API key of a tenant by the operator's command. Clients use the new key from now on. */
+export async function rotateApiKey(
+  world: World,
+  history: History,
+  { tenant, overlapSeconds, random }: { tenant: string; overlapSeconds: number | undefined; random: Random },
+): Promise<void> {
+  const id = readApiKey(history.apiKeys.get(tenant) ?? '')?.key_id ?? ''
+  const { key } = await rotate(operatorOf(world, random), { tenant, id, overlapSeconds })
+  keep(history, tenant, key)
+}
+
+/** Compares the ledgers of the tenants with the records of the provider, in each account that they have had. */
+export async function compareWithProvider(world: World, accounts: readonly Account[]): Promise<void> {
+  const { table, clock } = operatorOf(world, world.random)
+  const records = world.provider.records()
+  const budget = startBudget(clock, commandMilliseconds)
+  for (const { tenant, account } of accounts) {
+    const range = { tenant, account, from: epoch - dayMilliseconds, to: clock.now() + dayMilliseconds }
+    for await (const { differences, unrelated, totals } of reconcile(range, { table, records, budget })) {
+      const isEqual = totals.every(({ provider, ledger }) => provider === ledger)
+      const show = () => `${account}: ${JSON.stringify({ differences, unrelated, totals })}`
+      check(differences.length === 0 && isEqual, 'the comparison with the provider finds nothing', show)
+      check(unrelated.length === 1, 'the comparison lists payouts of others', show)
+    }
+  }
+}
+
+interface Account {
+  tenant: string
+  account: string
+}
+
+/** Returns the dependencies of an operator's command, which no fault strikes. */
+function operatorOf({ store, scheduler }: World, random: Random) {
+  const clock: Clock = {
+    now: () => Math.floor(scheduler.now),
+    sleep: (milliseconds) => scheduler.sleep(milliseconds),
+    jitter: () => random.next(),
+    randomBytes: (length) => random.bytes(length),
+  }
+  const table = memoryTable(store, clock, startBudget(clock, commandMilliseconds))
+  return { table, clock, name: 'operator' }
+}
+
+function keep(history: History, tenant: string, key: string): void {
+  history.apiKeys.set(tenant, key)
+  history.secrets.add(key)
+}

@@ -1,0 +1,143 @@
+import type { AuditRecord } from '#shared/platform/idempotency/commit.ts'
+import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Refund } from '#shared/refunds/refund.ts'
+import type { LedgerEntry } from '#shared/refunds/refund-store.ts'
+import type { History } from './client.ts'
+import { captured, chargeCurrency, type Payout, type PayoutStatus } from './provider.ts'
+import { check, type Of } from './violation.ts'
+import type { World } from './world.ts'
+
+/** The states of a refund that fit each status of its payout. The event of a reversal may be the first one that arrives. */
+const fitting: Record<PayoutStatus, readonly string[]> = {
+  pending: [],
+  succeeded: ['succeeded'],
+  failed: ['failed'],
+  reversed: ['reversed', 'failed'],
+}
+
+/** The provider, the ledger and the refunds agree, and no charge pays more than it captured. */
+export function checkRefunds({ provider: { payouts }, settings }: World, of: Of): void {
+  const refunds = of('refund') as unknown as Refund[]
+  const ledger = of('ledger') as unknown as LedgerEntry[]
+  const succeeded = sums(
+    refunds
+      .filter(({ status }) => status === 'succeeded')
+      .map(({ id, charge_id, amount }) => ({ id, charge: charge_id, amount })),
+  )
+  const booked = sums(
+    ledger.map(({ refund_id, charge_id, amount }) => ({ id: refund_id, charge: charge_id, amount })),
+  )
+  const paid = sums(
+    payouts
+      .filter(({ status }) => status === 'succeeded')
+      .map(({ refundId, chargeId, amount }) => ({ id: refundId, charge: chargeId, amount })),
+  )
+  const show = () => `refunds ${succeeded} | ledger ${booked} | payouts ${paid}`
+  check(booked === succeeded, 'ledger = succeeded refunds', show)
+  check(paid === succeeded, 'payouts = succeeded refunds', show)
+  for (const [charge, all] of Map.groupBy(payouts, ({ account, chargeId }) => `${account} ${chargeId}`)) {
+    const sum = all.reduce((total, { amount, status }) => total + (status === 'succeeded' ? amount : 0), 0)
+    check(sum <= captured, 'at most what was captured', () => `${charge} paid ${sum}`)
+  }
+  if (settings['refunds.policy'] === 'once_per_charge') checkHolds(refunds, of)
+  const entries = Map.groupBy(ledger, ({ refund_id }) => refund_id)
+  const payoutOf = new Map(payouts.map((payout) => [payout.refundId, payout]))
+  for (const refund of refunds) {
+    const payout = payoutOf.get(refund.id)
+    const fits = payout ? fitting[payout.status].includes(refund.status) : refund.status === 'failed'
+    check(
+      fits,
+      "the provider's outcome is stored",
+      () => `${refund.id} is ${refund.status}, not ${payout?.status}`,
+    )
+    checkBooks(refund, entries.get(refund.id) ?? [], payout)
+  }
+}
+
+/** Returns whether an audit record is of a refund that had failed before it was paid. */
+function isPaidLate({ action, before }: Item): boolean {
+  return action === 'refund_succeeded' && (before as { status?: string }).status === 'failed'
+}
+
+/** If a charge may be refunded once, a paid refund holds it, and no other. */
+function checkHolds(refunds: readonly Refund[], of: Of): void {
+  const paid = refunds.filter(({ status }) => status === 'succeeded')
+  const holders = new Set(of('refund_hold').map(({ refund_id }) => refund_id))
+  const late = new Set(
+    of('audit')
+      .filter(isPaidLate)
+      .map(({ target }) => target),
+  )
+  const idle = [...holders].find((holder) => !paid.some(({ id }) => id === holder))
+  check(idle === undefined, 'a hold belongs to a paid refund', () => `${idle} holds its charge`)
+  for (const [charge, all] of Map.groupBy(
+    refunds,
+    ({ tenant_id, charge_id }) => `${tenant_id} ${charge_id}`,
+  )) {
+    const isPaid = all.some(({ status }) => status === 'succeeded')
+    // A late payout has no hold if another refund had it, and that one may fail or be reversed.
+    const isLate = all.some(({ id }) => late.has(`refund/${id}`))
+    const least = isPaid && !isLate && all.every(({ status }) => status !== 'reversed') ? 1 : 0
+    const held = all.filter(({ id }) => holders.has(id)).length
+    check(held >= least && held <= 1, 'a hold belongs to a paid refund', () => `${charge}: ${held} holds`)
+  }
+}
+
+/** A refund is paid once and reversed at most once, and what the provider answered is in its entries. */
+function checkBooks(refund: Refund, entries: readonly LedgerEntry[], payout: Payout | undefined): void {
+  const { id, status, amount } = refund
+  const show = () => `${JSON.stringify(refund)} has ${JSON.stringify(entries)}`
+  const kinds: Record<string, readonly string[]> = {
+    succeeded: [`payout ${amount}`],
+    reversed: [`payout ${amount}`, `reversal ${-amount}`],
+  }
+  const found = entries.map((entry) => `${entry.kind} ${entry.amount}`).toSorted()
+  check(String(found) === String(kinds[status] ?? []), 'each payout and reversal is booked once', show)
+  for (const { currency, provider_refund_id } of kinds[status] ? [refund, ...entries] : []) {
+    const isWhole = currency === chargeCurrency && provider_refund_id === payout?.providerRefundId
+    check(
+      isWhole,
+      "nothing of the provider's answer is lost",
+      () => `${id} of ${payout?.providerRefundId}: ${show()}`,
+    )
+  }
+}
+
+/** Each key has created one refund, whichever API key was used. */
+export function checkRepeatedRefunds({ intents }: History, audit: readonly AuditRecord[]): void {
+  const started = audit.filter(({ action, result }) => action === 'refund' && result === 'allow')
+  const byCorrelation = Map.groupBy(started, ({ correlation_id }) => correlation_id)
+  const created = intents.filter(({ operation }) => operation === 'refunds.create')
+  for (const [name, same] of Map.groupBy(created, ({ key, by }) => `${key} of ${by?.tenant}`)) {
+    const records = same.flatMap(({ correlations }) =>
+      correlations.flatMap((id) => byCorrelation.get(id) ?? []),
+    )
+    const targets = new Set(records.map(({ target }) => target))
+    check(targets.size <= 1, 'one effect per key', () => `${name} created ${targets.size} refunds`)
+  }
+}
+
+/** Each change of a refund's status by the provider has one audit record. */
+export function checkOutcomes({ records }: World, audit: readonly AuditRecord[]): void {
+  const outcomes = audit.filter(({ actor_id }) => actor_id === 'payment_provider')
+  const audited = outcomes.map(({ action, target }) => `${action} ${target}`).toSorted()
+  const changes = records.flatMap(({ before, after }) => {
+    if (!before || !after || before.status === after.status || ownerOf(after.pk).entity !== 'refund')
+      return []
+    return [`refund_${after.status} refund/${after.id}`]
+  })
+  const show = () => `${audited} instead of ${changes.toSorted()}`
+  check(String(audited) === String(changes.toSorted()), 'outcomes are audited', show)
+}
+
+/** Returns the sums of refunds that are not 0, as sorted lines. */
+function sums(entries: readonly { id: string; charge: string; amount: number }[]): string {
+  const byRefund = new Map<string, number>()
+  for (const { id, charge, amount } of entries) {
+    byRefund.set(`${id} ${charge}`, (byRefund.get(`${id} ${charge}`) ?? 0) + amount)
+  }
+  return [...byRefund]
+    .flatMap(([name, sum]) => (sum === 0 ? [] : [`${name} ${sum}`]))
+    .toSorted()
+    .join(', ')
+}

