@@ -16,7 +16,7 @@ export default {
       name: 'no-unresolved',
       severity: 'error',
       from: {},
-      // The site serves the script of Scalar under this name (bin/reference/site.ts).
+      // The site serves the script of Scalar under this name (bin/describe/reference/site.ts).
       to: { couldNotResolve: true, pathNot: '^\\./scalar\\.js$' },
     },
     {
@@ -42,6 +42,12 @@ export default {
       severity: 'error',
       from: { path: '^lib/' },
       to: { path: '(^functions/.*/handler\\.ts$)|^(bin|test)/' },
+    },
+    {
+      name: 'builds-and-descriptions-know-no-command',
+      severity: 'error',
+      from: { path: '^bin/(build|describe)/' },
+      to: { path: '^bin/(cli|commands|local)/' },
     },
     {
       name: 'nothing-knows-the-tests',

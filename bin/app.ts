@@ -8,8 +8,8 @@ import { CommerceStack } from '#lib/commerce-stack.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
-import { bundle } from './bundle.ts'
-import { loadSettings, localProfile } from './settings-file.ts'
+import { bundle } from './build/bundle.ts'
+import { loadSettings, localProfile } from './build/settings-file.ts'
 
 /**
  * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a

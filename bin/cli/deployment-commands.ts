@@ -27,7 +27,7 @@ export function defineDeploymentCommands(define: Define): void {
     .addOption(url)
     .addOption(stack)
     .action(async ({ settings, url, stack }) => {
-      const { verifyStack } = await import('../verify.ts')
+      const { verifyStack } = await import('../commands/verify.ts')
       const options = { settings: await settingsOf(settings), url }
       await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
     })
@@ -40,7 +40,7 @@ export function defineDeploymentCommands(define: Define): void {
     .addArgument(new Argument('<name>', 'the queue, or the function').choices(deadLetterNames))
     .addOption(stack)
     .action(async (name, { stack }) => {
-      const { redrive } = await import('../redrive.ts')
+      const { redrive } = await import('../commands/redrive.ts')
       const from = await stackOf(stack)
       printRecord(await withProgress((report) => redrive(from, name, report)))
     })
@@ -53,7 +53,7 @@ export function defineDeploymentCommands(define: Define): void {
     .option('--to <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
     .addOption(stack)
     .action(async (target, { to: at, stack: name }) => {
-      const { restoreTableOf } = await import('../restore.ts')
+      const { restoreTableOf } = await import('../commands/restore.ts')
       const stack = await stackOf(name)
       const restored = await withProgress((report) => restoreTableOf(stack, { target, at, report }))
       printRecord({ 'storage.restoredTable': restored })
@@ -69,14 +69,14 @@ export function defineDeploymentCommands(define: Define): void {
     .option('--dry-run', 'only print the moves', false)
     .addOption(yes)
     .action(async ({ yes, ...options }) => {
-      const { rollBack } = await import('../rollback.ts')
+      const { rollBack } = await import('../commands/rollback.ts')
       if (!options.dryRun) await confirm(`Roll back all functions of ${options.stack}?`, yes)
       await printRecords(await rollBack(options))
     })
   define('runbook', 'Write what to do about each alarm as Markdown.', 'runbook --out runbook.md')
     .option('--out <file>', 'a file instead of standard output')
     .action(async ({ out }) => {
-      const { runbook } = await import('../runbook.ts')
+      const { runbook } = await import('../commands/runbook.ts')
       if (out === undefined) process.stdout.write(runbook())
       else await writeFile(out, runbook())
     })
@@ -89,7 +89,7 @@ export function defineDeploymentCommands(define: Define): void {
     .option('--url <address>', 'the service that the pages call')
     .addOption(settings)
     .action(async ({ out, url, settings }) => {
-      const { referenceSite } = await import('../reference/site.ts')
+      const { referenceSite } = await import('../describe/reference/site.ts')
       const site = await referenceSite(await settingsOf(settings), url ? { base_url: url } : undefined)
       await mkdir(out, { recursive: true })
       for (const [file, content] of site) await writeFile(join(out, file), content)

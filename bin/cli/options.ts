@@ -17,22 +17,22 @@ export const yes = new Option('--yes', 'do not ask')
 
 /** Returns the deployment that --stack names. */
 export async function stackOf(name: string | undefined) {
-  return (await import('../deployment.ts')).deployedStack(name)
+  return (await import('../commands/deployment.ts')).deployedStack(name)
 }
 
 /** Returns the table of the deployment that --stack names. */
 export async function tableOf(name: string | undefined) {
-  return (await import('../deployment.ts')).openTable(await stackOf(name))
+  return (await import('../commands/deployment.ts')).openTable(await stackOf(name))
 }
 
 /** Returns the operator who runs a command on the deployment that --stack names. */
 export async function operatorOf(name: string | undefined) {
-  return (await import('../operator.ts')).operatorOf(await stackOf(name))
+  return (await import('../commands/operator.ts')).operatorOf(await stackOf(name))
 }
 
 /** Returns the profile that --settings names. */
 export async function settingsOf(file: string | undefined) {
-  return (await import('../settings-file.ts')).loadSettings(file)
+  return (await import('../build/settings-file.ts')).loadSettings(file)
 }
 
 /** Returns the secret on standard input, without the line end. @throws UsageError if there is none */

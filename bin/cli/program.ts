@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings'
-import { version } from '../version.ts'
+import { version } from '../describe/version.ts'
 import { defineDeploymentCommands } from './deployment-commands.ts'
 import { definer, UsageError } from './options.ts'
 import { defineRefundCommands } from './refund-commands.ts'

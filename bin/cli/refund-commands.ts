@@ -24,7 +24,7 @@ export function defineRefundCommands(define: Define): void {
     .addOption(new Option('--status <status>', 'only refunds in this status').choices(refundStatuses))
     .addOption(stack)
     .action(async ({ tenant, status, stack }) => {
-      const { refundsOf } = await import('../refunds.ts')
+      const { refundsOf } = await import('../commands/refunds.ts')
       const columns = ['id', 'charge_id', 'amount', 'currency', 'status', 'created_at', 'updated_at']
       await printRecords(refundsOf(await tableOf(stack), tenant, status), ...columns)
     })
@@ -46,7 +46,7 @@ export function defineRefundCommands(define: Define): void {
     .action(async ({ tenant, from, to, settings, stack }) => {
       // The local profile would send the key of the stage to an address of this machine.
       if (stack !== undefined && settings === undefined) throw new UsageError('--stack requires --settings')
-      const { comparison, rangeOf } = await import('../refunds.ts')
+      const { comparison, rangeOf } = await import('../commands/refunds.ts')
       const profile = await settingsOf(settings)
       const range = rangeOf({ from, to }, profile, Date.now())
       const { findings, summary } = await comparison(await stackOf(stack), {

@@ -43,7 +43,7 @@ export function defineServiceCommands(define: Define): void {
     .action(async ({ provider, stack: name }) => {
       if (provider && name !== undefined) throw new UsageError('--provider is for the local run only')
       if (name !== undefined)
-        return console.log((await import('../deployment.ts')).baseUrlOf(await stackOf(name)))
+        return console.log((await import('../commands/deployment.ts')).baseUrlOf(await stackOf(name)))
       const { providerUrlOf, runningService } = await import('../local/service-file.ts')
       const service = runningService(provider ? '' : ', or use --stack')
       console.log(provider ? providerUrlOf(service) : service.base_url)
@@ -63,7 +63,7 @@ export function defineServiceCommands(define: Define): void {
     .action(async ({ settings, expiresIn: expiresInSeconds, ...request }) => {
       if (!roles.some((role) => role === request.role))
         console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
-      const { issueToken, unknownScopes } = await import('../token.ts')
+      const { issueToken, unknownScopes } = await import('../commands/token.ts')
       const { unknown, known } = unknownScopes(request.scope, await settingsOf(settings))
       if (unknown.length > 0)
         console.error(`warning: unknown scope: ${unknown.join(' ')}; the scopes are ${known.join(' ')}`)
@@ -99,8 +99,8 @@ function defineImports(define: Define): void {
     .addOption(settings)
     .action(async (file, { tenant, url, token, settings }) => {
       if (url !== undefined && token === undefined) throw new UsageError('--url requires --token')
-      const { importCustomers } = await import('../import.ts')
-      const { issueToken } = await import('../token.ts')
+      const { importCustomers } = await import('../commands/import.ts')
+      const { issueToken } = await import('../commands/token.ts')
       const { runningService } = await import('../local/service-file.ts')
       const service = {
         baseUrl: (url ?? runningService(', or use --url').base_url).replace(/\/$/, ''),
@@ -125,7 +125,7 @@ function defineEvents(define: Define): void {
     .option('--limit <number>', 'end after this many events', parseWholeNumber)
     .addOption(stack)
     .action(async ({ limit = Number.POSITIVE_INFINITY, stack, ...selection }) => {
-      const { publishedEvents } = await import('../published-events.ts')
+      const { publishedEvents } = await import('../commands/published-events.ts')
       const stopped = new AbortController()
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
       // A reader such as head may close the pipe.
@@ -148,7 +148,7 @@ function defineEvents(define: Define): void {
     .requiredOption('--to <time>', 'such as 2026-01-31T13:00:00Z', parseTime)
     .addOption(awsStack)
     .action(async ({ stack, ...window }) => {
-      const { checkWindow, replay } = await import('../replay.ts')
+      const { checkWindow, replay } = await import('../commands/replay.ts')
       checkWindow(window, Date.now())
       printRecord({ replay: await replay(await stackOf(stack), window) })
     })
@@ -171,7 +171,7 @@ function defineWebhook(define: Define): void {
     .addOption(url)
     .addOption(stack)
     .action(async (type, { id, tenant, data, eventId, occurredAt, settings, url, stack }) => {
-      const { sendEvent } = await import('../webhook.ts')
+      const { sendEvent } = await import('../commands/webhook.ts')
       const event = {
         event_id: eventId ?? randomUUID(),
         type,
@@ -180,8 +180,8 @@ function defineWebhook(define: Define): void {
       }
       const deployment = await stackOf(stack)
       const response = await sendEvent(event, {
-        baseUrl: (await import('../deployment.ts')).baseUrlOf(deployment, url),
-        secret: await (await import('../webhook-secret.ts')).signingSecret(deployment),
+        baseUrl: (await import('../commands/deployment.ts')).baseUrlOf(deployment, url),
+        secret: await (await import('../commands/webhook-secret.ts')).signingSecret(deployment),
         settings: await settingsOf(settings),
       })
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
@@ -200,7 +200,9 @@ function defineWebhook(define: Define): void {
     .addOption(stack)
     .action(async ({ generate, setStdin, keep, yes, stack: name }) => {
       if (generate && setStdin) throw new UsageError('--generate and --set-stdin exclude each other')
-      const { newSigningKey, signingSecret, storeSigningSecret } = await import('../webhook-secret.ts')
+      const { newSigningKey, signingSecret, storeSigningSecret } = await import(
+        '../commands/webhook-secret.ts'
+      )
       const stack = await stackOf(name)
       if (!generate && !setStdin) return console.log(await signingSecret(stack))
       const key = generate ? newSigningKey() : await secretFrom(process.stdin)

@@ -44,7 +44,7 @@ export function defineTenantCommands(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, yes, stack }) => {
-      const { eraseOrder } = await import('../erase-order.ts')
+      const { eraseOrder } = await import('../commands/erase-order.ts')
       await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
       printRecord({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
     })
@@ -61,7 +61,7 @@ export function defineTenantCommands(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (tenant, { withAudit, yes, stack }) => {
-      const { purgeTenant } = await import('../purge-tenant.ts')
+      const { purgeTenant } = await import('../commands/purge-tenant.ts')
       await confirm(`Delete all data of ${tenant} permanently?`, yes)
       const operator = await operatorOf(stack)
       const deleted = await withProgress((report) => purgeTenant(operator, tenant, { withAudit, report }))
@@ -79,7 +79,7 @@ function defineRecords(
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { recordsOf } = await import('../tenant-records.ts')
+      const { recordsOf } = await import('../commands/tenant-records.ts')
       await printRecords(recordsOf(await tableOf(stack), tenant, entity), ...columns)
     })
 }
@@ -93,7 +93,7 @@ function defineSessions(define: Define): void {
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { list } = await import('../sessions.ts')
+      const { list } = await import('../commands/sessions.ts')
       await printRecords(list(await tableOf(stack), tenant, systemClock))
     })
   define('sessions revoke', 'End a session at once.', 'sessions revoke SESSION_ID --tenant public --yes')
@@ -102,7 +102,7 @@ function defineSessions(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, yes, stack }) => {
-      const { revoke } = await import('../sessions.ts')
+      const { revoke } = await import('../commands/sessions.ts')
       await confirm(`End the session ${id} of ${tenant}?`, yes)
       await revoke(await operatorOf(stack), tenant, id)
       printRecord({ session_id: id, revoked: true })
@@ -120,8 +120,8 @@ function defineApiKeys(define: Define): void {
     .requiredOption('--scope <scopes>', 'scopes, separated by spaces')
     .addOption(stack)
     .action(async ({ tenant, name, scope, stack }) => {
-      const { make, scopesOf } = await import('../api-keys.ts')
-      const { outputOf } = await import('../deployment.ts')
+      const { make, scopesOf } = await import('../commands/api-keys.ts')
+      const { outputOf } = await import('../commands/deployment.ts')
       const scopes = scopesOf(scope, outputOf(await stackOf(stack), 'ApiKeyScopes'))
       printRecord(await make(await operatorOf(stack), { tenant, name, scopes }))
     })
@@ -133,7 +133,7 @@ function defineApiKeys(define: Define): void {
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { list } = await import('../api-keys.ts')
+      const { list } = await import('../commands/api-keys.ts')
       await printRecords(
         list(await tableOf(stack), tenant, systemClock),
         'key_id',
@@ -157,7 +157,7 @@ function defineApiKeys(define: Define): void {
     )
     .addOption(stack)
     .action(async (id, { tenant, overlap, stack }) => {
-      const { rotate } = await import('../api-keys.ts')
+      const { rotate } = await import('../commands/api-keys.ts')
       printRecord(await rotate(await operatorOf(stack), { tenant, id, overlapSeconds: overlap }))
     })
   define('api-keys revoke', 'End a key at once.', 'api-keys revoke KEY_ID --tenant acme --yes')
@@ -166,7 +166,7 @@ function defineApiKeys(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, yes, stack }) => {
-      const { revoke } = await import('../api-keys.ts')
+      const { revoke } = await import('../commands/api-keys.ts')
       await confirm(`End the API key ${id} of ${tenant}?`, yes)
       await revoke(await operatorOf(stack), tenant, id)
       printRecord({ key_id: id, revoked: true })
@@ -190,7 +190,7 @@ function defineUsers(define: Define): void {
       // Other users of the machine see the arguments of a command, and the shell keeps them in its history.
       if (password !== undefined && stack !== undefined)
         throw new UsageError('other users can see a password on the command line: use --password-stdin')
-      const { changeUser, userStore } = await import('../user.ts')
+      const { changeUser, userStore } = await import('../commands/user.ts')
       const secret = passwordStdin ? await secretFrom(process.stdin) : password
       printRecord(
         await changeUser({ email, tenant, role, password: secret }, await userStore(await stackOf(stack))),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { newSigningKey, storeSigningSecret } from '../webhook-secret.ts'
+import { newSigningKey, storeSigningSecret } from '../commands/webhook-secret.ts'
 import {
   ACCOUNT,
   cleanEnvironment,

@@ -1,9 +1,9 @@
 /** `npm start`: runs the service on this machine, deployed to a local AWS; see the README. */
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { referenceSite, type ServedSite, serveSite } from '../reference/site.ts'
-import { loadSettings } from '../settings-file.ts'
-import { issueToken } from '../token.ts'
+import { loadSettings } from '../build/settings-file.ts'
+import { issueToken } from '../commands/token.ts'
+import { referenceSite, type ServedSite, serveSite } from '../describe/reference/site.ts'
 import { addressesIn, withFreePorts } from './addresses.ts'
 import { type Console, startConsole } from './console/console.ts'
 import { directoryOf, type LocalService, secondsSince, startLocalService } from './local-service.ts'

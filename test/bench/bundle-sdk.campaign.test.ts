@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
-import { commonOptions, type Replacement, replacements, smallSdk, unwantedModules } from '#bin/bundle.ts'
+import {
+  commonOptions,
+  type Replacement,
+  replacements,
+  smallSdk,
+  unwantedModules,
+} from '#bin/build/bundle.ts'
 import { savings } from './savings.ts'
 
 describe('trimming the SDKs', () => {
@@ -44,7 +50,7 @@ describe('trimming the SDKs', () => {
   })
 
   test('fails the build if a function has a client without a host name', async () => {
-    const entry = join(import.meta.dirname, '../../bin/rollback.ts')
+    const entry = join(import.meta.dirname, '../../bin/commands/rollback.ts')
     await expect(built(entry, replacements)).rejects.toThrow('@aws-sdk/client-lambda has no host name')
   })
 

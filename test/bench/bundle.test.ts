@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { type Bundle, bundle } from '#bin/bundle.ts'
+import { type Bundle, bundle } from '#bin/build/bundle.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 
 const settings = { 'sample.limit': 7, text: 'a "quoted" ß' }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { commonOptions, deployedSettings, smallSdk, throughBuiltinModule } from '#bin/bundle.ts'
+import { commonOptions, deployedSettings, smallSdk, throughBuiltinModule } from '#bin/build/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { lambdaEnvironment } from './measure.ts'
 

@@ -1,5 +1,11 @@
 import { build } from 'esbuild'
-import { commonOptions, type Replacement, replacements, smallSdk, throughBuiltinModule } from '#bin/bundle.ts'
+import {
+  commonOptions,
+  type Replacement,
+  replacements,
+  smallSdk,
+  throughBuiltinModule,
+} from '#bin/build/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 
 export interface Saving {

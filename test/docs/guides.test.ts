@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { withRoles } from '#bin/reference/guides.ts'
-import { referenceSite, type Site } from '#bin/reference/site.ts'
-import { loadSettings } from '#bin/settings-file.ts'
+import { loadSettings } from '#bin/build/settings-file.ts'
+import { withRoles } from '#bin/describe/reference/guides.ts'
+import { referenceSite, type Site } from '#bin/describe/reference/site.ts'
 import { codeOf, outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
 
 const folder = join(import.meta.dirname, '../../docs/guides')

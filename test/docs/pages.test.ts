@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { anchorOf } from '#bin/reference/markdown.ts'
+import { anchorOf } from '#bin/describe/reference/markdown.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -9,7 +9,12 @@ const markdownIn = (folder: string) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name))
-const pages = ['README.md', 'client/README.md', ...markdownIn('docs'), ...markdownIn('bin/reference')]
+const pages = [
+  'README.md',
+  'client/README.md',
+  ...markdownIn('docs'),
+  ...markdownIn('bin/describe/reference'),
+]
 
 /** What a sample uses of the program around it. */
 const surroundings = `
@@ -84,6 +89,6 @@ test.each(shell)('a shell reads the sample of %s: %d', (_page, _number, code) =>
 })
 
 test('the samples of the served pages are in the guide and the walkthroughs, which run', () => {
-  const others = markdownIn('bin/reference').filter((page) => blocksIn(page, 'sh').length > 0)
-  expect(others).toEqual(['bin/reference/guide.md'])
+  const others = markdownIn('bin/describe/reference').filter((page) => blocksIn(page, 'sh').length > 0)
+  expect(others).toEqual(['bin/describe/reference/guide.md'])
 })

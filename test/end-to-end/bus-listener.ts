@@ -1,4 +1,4 @@
-import { subscribe } from '#bin/published-events.ts'
+import { subscribe } from '#bin/commands/published-events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
+import { loadSettings } from '#bin/build/settings-file.ts'
+import { referenceSite, type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
-import { referenceSite, type ServedSite, serveSite } from '#bin/reference/site.ts'
-import { loadSettings } from '#bin/settings-file.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Deployment, Send } from './deployment.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import * as v from 'valibot'
-import { asyncapiDocument } from '#bin/asyncapi.ts'
+import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import {
   defineEvent,

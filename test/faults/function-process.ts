@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { bundle } from '#bin/bundle.ts'
+import { bundle } from '#bin/build/bundle.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
 /** A bundled function in a separate process, which handles one event after another until it is killed. */

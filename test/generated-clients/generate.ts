@@ -70,7 +70,7 @@ export const languages = {
 
 /** The lines of the guide that generate clients. */
 const [pythonLines = '', goLines = '', rubyLines = ''] = blocksOf(
-  await readFile(join(root, 'bin/reference/guide.md'), 'utf8'),
+  await readFile(join(root, 'bin/describe/reference/guide.md'), 'utf8'),
   'Clients',
 )
 const versionIn = (lines: string) => /==(\S+)/.exec(lines)?.[1] ?? ''

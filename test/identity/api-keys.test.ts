@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { list, make, revoke, rotate, scopesOf } from '#bin/api-keys.ts'
+import { list, make, revoke, rotate, scopesOf } from '#bin/commands/api-keys.ts'
 import { routes } from '#functions/routes.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { readApiKey } from '#shared/platform/identity/api-key.ts'

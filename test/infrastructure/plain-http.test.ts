@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { localValues } from '#bin/local-values.ts'
+import { localValues } from '#bin/build/local-values.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { publishedProfile } from './published-profile.ts'
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { localProfile } from '#bin/settings-file.ts'
+import { localProfile } from '#bin/build/settings-file.ts'
 
 /** The local profile with public addresses, as a stage on AWS needs them. */
 export async function publishedProfile(): Promise<Record<string, unknown>> {

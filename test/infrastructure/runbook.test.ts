@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { runbook } from '#bin/runbook.ts'
+import { runbook } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { AlarmDefinition } from '#lib/alarm-definition.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'

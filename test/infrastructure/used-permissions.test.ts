@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
-import { commonOptions } from '#bin/bundle.ts'
+import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/grants.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { parametersOf } from '#bin/openapi/parameters.ts'
+import { parametersOf } from '#bin/describe/openapi/parameters.ts'
 import { routes } from '#functions/routes.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { activity, type Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
-import { type ServedSite, serveSite } from '#bin/reference/site.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 describe('the activity', () => {

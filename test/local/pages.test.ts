@@ -4,10 +4,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
+import { loadSettings } from '#bin/build/settings-file.ts'
+import {
+  type Answer,
+  referenceSite,
+  type ServedSite,
+  type Site,
+  serveSite,
+} from '#bin/describe/reference/site.ts'
 import type { Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
-import { type Answer, referenceSite, type ServedSite, type Site, serveSite } from '#bin/reference/site.ts'
-import { loadSettings } from '#bin/settings-file.ts'
 import { sendFromReference } from '#test/end-to-end/reference-page.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'

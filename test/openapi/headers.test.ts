@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from '@jest/globals'
-import { resolved } from '#bin/openapi/components.ts'
-import { openapiDocument } from '#bin/openapi.ts'
+import { resolved } from '#bin/describe/openapi/components.ts'
+import { openapiDocument } from '#bin/describe/openapi.ts'
 import { routes } from '#functions/routes.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import { exampleOf } from '#test/support/examples.ts'

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { openapiDocument } from '#bin/openapi.ts'
-import { errorsPage } from '#bin/reference/pages.ts'
+import { openapiDocument } from '#bin/describe/openapi.ts'
+import { errorsPage } from '#bin/describe/reference/pages.ts'
 import { customerColumns } from '#shared/customers/customer.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
@@ -10,7 +10,8 @@ import { isWorthRetrying, nextWait } from '../../client/retry.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of every shape
 type Any = any
-const read = (file: string) => readFile(join(import.meta.dirname, '../../bin/reference', file), 'utf8')
+const read = (file: string) =>
+  readFile(join(import.meta.dirname, '../../bin/describe/reference', file), 'utf8')
 const markdown = await read('errors.md')
 const codes = Object.keys(errorCatalog) as ErrorCode[]
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { resolved } from '#bin/openapi/components.ts'
-import { openapiDocument } from '#bin/openapi.ts'
+import { resolved } from '#bin/describe/openapi/components.ts'
+import { openapiDocument } from '#bin/describe/openapi.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 

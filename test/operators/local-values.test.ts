@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { localValues } from '#bin/local-values.ts'
+import { localValues } from '#bin/build/local-values.ts'
 import { stageNamed } from '#lib/stage.ts'
 
 const prod = stageNamed('prod')

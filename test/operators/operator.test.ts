@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { operatorOf } from '#bin/operator.ts'
+import { operatorOf } from '#bin/commands/operator.ts'
 
 const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'
 const outputs = { TableName: 'table' }

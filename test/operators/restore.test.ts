@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
-import { type RestoredTable, restoreTable } from '#bin/restore.ts'
+import { type RestoredTable, restoreTable } from '#bin/commands/restore.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { createTable } from '#test/support/tables.ts'

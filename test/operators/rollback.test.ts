@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { rollBack } from '#bin/rollback.ts'
+import { rollBack } from '#bin/commands/rollback.ts'
 
 /** Functions with the hour of publication of each version, starting with version 1. */
 const published: Record<string, number[]> = {}

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { signingSecret } from '#bin/commands/webhook-secret.ts'
 import {
   accessOf,
   describeService,
@@ -10,7 +11,6 @@ import {
   runningService,
   writeServiceFile,
 } from '#bin/local/service-file.ts'
-import { signingSecret } from '#bin/webhook-secret.ts'
 import { type FakeAws, startFakeAws } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }

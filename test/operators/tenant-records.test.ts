@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { recordsOf } from '#bin/tenant-records.ts'
+import { recordsOf } from '#bin/commands/tenant-records.ts'
 import { newId } from '#shared/platform/base/clock.ts'
 import { type Entity, keyOf } from '#shared/platform/table/keys.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'

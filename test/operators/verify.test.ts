@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { make } from '#bin/api-keys.ts'
-import { verify, verifyScopes } from '#bin/verify.ts'
+import { make } from '#bin/commands/api-keys.ts'
+import { verify, verifyScopes } from '#bin/commands/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'

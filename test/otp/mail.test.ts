@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { bundle } from '#bin/bundle.ts'
+import { bundle } from '#bin/build/bundle.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals'
-import { make } from '#bin/api-keys.ts'
+import { make } from '#bin/commands/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { jsonLog } from '#shared/platform/base/log.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'

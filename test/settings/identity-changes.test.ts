@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { make } from '#bin/api-keys.ts'
+import { make } from '#bin/commands/api-keys.ts'
 import { personOf } from '#shared/identity/person.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'

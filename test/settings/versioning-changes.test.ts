@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { openapiDocument } from '#bin/openapi.ts'
+import { openapiDocument } from '#bin/describe/openapi.ts'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'

@@ -171,7 +171,7 @@ export const defects: Record<string, Defect> = {
     'events: otpRequested({ id: message_id, tenant_id, ...person, email_hash: email }),',
   ),
   'a rotated API key with another principal': {
-    file: 'bin/api-keys.ts',
+    file: 'bin/commands/api-keys.ts',
     from: 'newKey({ tenant, name, scopes, principal_id }, clock)',
     to: 'newKey({ tenant, name, scopes }, clock)',
   },

@@ -79,10 +79,10 @@ describe('the policy of operators', () => {
     Statement: { Action: string | string[] }[]
   }
   const actions = policy.Statement.flatMap(({ Action }) => Action)
-  const commandFiles = readdirSync(join(root, 'bin')).filter((file) => file.endsWith('.ts'))
+  const commandFiles = readdirSync(join(root, 'bin/commands')).filter((file) => file.endsWith('.ts'))
   /** The SDK calls of the commands. Calls through the table's port are listed by action below. */
   const calls = commandFiles.flatMap((file) =>
-    [...read(`bin/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
+    [...read(`bin/commands/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
       ([, call = '', paged = '']) => call || paged,
     ),
   )

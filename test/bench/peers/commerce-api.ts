@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { bundle } from '#bin/bundle.ts'
+import { bundle } from '#bin/build/bundle.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { callsBy, type Tenant } from './commerce-api-calls.ts'

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { minify, parse, print, type StringLiteral } from '@swc/core'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
-const root = resolve(import.meta.dirname, '..')
+const root = resolve(import.meta.dirname, '../..')
 const require = createRequire(import.meta.url)
 
 export interface BundleRequest {
@@ -40,7 +40,7 @@ export async function bundle({ entries, outdir, settings }: BundleRequest): Prom
   const unwanted = unwantedModules(metafile)
   if (unwanted.length > 0) {
     throw new Error(
-      `See what changed in the SDKs and amend the replacements in bin/bundle.ts: ${unwanted.join(', ')}`,
+      `See what changed in the SDKs and amend the replacements in bin/build/bundle.ts: ${unwanted.join(', ')}`,
     )
   }
   await writeFile(join(outdir, 'metafile.json'), JSON.stringify(metafile))
@@ -185,7 +185,7 @@ export const replacements: readonly Replacement[] = [
       const [, client = ''] = path.match(/\/client-([^/]+)\/dist-es\/endpoint/) ?? []
       if (client === '') return 'export const awsEndpointFunctions = {}'
       const host = hosts[client]
-      if (!host) throw new Error(`@aws-sdk/client-${client} has no host name in bin/bundle.ts`)
+      if (!host) throw new Error(`@aws-sdk/client-${client} has no host name in bin/build/bundle.ts`)
       return `
         import { ${client === 's3' ? 'bucketEndpoint' : 'regionalEndpoint'} as endpoint } from ${runtime}
         export const defaultEndpointResolver = (parameters) => endpoint('${host}', parameters)`

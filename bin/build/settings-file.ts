@@ -6,7 +6,7 @@ import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localValues } from './local-values.ts'
 
-export const localProfile = join(import.meta.dirname, '../shared/settings/profiles/local.json')
+export const localProfile = join(import.meta.dirname, '../../shared/settings/profiles/local.json')
 
 /**
  * Reads and validates the profile of a deployment.
@@ -40,7 +40,7 @@ async function withDevelopmentKeys(profile: unknown): Promise<unknown> {
 }
 
 /** Stored outside the repository's history, so no deployment trusts a published private key. */
-const keyFile = join(import.meta.dirname, '../.local/issuer-key.json')
+const keyFile = join(import.meta.dirname, '../../.local/issuer-key.json')
 
 /** Returns the private key of the local issuer. It is generated at first use and kept for this checkout. */
 export async function developmentKey(): Promise<JWK> {

@@ -1,5 +1,5 @@
 import { EventBridgeClient, ListArchivesCommand, StartReplayCommand } from '@aws-sdk/client-eventbridge'
-import { UsageError } from './cli/options.ts'
+import { UsageError } from '../cli/options.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 
 interface Window {

@@ -1,6 +1,6 @@
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import type { Report } from './cli/output.ts'
+import type { Report } from '../cli/output.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */

@@ -9,7 +9,7 @@ import {
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
-import type { Report } from './cli/output.ts'
+import type { Report } from '../cli/output.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 
 /** The value of the setting storage.restoredTable. */

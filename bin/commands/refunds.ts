@@ -8,7 +8,7 @@ import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import { accountOf } from '#shared/refunds/refund.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { UsageError } from './cli/options.ts'
+import { UsageError } from '../cli/options.ts'
 import { type DeployedStack, openTable, outputOf } from './deployment.ts'
 import { recordsOf } from './tenant-records.ts'
 

@@ -2,7 +2,7 @@ import { importJWK, SignJWT } from 'jose'
 import { routes } from '#functions/routes.ts'
 import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { developmentKey, loadSettings } from './settings-file.ts'
+import { developmentKey, loadSettings } from '../build/settings-file.ts'
 
 export interface TokenRequest {
   tenant: string

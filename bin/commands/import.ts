@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Report } from './cli/output.ts'
+import type { Report } from '../cli/output.ts'
 
 const pausesMilliseconds = [0, 200, 400, 800, 1600]
 

@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { accessOf, runningService } from './local/service-file.ts'
+import { accessOf, runningService } from '../local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
 export interface DeployedStack {

@@ -7,7 +7,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { htmlOf } from './markdown.ts'
 import { textPage } from './pages.ts'
 
-const folder = join(import.meta.dirname, '../../docs/guides')
+const folder = join(import.meta.dirname, '../../../docs/guides')
 
 /** Returns the pages and pictures of docs/guides, by file name. README.md becomes guides.html. */
 export async function guidePages(settings: Settings): Promise<[string, string][]> {
