@@ -17,6 +17,14 @@ import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands of operators on a whole deployment, and those that describe it. */
 export function defineDeploymentCommands(define: Define): void {
+  defineVerify(define)
+  defineRedrive(define)
+  defineRestore(define)
+  defineRollback(define)
+  defineDescriptions(define)
+}
+
+function defineVerify(define: Define): void {
   define(
     'verify',
     'Check a deployment from outside. The checks are health, a rejected token, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, and an import. They use an API key in a tenant of their own, which are removed at the end; received events and idempotency records expire. It stops at the first check that fails.',
@@ -31,6 +39,9 @@ export function defineDeploymentCommands(define: Define): void {
       const options = { settings: await settingsOf(settings), url }
       await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
     })
+}
+
+function defineRedrive(define: Define): void {
   define(
     'dead-letters redrive',
     `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table.`,
@@ -44,6 +55,9 @@ export function defineDeploymentCommands(define: Define): void {
       const from = await stackOf(stack)
       printRecord(await withProgress((report) => redrive(from, name, report)))
     })
+}
+
+function defineRestore(define: Define): void {
   define(
     'table restore',
     'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again.',
@@ -58,6 +72,9 @@ export function defineDeploymentCommands(define: Define): void {
       const restored = await withProgress((report) => restoreTableOf(stack, { target, at, report }))
       printRecord({ 'storage.restoredTable': restored })
     })
+}
+
+function defineRollback(define: Define): void {
   define(
     'rollback',
     'Move all functions back to their versions from before the last update. It moves the alias of each function behind the gateway at once, without CodeDeploy, and prints the moves.',
@@ -73,6 +90,9 @@ export function defineDeploymentCommands(define: Define): void {
       if (!options.dryRun) await confirm(`Roll back all functions of ${options.stack}?`, yes)
       await printRecords(await rollBack(options))
     })
+}
+
+function defineDescriptions(define: Define): void {
   define('runbook', 'Write what to do about each alarm as Markdown.', 'runbook --out runbook.md')
     .option('--out <file>', 'a file instead of standard output')
     .action(async ({ out }) => {

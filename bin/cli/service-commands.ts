@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { roles } from '#shared/platform/identity/caller.ts'
 import {
   awsStack,
@@ -6,20 +5,28 @@ import {
   parseObject,
   parseTime,
   parseWholeNumber,
-  secretFrom,
   settings,
   settingsOf,
   stack,
   stackOf,
   tenant,
   UsageError,
-  url,
-  yes,
 } from './options.ts'
-import { confirm, printLine, printRecord, printRecords, withProgress } from './output.ts'
+import { printLine, printRecord, printRecords, withProgress } from './output.ts'
+import { defineWebhookCommands } from './webhook-commands.ts'
 
 /** Defines the commands that use the service as callers, senders and subscribers do. */
 export function defineServiceCommands(define: Define): void {
+  defineStart(define)
+  defineUrl(define)
+  defineToken(define)
+  defineMail(define)
+  defineImports(define)
+  defineEvents(define)
+  defineWebhookCommands(define)
+}
+
+function defineStart(define: Define): void {
   define(
     'start',
     'Run the service on this machine, deployed to a local AWS, until Ctrl-C.',
@@ -37,6 +44,9 @@ export function defineServiceCommands(define: Define): void {
         throw new UsageError('--port takes a number from 1024 to 65000')
       await (await import('../local/start.ts')).start({ port, settings })
     })
+}
+
+function defineUrl(define: Define): void {
   define('url', 'Print the address of the API.', 'url', 'url --provider', 'url --stack commerce-prod')
     .option('--provider', 'print the address of the payment provider of the local run instead')
     .addOption(stack)
@@ -48,6 +58,9 @@ export function defineServiceCommands(define: Define): void {
       const service = runningService(provider ? '' : ', or use --stack')
       console.log(provider ? providerUrlOf(service) : service.base_url)
     })
+}
+
+function defineToken(define: Define): void {
   define(
     'token',
     'Print a token of the local issuer. A negative --expires-in and other claims make tokens that the service rejects.',
@@ -69,6 +82,9 @@ export function defineServiceCommands(define: Define): void {
         console.error(`warning: unknown scope: ${unknown.join(' ')}; the scopes are ${known.join(' ')}`)
       console.log(await issueToken({ ...request, expiresInSeconds }, settings))
     })
+}
+
+function defineMail(define: Define): void {
   define(
     'mail list',
     'Print the mails of the local run, which sends none. They hold one-time codes and new passwords.',
@@ -81,9 +97,6 @@ export function defineServiceCommands(define: Define): void {
       const { sentMails } = await import('../local/mail.ts')
       await printRecords(await sentMails(accessOf(service), to))
     })
-  defineImports(define)
-  defineEvents(define)
-  defineWebhook(define)
 }
 
 function defineImports(define: Define): void {
@@ -151,65 +164,5 @@ function defineEvents(define: Define): void {
       const { checkWindow, replay } = await import('../commands/replay.ts')
       checkWindow(window, Date.now())
       printRecord({ replay: await replay(await stackOf(stack), window) })
-    })
-}
-
-function defineWebhook(define: Define): void {
-  define(
-    'webhook send',
-    'Send a signed event, as another service would, and print the status of the response.',
-    'webhook send order.paid --id ORDER_ID --tenant acme',
-    `webhook send cart.updated --id cart-1 --tenant acme --data '{"amount_minor":5000,"currency":"EUR"}'`,
-  )
-    .argument('<type>', 'the type, such as order.paid')
-    .requiredOption('--id <id>', 'data.id')
-    .option('--tenant <name>', 'data.tenant_id')
-    .option('--data <json>', 'the other fields of data', parseObject)
-    .option('--event-id <id>', 'by default a new one')
-    .option('--occurred-at <time>', 'by default now', parseTime)
-    .addOption(settings)
-    .addOption(url)
-    .addOption(stack)
-    .action(async (type, { id, tenant, data, eventId, occurredAt, settings, url, stack }) => {
-      const { sendEvent } = await import('../commands/webhook.ts')
-      const event = {
-        event_id: eventId ?? randomUUID(),
-        type,
-        occurred_at: (occurredAt ?? new Date()).toISOString(),
-        data: { id, ...(tenant !== undefined && { tenant_id: tenant }), ...data },
-      }
-      const deployment = await stackOf(stack)
-      const response = await sendEvent(event, {
-        baseUrl: (await import('../commands/deployment.ts')).baseUrlOf(deployment, url),
-        secret: await (await import('../commands/webhook-secret.ts')).signingSecret(deployment),
-        settings: await settingsOf(settings),
-      })
-      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
-      printRecord({ status: response.status, event_id: event.event_id })
-    })
-  define(
-    'webhook secret',
-    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. Functions use a new secret within minutes.',
-    'webhook secret',
-    'webhook secret --generate --keep --yes --stack commerce-prod > webhooks.key',
-  )
-    .option('--generate', 'store a new random key')
-    .option('--set-stdin', 'store the secret that standard input holds')
-    .option('--keep', 'keep the present keys after the new one, for a rotation')
-    .addOption(yes)
-    .addOption(stack)
-    .action(async ({ generate, setStdin, keep, yes, stack: name }) => {
-      if (generate && setStdin) throw new UsageError('--generate and --set-stdin exclude each other')
-      const { newSigningKey, signingSecret, storeSigningSecret } = await import(
-        '../commands/webhook-secret.ts'
-      )
-      const stack = await stackOf(name)
-      if (!generate && !setStdin) return console.log(await signingSecret(stack))
-      const key = generate ? newSigningKey() : await secretFrom(process.stdin)
-      const secret = keep ? `${key} ${await signingSecret(stack)}` : key
-      if (setStdin && !yes) throw new UsageError('--set-stdin requires --yes')
-      await confirm(`Replace the secret that signs webhooks${keep ? '' : ', without the present keys'}?`, yes)
-      await storeSigningSecret(stack, secret)
-      console.log(secret)
     })
 }

@@ -1,11 +1,11 @@
 import { Option } from '@commander-js/extra-typings'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { roles } from '#shared/platform/identity/caller.ts'
+import { defineApiKeyCommands } from './api-key-commands.ts'
 import {
   type Define,
   operatorOf,
   parseTenant,
-  parseWholeNumber,
   secretFrom,
   stack,
   stackOf,
@@ -34,6 +34,14 @@ export function defineTenantCommands(define: Define): void {
     'ledger',
     'List the paid refunds of a tenant, oldest first, with amounts in minor units.',
   )
+  defineErasure(define)
+  defineSessions(define)
+  defineApiKeyCommands(define)
+  defineUsers(define)
+  definePurge(define)
+}
+
+function defineErasure(define: Define): void {
   define(
     'orders erase',
     'Erase an order permanently. Reading it then returns 410 or 404, as the setting orders.gone says. The stored response to its creation remains until its idempotency record expires.',
@@ -47,25 +55,6 @@ export function defineTenantCommands(define: Define): void {
       const { eraseOrder } = await import('../commands/erase-order.ts')
       await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
       printRecord({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
-    })
-  defineSessions(define)
-  defineApiKeys(define)
-  defineUsers(define)
-  define(
-    'tenants purge',
-    'Delete the data of a tenant in the table permanently. Idempotency records and files expire later. Users remain in the user pool. An interrupted purge can be repeated.',
-    'tenants purge acme --yes',
-  )
-    .argument('<tenant>', 'the tenant', parseTenant)
-    .option('--with-audit', 'also delete its audit records', false)
-    .addOption(yes)
-    .addOption(stack)
-    .action(async (tenant, { withAudit, yes, stack }) => {
-      const { purgeTenant } = await import('../commands/purge-tenant.ts')
-      await confirm(`Delete all data of ${tenant} permanently?`, yes)
-      const operator = await operatorOf(stack)
-      const deleted = await withProgress((report) => purgeTenant(operator, tenant, { withAudit, report }))
-      printRecord({ tenant, deleted })
     })
 }
 
@@ -109,70 +98,6 @@ function defineSessions(define: Define): void {
     })
 }
 
-function defineApiKeys(define: Define): void {
-  define(
-    'api-keys create',
-    'Create a key for the operations of some scopes, and print it. It cannot be printed again.',
-    'api-keys create --tenant acme --name shop --scope "orders:read orders:write"',
-  )
-    .addOption(tenant)
-    .requiredOption('--name <purpose>', 'what the key is for')
-    .requiredOption('--scope <scopes>', 'scopes, separated by spaces')
-    .addOption(stack)
-    .action(async ({ tenant, name, scope, stack }) => {
-      const { make, scopesOf } = await import('../commands/api-keys.ts')
-      const { outputOf } = await import('../commands/deployment.ts')
-      const scopes = scopesOf(scope, outputOf(await stackOf(stack), 'ApiKeyScopes'))
-      printRecord(await make(await operatorOf(stack), { tenant, name, scopes }))
-    })
-  define(
-    'api-keys list',
-    'List the keys of a tenant without their secrets, oldest first.',
-    'api-keys list --tenant acme',
-  )
-    .addOption(tenant)
-    .addOption(stack)
-    .action(async ({ tenant, stack }) => {
-      const { list } = await import('../commands/api-keys.ts')
-      await printRecords(
-        list(await tableOf(stack), tenant, systemClock),
-        'key_id',
-        'name',
-        'scopes',
-        'state',
-        'valid_until',
-      )
-    })
-  define(
-    'api-keys rotate',
-    'Replace an active key, and print the new one. The new key has the name, the scopes and the principal of the old one: requests that are repeated with it are replayed. With --overlap the old key ends, and cannot be rotated again.',
-    'api-keys rotate KEY_ID --tenant acme --overlap 86400',
-  )
-    .argument('<id>', 'the key to replace')
-    .addOption(tenant)
-    .option(
-      '--overlap <seconds>',
-      'how long the old key stays valid; by default until it is revoked',
-      parseWholeNumber,
-    )
-    .addOption(stack)
-    .action(async (id, { tenant, overlap, stack }) => {
-      const { rotate } = await import('../commands/api-keys.ts')
-      printRecord(await rotate(await operatorOf(stack), { tenant, id, overlapSeconds: overlap }))
-    })
-  define('api-keys revoke', 'End a key at once.', 'api-keys revoke KEY_ID --tenant acme --yes')
-    .argument('<id>', 'the key')
-    .addOption(tenant)
-    .addOption(yes)
-    .addOption(stack)
-    .action(async (id, { tenant, yes, stack }) => {
-      const { revoke } = await import('../commands/api-keys.ts')
-      await confirm(`End the API key ${id} of ${tenant}?`, yes)
-      await revoke(await operatorOf(stack), tenant, id)
-      printRecord({ key_id: id, revoked: true })
-    })
-}
-
 function defineUsers(define: Define): void {
   define(
     'users set',
@@ -195,5 +120,24 @@ function defineUsers(define: Define): void {
       printRecord(
         await changeUser({ email, tenant, role, password: secret }, await userStore(await stackOf(stack))),
       )
+    })
+}
+
+function definePurge(define: Define): void {
+  define(
+    'tenants purge',
+    'Delete the data of a tenant in the table permanently. Idempotency records and files expire later. Users remain in the user pool. An interrupted purge can be repeated.',
+    'tenants purge acme --yes',
+  )
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .option('--with-audit', 'also delete its audit records', false)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (tenant, { withAudit, yes, stack }) => {
+      const { purgeTenant } = await import('../commands/purge-tenant.ts')
+      await confirm(`Delete all data of ${tenant} permanently?`, yes)
+      const operator = await operatorOf(stack)
+      const deleted = await withProgress((report) => purgeTenant(operator, tenant, { withAudit, report }))
+      printRecord({ tenant, deleted })
     })
 }

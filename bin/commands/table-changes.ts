@@ -36,31 +36,6 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
   const streams = new DynamoDBStreamsClient(access)
   const client = DynamoDBDocumentClient.from(new DynamoDBClient(access))
 
-  async function read(
-    range: StreamRange,
-    from: Pick<GetShardIteratorCommandInput, 'ShardIteratorType' | 'SequenceNumber'>,
-  ): Promise<DynamoDBRecord[]> {
-    const { streamArn: StreamArn, shardId: ShardId } = range
-    const [first, last] = [BigInt(range.startSequenceNumber), BigInt(range.endSequenceNumber)]
-    const begun = await streams.send(new GetShardIteratorCommand({ StreamArn, ShardId, ...from }))
-    const found: DynamoDBRecord[] = []
-    let empty = 0
-    for (let iterator = begun.ShardIterator; iterator && empty < maxEmptyReads; ) {
-      const { Records = [], NextShardIterator } = await streams.send(
-        new GetRecordsCommand({ ShardIterator: iterator }),
-      )
-      const numbers = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
-      const inRange = (number = 0n) => first <= number && number <= last
-      found.push(...Records.filter((_, at) => inRange(numbers[at])).map(asEvent))
-      if (numbers.some((number) => number >= last)) return found
-      empty = Records.length > 0 ? 0 : empty + 1
-      iterator = NextShardIterator
-    }
-    if (from.ShardIteratorType !== 'TRIM_HORIZON')
-      throw new Error('the stream did not return the whole batch')
-    return found
-  }
-
   return {
     /**
      * Returns the changes of a range, oldest first, as functions receive them. `expired` is set if the stream no longer
@@ -69,16 +44,21 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
     async between(range: StreamRange): Promise<{ records: DynamoDBRecord[]; expired: boolean }> {
       const { startSequenceNumber: SequenceNumber } = range
       try {
-        const records = await read(range, { ShardIteratorType: 'AT_SEQUENCE_NUMBER', SequenceNumber })
+        const records = await readRange(streams, range, {
+          ShardIteratorType: 'AT_SEQUENCE_NUMBER',
+          SequenceNumber,
+        })
         return { records, expired: false }
       } catch (thrown) {
         if (!isExpired(thrown)) throw thrown
       }
       // The later part of the range may still be in the stream.
-      const records = await read(range, { ShardIteratorType: 'TRIM_HORIZON' }).catch((thrown) => {
-        if (!isExpired(thrown)) throw thrown
-        return []
-      })
+      const records = await readRange(streams, range, { ShardIteratorType: 'TRIM_HORIZON' }).catch(
+        (thrown) => {
+          if (!isExpired(thrown)) throw thrown
+          return []
+        },
+      )
       return { records, expired: true }
     },
 
@@ -89,6 +69,32 @@ export function tableChanges(TableName: string, access: DeployedStack['access'])
       }
     },
   }
+}
+
+/** Reads the changes of a range from the start of the range, or from the oldest that the stream holds. */
+async function readRange(
+  streams: DynamoDBStreamsClient,
+  range: StreamRange,
+  from: Pick<GetShardIteratorCommandInput, 'ShardIteratorType' | 'SequenceNumber'>,
+): Promise<DynamoDBRecord[]> {
+  const { streamArn: StreamArn, shardId: ShardId } = range
+  const [first, last] = [BigInt(range.startSequenceNumber), BigInt(range.endSequenceNumber)]
+  const begun = await streams.send(new GetShardIteratorCommand({ StreamArn, ShardId, ...from }))
+  const found: DynamoDBRecord[] = []
+  let empty = 0
+  for (let iterator = begun.ShardIterator; iterator && empty < maxEmptyReads; ) {
+    const { Records = [], NextShardIterator } = await streams.send(
+      new GetRecordsCommand({ ShardIterator: iterator }),
+    )
+    const numbers = Records.map(({ dynamodb }) => BigInt(dynamodb?.SequenceNumber ?? 0))
+    const inRange = (number = 0n) => first <= number && number <= last
+    found.push(...Records.filter((_, at) => inRange(numbers[at])).map(asEvent))
+    if (numbers.some((number) => number >= last)) return found
+    empty = Records.length > 0 ? 0 : empty + 1
+    iterator = NextShardIterator
+  }
+  if (from.ShardIteratorType !== 'TRIM_HORIZON') throw new Error('the stream did not return the whole batch')
+  return found
 }
 
 /** Returns a record in the format of Lambda: the time is a number, in seconds. */

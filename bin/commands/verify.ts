@@ -39,28 +39,42 @@ export function verifyScopes(settings: Settings): string[] {
   return [...new Set(routes.flatMap((route) => apiKeyScopes(route, settings) ?? []))]
 }
 
+/** The requests of `verify` with its API key, and the checks of their responses. */
+type Checks = ReturnType<typeof checksOf>
+
+function checksOf(target: Target, report: (check: string) => void) {
+  const credential = { [target.settings['auth.apiKeyHeader']]: target.apiKey }
+  const check = (name: string, { status, text }: Received, passed: boolean, expected: string) => {
+    if (!passed) throw new Error(`${name}: expected ${expected}, received ${status} ${text.slice(0, 500)}`)
+    report(name)
+  }
+  return {
+    check,
+    checkError: (name: string, received: Received, expected: string) =>
+      check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected),
+    send: (route: Route, init: RequestInit & { id?: string } = {}) =>
+      ask(target, route, { ...init, headers: { ...credential, ...init.headers } }),
+  }
+}
+
 /**
  * Runs the checks in order.
  * @param report receives the name of each check that passed
  * @throws Error that names the first failed check, with the expected and the received value
  */
 export async function verify(target: Target, report: (check: string) => void): Promise<void> {
-  const { settings, tenant, waitSeconds } = target
-  const credential = { [settings['auth.apiKeyHeader']]: target.apiKey }
-  const send = (route: Route, init: RequestInit & { id?: string } = {}) =>
-    ask(target, route, { ...init, headers: { ...credential, ...init.headers } })
-  const check = (name: string, { status, text }: Received, passed: boolean, expected: string) => {
-    if (!passed) throw new Error(`${name}: expected ${expected}, received ${status} ${text.slice(0, 500)}`)
-    report(name)
-  }
-  const checkError = (name: string, received: Received, expected: string) =>
-    check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected)
-
+  const checks = checksOf(target, report)
   const health = await received(reach(`${target.baseUrl}/health`))
-  check('health', health, health.status === 200, '200')
-  const forged = await send(listOrders, { headers: { Authorization: 'Bearer forged' } })
-  checkError('rejected token', forged, '401 AUTH.invalid_credentials')
+  checks.check('health', health, health.status === 200, '200')
+  const forged = await checks.send(listOrders, { headers: { Authorization: 'Bearer forged' } })
+  checks.checkError('rejected token', forged, '401 AUTH.invalid_credentials')
+  const orderId = await verifyOrder(target, checks)
+  await verifyWebhook(orderId, target, checks)
+  if (importTypes(target.settings).includes('text/csv')) await verifyImport(target, checks)
+}
 
+/** Creates an order, repeats it, changes its payload and lists it. @returns the id of the order */
+async function verifyOrder({ settings }: Target, { check, checkError, send }: Checks): Promise<string> {
   const order = { cart_id: 'verify', amount_minor: 100, currency: settings['orders.currencies'][0] ?? 'EUR' }
   const key = `verify-${newId(systemClock)}`
   const create = (body: object) => {
@@ -79,26 +93,36 @@ export async function verify(target: Target, report: (check: string) => void): P
   const list = await send(listOrders)
   const ids = list.json?.data?.map((one: { id: string }) => one.id)
   check('list', list, ids?.length === 1 && ids[0] === id, 'only the created order')
+  return id
+}
 
-  const at = new Date().toISOString()
+/** Sends the event that pays an order, first with a wrong signature, and waits for its effect. */
+async function verifyWebhook(id: string, target: Target, { check, checkError, send }: Checks): Promise<void> {
   const paid = {
     event_id: newId(systemClock),
     type: 'order.paid',
-    occurred_at: at,
-    data: { id, tenant_id: tenant },
+    occurred_at: new Date().toISOString(),
+    data: { id, tenant_id: target.tenant },
   }
   const unsigned = await received(sendEvent(paid, { ...target, secret: newSigningKey() }))
   checkError('rejected signature', unsigned, '401 AUTH.invalid_credentials')
   const accepted = await received(sendEvent(paid, target))
   if (accepted.status >= 300) check('webhook', accepted, false, 'an accepted event')
   const effect = await until(
-    waitSeconds,
+    target.waitSeconds,
     () => send(readOrder, { id }),
     ({ json }) => json?.status === 'paid',
   )
-  check('webhook', effect, effect.json?.status === 'paid', `the order to be paid within ${waitSeconds} s`)
+  check(
+    'webhook',
+    effect,
+    effect.json?.status === 'paid',
+    `the order to be paid within ${target.waitSeconds} s`,
+  )
+}
 
-  if (!importTypes(settings).includes('text/csv')) return
+/** Imports a file with a valid and an invalid row, and waits for the result. */
+async function verifyImport({ waitSeconds }: Target, { check, send }: Checks): Promise<void> {
   const body = 'email,name,country\nverify@example.com,Verify,GB\nnot an address,Verify,GB\n'
   const started = await send(createImport, { headers: { 'Content-Type': 'text/csv' }, body })
   if (started.status !== 202) check('import', started, false, '202')

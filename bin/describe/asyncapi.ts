@@ -22,6 +22,25 @@ const ofTheService: DescribedEvents = {
   received: receivedEvents.map(({ definition }) => definition),
 }
 
+const servers = {
+  eventBridge: {
+    host: 'events.{region}.amazonaws.com',
+    protocol: 'eventbridge',
+    description: 'Amazon EventBridge. Subscribers add a rule to the bus of the stack.',
+    variables: { region: { description: 'The region of the stack.', examples: ['eu-west-1'] } },
+  },
+  api: {
+    host: '{host}',
+    pathname: '/{stage}',
+    protocol: 'https',
+    description: 'The API. Its address is that of the stack (output BaseUrl).',
+    variables: {
+      host: { description: 'The host of the address.', examples: ['api.example.com'] },
+      stage: { description: 'The path of the address. Empty if the stage has a domain.', default: '' },
+    },
+  },
+}
+
 /** Returns the events of the service under this profile as AsyncAPI 3.1, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
   const schemas: Record<string, Json> = {}
@@ -42,41 +61,8 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       tags: [{ name: 'events', description: 'Published and received events.' }],
     },
     defaultContentType: 'application/json',
-    servers: {
-      eventBridge: {
-        host: 'events.{region}.amazonaws.com',
-        protocol: 'eventbridge',
-        description: 'Amazon EventBridge. Subscribers add a rule to the bus of the stack.',
-        variables: { region: { description: 'The region of the stack.', examples: ['eu-west-1'] } },
-      },
-      api: {
-        host: '{host}',
-        pathname: '/{stage}',
-        protocol: 'https',
-        description: 'The API. Its address is that of the stack (output BaseUrl).',
-        variables: {
-          host: { description: 'The host of the address.', examples: ['api.example.com'] },
-          stage: { description: 'The path of the address. Empty if the stage has a domain.', default: '' },
-        },
-      },
-    },
-    channels: {
-      bus: {
-        servers: [{ $ref: '#/servers/eventBridge' }],
-        title: 'The event bus',
-        description:
-          'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
-        messages: published.references,
-      },
-      webhooks: {
-        servers: [{ $ref: '#/servers/api' }],
-        title: 'Received events',
-        address: pathOf(receiveEvent, settings),
-        description:
-          'Signed requests. Events of other types are stored and acknowledged, and have no effect. An event without a version has version 1. An event of a listed type in an unlisted version is acknowledged and waits in the dead-letter queue until the service knows that version.',
-        messages: received.references,
-      },
-    },
+    servers,
+    channels: channels(settings, published.references, received.references),
     operations: {
       publish: {
         ...operation('send', 'bus', 'Publishes changes after they are committed.'),
@@ -94,6 +80,26 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       securitySchemes: {
         signature: { type: 'httpApiKey', in: 'header', name: settings['webhooks.scheme'].signatureHeader },
       },
+    },
+  }
+}
+
+function channels(settings: Settings, published: Json, received: Json): Json {
+  return {
+    bus: {
+      servers: [{ $ref: '#/servers/eventBridge' }],
+      title: 'The event bus',
+      description:
+        'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
+      messages: published,
+    },
+    webhooks: {
+      servers: [{ $ref: '#/servers/api' }],
+      title: 'Received events',
+      address: pathOf(receiveEvent, settings),
+      description:
+        'Signed requests. Events of other types are stored and acknowledged, and have no effect. An event without a version has version 1. An event of a listed type in an unlisted version is acknowledged and waits in the dead-letter queue until the service knows that version.',
+      messages: received,
     },
   }
 }

@@ -5,8 +5,8 @@ import type { Settings } from '#shared/settings/register.ts'
 import { reference, withNamedSchemas } from './openapi/components.ts'
 import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
-import { sharedParameters } from './openapi/parameters.ts'
 import { type Json, opened, openPoint } from './openapi/schemas.ts'
+import { sharedParameters } from './openapi/shared-parameters.ts'
 import { version } from './version.ts'
 
 /** The license and the contact of both descriptions. */

@@ -47,7 +47,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const { providerPort, origins } = await addressesIn(options.settings)
   if (providerPort !== undefined) await assertProviderPortFree(providerPort)
   const directory = directoryOf(port)
-  const assembly = join(directory, 'cdk.out')
+  const [assembly, logFile] = [join(directory, 'cdk.out'), join(directory, 'payment-provider.log')]
 
   // One failure ends the other steps: nothing is left to deploy, or to deploy to.
   const failed = new AbortController()
@@ -63,8 +63,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     await Promise.all(running.map((server) => server.stop()))
   }
   const engineReady = async (): Promise<Engine> => {
-    if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
-    signal.throwIfAborted()
+    await engineInstalled(python, signal)
     const engine = await timed('local AWS started', startEngine({ port, directory, origins }))
     watch(engine)
     await timed('local AWS bootstrapped', bootstrap(engine.aws, signal))
@@ -72,7 +71,6 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   }
   const providerReady = async (): Promise<Server | undefined> => {
     if (providerPort === undefined) return undefined
-    const logFile = join(directory, 'payment-provider.log')
     const starting = startPaymentProvider({ port: providerPort, logFile })
     return watch(await timed('payment provider started', starting))
   }
@@ -91,6 +89,11 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     await stop()
     throw error
   }
+}
+
+async function engineInstalled(python: string, signal: AbortSignal): Promise<void> {
+  if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
+  signal.throwIfAborted()
 }
 
 /** Runs one step and prints its duration when it ends. Steps may overlap. */

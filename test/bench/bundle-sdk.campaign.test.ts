@@ -1,13 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { build } from 'esbuild'
-import {
-  commonOptions,
-  type Replacement,
-  replacements,
-  smallSdk,
-  unwantedModules,
-} from '#bin/build/bundle.ts'
+import { commonOptions } from '#bin/build/bundle.ts'
+import { type Replacement, replacements, smallSdk, unwantedModules } from '#bin/build/small-sdk.ts'
 import { savings } from './savings.ts'
 
 describe('trimming the SDKs', () => {

@@ -1,11 +1,7 @@
 import { build } from 'esbuild'
-import {
-  commonOptions,
-  type Replacement,
-  replacements,
-  smallSdk,
-  throughBuiltinModule,
-} from '#bin/build/bundle.ts'
+import { throughBuiltinModule } from '#bin/build/builtin-modules.ts'
+import { commonOptions } from '#bin/build/bundle.ts'
+import { type Replacement, replacements, smallSdk } from '#bin/build/small-sdk.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 
 export interface Saving {

@@ -1,9 +1,8 @@
-import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
-import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/platform/listing/listing.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { pascalCase, reference } from './components.ts'
+import { header, pageSize, query } from './parameter.ts'
 import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
 /** Returns every parameter of an operation. Credentials are security schemes instead. */
@@ -35,113 +34,6 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
 function idempotencyKeyOf({ operation, idempotency }: Route, settings: Settings): string {
   const required = idempotency === 'required' || settings['idempotency.requiredOn'].includes(operation)
   return required ? 'IdempotencyKey' : 'OptionalIdempotencyKey'
-}
-
-/** Returns the accepted sizes of a page. Sizes above 100 count as 100, up to a limit of the deployment. */
-function pageSize(settings: Settings): Json {
-  const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
-  return { type: 'integer', minimum, maximum: settings['lists.pageSizeAbsurd'] }
-}
-
-/** Returns a parameter of type string. */
-function query(name: string, description: string, more: Json = {}): Json {
-  return { name, in: 'query', description, schema: { type: 'string' }, ...more }
-}
-
-function path(name: string, description: string): Json {
-  return { ...query(name, description), in: 'path', required: true, schema: { type: 'string', minLength: 1 } }
-}
-
-function header(name: string, description: string, more: Json = {}): Json {
-  return { ...query(name, description, more), in: 'header' }
-}
-
-/** Returns the parameters that several operations share. */
-export function sharedParameters(settings: Settings): Json {
-  const { unit, minMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
-  const { header: nonce, mode } = settings['auth.nonce']
-  const pattern = tenantNamePattern(settings).source
-  const roles = settings['lists.includeDeletedRoles'].join(', ')
-  const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
-  const key = header(
-    'Idempotency-Key',
-    'Makes retries safe: requests with the same key have one effect and the same response. The key is opaque: with and without quotes are two keys.',
-    {
-      example: 'a4f3c1de-7b52-4e0c-9d7e-2f1b6c8d9e01',
-      schema: {
-        type: 'string',
-        pattern: '^[\\x21-\\x7e]+$',
-        minLength: 1,
-        maxLength: settings['idempotency.keyMaxLength'],
-        ...openPoint('idempotency.keyMaxLength'),
-      },
-    },
-  )
-  return {
-    Id: path('id', 'The id of the item.'),
-    OperationId: path('operation_id', 'The id of the operation.'),
-    Tenant: query(
-      settings['auth.adminTenantParameter'],
-      'The tenant of the request. An Admin may name any tenant, others only their own.',
-      {
-        schema: { type: 'string', pattern, ...openPoint('requests.tenantName') },
-        ...openPoint('auth.adminTenantParameter'),
-      },
-    ),
-    PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
-      schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
-    }),
-    Cursor: query(
-      'cursor',
-      `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
-      {
-        schema: { type: 'string', minLength: 1, maxLength: 1024 },
-        ...openPoint('lists.readBudget'),
-      },
-    ),
-    IncludeDeleted: query('include_deleted', `Includes soft-deleted items. For the roles ${roles}.`, deleted),
-    Deleted: query(
-      'deleted',
-      `Returns soft-deleted items only. For the roles ${roles}. Rejected if include_deleted is sent and differs.`,
-      deleted,
-    ),
-    IdempotencyKey: { ...key, required: true },
-    OptionalIdempotencyKey: key,
-    Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, openPoint('auth.nonce')),
-    IfNoneMatch: header(
-      'If-None-Match',
-      'A known entity tag. While it is current, a read returns 304 and a change is rejected with 412.',
-    ),
-    IfMatch: header(
-      'If-Match',
-      'The entity tag that the caller has read. The request is rejected if the item has changed since.',
-      { required: true, ...openPoint('codes.missingIfMatch') },
-    ),
-    OptionalIfMatch: header(
-      'If-Match',
-      'The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists.',
-    ),
-    CorrelationId: header(
-      'X-Correlation-Id',
-      `Accepted if it matches ${correlationIdPattern(settings).source}; otherwise the service generates one.`,
-      openPoint('requests.correlationId'),
-    ),
-    RequestTimeout: header(
-      'X-Request-Timeout',
-      `The time limit of the request, in ${unit}: ${minMilliseconds} to ${maxMilliseconds} ms, and other values are replaced by the nearest of these. After it the response is DEPENDENCY.timeout.`,
-      {
-        schema: { type: 'integer', minimum: 1, maximum: 999_999_999 },
-        ...openPoint('requests.timeoutHeader'),
-      },
-    ),
-    Traceparent: header('traceparent', 'W3C Trace Context.'),
-    Tracestate: header('tracestate', 'W3C Trace Context.'),
-    Baggage: header(
-      'baggage',
-      `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
-      openPoint('requests.baggageMaxBytes'),
-    ),
-  }
 }
 
 function queryParameters(route: Route, settings: Settings): Json[] {

@@ -1,5 +1,5 @@
 /**
- * The code that replaces parts of SDKs in bundled functions: bundle.ts lists the parts. A replacement rejects options
+ * The code that replaces parts of SDKs in bundled functions: small-sdk.ts lists the parts. A replacement rejects options
  * that it does not support; it never ignores them.
  */
 
