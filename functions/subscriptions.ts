@@ -77,7 +77,7 @@ export const subscriptions: readonly Subscription[] = [
     impact: 'Users receive no one-time codes and cannot log in with them.',
   },
   {
-    name: 'otp.note-delivery',
+    name: 'otp.record-delivery',
     folder: 'otp/record-delivery',
     description: 'Record delivered mails and log bounces',
     source: { queue: 'mail_events' },
@@ -101,7 +101,7 @@ export const subscriptions: readonly Subscription[] = [
     impact: 'Imports whose workflow stopped are reported as running.',
   },
   {
-    name: 'intents.finish',
+    name: 'sagas.finish',
     folder: 'platform/finish-sagas',
     description: 'Finish pending refunds, and ask the provider about those that it has not settled',
     source: 'every.minute',

@@ -29,7 +29,7 @@ export const apiFailing: AlarmDefinition = {
 }
 
 /** The late payouts, by the functions that book them. The audit has the same correlation ids. */
-const latePayouts = ['RefundsCreate', 'IntentsFinish', 'WebhooksHandle'].map((name) => ({
+const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
   group: `${name}Log`,
   query: 'fields @timestamp, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
 }))
@@ -53,7 +53,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     impact:
       'A refund has been pending for 15 minutes, or lacks facts of the payment provider. The provider does not answer, or has not settled it.',
     act: 'Find out what delays it, and look up its status at the payment provider. Pay nothing back by hand: the service asks about the refund again as it ages and completes it once the provider has settled it.',
-    queries: errorsInLog('intents.finish'),
+    queries: errorsInLog('sagas.finish'),
     commands: [ledger],
     thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
   },

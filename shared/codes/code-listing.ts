@@ -25,5 +25,5 @@ export const codeListing: RouteListing = {
     (field === 'soft_deleted' && values.includes(true)) ||
     (field === 'state' && values.includes('soft_deleted')),
   search: (settings) => settings['lists.searchFields'].codes,
-  orders: { code: { entity: 'code_claim', idOf: ({ code_id }) => String(code_id) } },
+  orders: { code: { entity: 'code_lock', idOf: ({ code_id }) => String(code_id) } },
 }

@@ -22,7 +22,7 @@ export async function readCode(table: Table, scope: Scope, id: string, settings:
  * nothing.
  */
 export async function findByText(table: Table, tenant: string, text: string): Promise<Code | undefined> {
-  const lock = await table.get(keyOf(tenant, 'code_claim', text))
+  const lock = await table.get(keyOf(tenant, 'code_lock', text))
   const item = await table.get(keyOf(tenant, 'code', String(lock?.code_id ?? smallestId)))
   return item && asCode(item)
 }
@@ -68,13 +68,13 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
 
 /** Releases the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
 export function releaseLock(code: Code, after: Code): Write[] {
-  if (after.claim === undefined) return []
+  if (after.lock_key === undefined) return []
   return [remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(lockItem(after))]
 }
 
 /** Locks the text of a restored code again. */
 export function restoreLock(code: Code, after: Code): Write[] {
-  if (code.claim === undefined) return []
+  if (code.lock_key === undefined) return []
   const released = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
   return [released, create(lockItem(after), 'CONFLICT.code.exists')]
 }
@@ -92,6 +92,6 @@ function lockItem(code: Code): Item {
   return { ...lockKey(code), code_id: code.id }
 }
 
-function lockKey({ tenant_id, code, claim = code }: Code): Key {
-  return keyOf(tenant_id, 'code_claim', claim)
+function lockKey({ tenant_id, code, lock_key = code }: Code): Key {
+  return keyOf(tenant_id, 'code_lock', lock_key)
 }

@@ -66,7 +66,7 @@ export interface Code {
   /** The state before the soft delete; present only while the code is soft-deleted. */
   state_before_delete?: LiveState
   /** The sort key of its uniqueness lock if that is not its text. */
-  claim?: string
+  lock_key?: string
   /** Incremented by each change; entity tags and conditional writes use it. */
   version: number
 }
@@ -147,12 +147,12 @@ export function changeCode(code: Code, changes: CodeChanges, now: number): Code 
 export function softDeleteCode(code: Code, settings: Settings, now: number): Code {
   const state_before_delete = code.state as LiveState
   const { softDeletedKeepsCode } = settings['codes.duplicate']
-  const claim = softDeletedKeepsCode ? {} : { claim: `${code.code}#${code.id}` }
-  return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, ...claim }, now)
+  const lock = softDeletedKeepsCode ? {} : { lock_key: `${code.code}#${code.id}` }
+  return next(code, { state: 'soft_deleted', soft_deleted: true, state_before_delete, ...lock }, now)
 }
 
 /** Restores a soft-deleted code. */
-export function restoreCode({ claim: _, ...code }: Code, settings: Settings, now: number): Code {
+export function restoreCode({ lock_key: _, ...code }: Code, settings: Settings, now: number): Code {
   const { state_before_delete: before, ...rest } = code
   return next(rest, { state: stateAfterRestore(before, settings), soft_deleted: false }, now)
 }

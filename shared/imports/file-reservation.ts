@@ -26,7 +26,7 @@ export async function readReservation(
   hash: string,
   now: number,
 ): Promise<FileReservation> {
-  const item = await table.get(keyOf(tenant, 'import_claim', hash))
+  const item = await table.get(keyOf(tenant, 'file_reservation', hash))
   if (!item) return { holder: undefined, current: undefined }
   const holder = String(item.operation_id)
   const found = await table.get(keyOf(tenant, 'operation', holder))
@@ -47,7 +47,7 @@ export function reserveFile(
   holder: string | undefined,
 ): Write {
   return {
-    item: { ...keyOf(tenant_id, 'import_claim', hash), operation_id: id, expires_at },
+    item: { ...keyOf(tenant_id, 'file_reservation', hash), operation_id: id, expires_at },
     condition: holder === undefined ? { absent: true } : { matches: { operation_id: holder } },
     onFailure: 'TRANSIENT.error',
   }

@@ -15,7 +15,7 @@ export interface OperationRef {
 }
 
 /** The partition of the entries of unfinished operations, oldest first. One suffices: entries are removed at the end. */
-export const unfinishedOperations = 'unfinished_operations'
+export const unfinishedOperations = 'unfinished-operation'
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
 export async function readOperation(

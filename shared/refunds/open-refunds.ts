@@ -13,7 +13,7 @@ export interface OpenRefund extends Key {
 const dayMilliseconds = 24 * 3600 * 1000
 
 /** The partition of all entries, oldest refund first. One suffices: an entry exists only as long as its refund is open. */
-export const openRefunds = 'open_refunds'
+export const openRefunds = 'open-refund'
 
 /**
  * Returns whether only the provider can complete a refund: one that it accepted and has not settled, or one that an event

@@ -177,7 +177,7 @@ describe('the audit record of', () => {
     const { writes, records } = await traced('hard', () =>
       calls.hardDelete(admin('hard'), id, 'requested by the merchant'),
     )
-    expect(writes).toEqual(once('delete code', 'delete code_claim', 'put audit'))
+    expect(writes).toEqual(once('delete code', 'delete code_lock', 'put audit'))
     expect(records).toMatchObject([
       {
         action: 'hard_delete',

@@ -98,8 +98,8 @@ export async function stored(service: Service, tenant: string, id: string): Prom
 }
 
 /** Returns the uniqueness locks of a tenant: the key of each and the id of its code. */
-export async function claims(service: Service, tenant: string): Promise<Record<string, unknown>> {
-  const [partition = ''] = partitionsOf(tenant, 'code_claim')
+export async function locks(service: Service, tenant: string): Promise<Record<string, unknown>> {
+  const [partition = ''] = partitionsOf(tenant, 'code_lock')
   const range = { partition, low: '!', high: '~', descending: false, limit: 5000 }
   const { items } = await service.table.readRange(range)
   return Object.fromEntries(items.map(({ sk, code_id }) => [sk, code_id]))

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, startService } from '../support/service.ts'
 import { patientSettings } from '../support/settings.ts'
-import { admin, audit, claims, codeCalls, editor, made, stored, tally, validCode } from './code-calls.ts'
+import { admin, audit, codeCalls, editor, locks, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 
 const service = await startService({ settings: patientSettings })
@@ -34,7 +34,7 @@ async function expectSound(tenant: string, id: string, changes: number) {
   expect(code?.version).toBe(1 + changes)
   const allowed = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
   expect(allowed).toHaveLength(changes)
-  expect(await claims(service, tenant)).toEqual({ [String(code?.code)]: id })
+  expect(await locks(service, tenant)).toEqual({ [String(code?.code)]: id })
 }
 
 const allowedOutcomes = [
@@ -55,7 +55,7 @@ describe('concurrent requests for one outcome', () => {
     expect(tally(answers)).toEqual({ '201': 1, '409 CONFLICT.code.exists': 99 })
     const [winner] = answers.filter(({ status }) => status === 201)
     expect(await service.items('rush', 'code')).toMatchObject([winner?.json])
-    expect(await claims(service, 'rush')).toEqual({ RUSH: winner?.json.id })
+    expect(await locks(service, 'rush')).toEqual({ RUSH: winner?.json.id })
   })
 
   test('one of fifty concurrent updates with the same tag succeeds', async () => {
@@ -115,7 +115,7 @@ describe('a hard delete concurrent with other changes', () => {
     for (const answer of removed) expect(['204', '404 NOT_FOUND.code']).toContain(outcome(answer))
     expect(removed.filter(({ status }) => status === 204)).toHaveLength(1)
     expect(await service.items(tenant, 'code')).toEqual([])
-    expect(await claims(service, tenant)).toEqual({})
+    expect(await locks(service, tenant)).toEqual({})
     expect((await calls.create(editor(tenant), validCode({ code: json.code }))).status).toBe(201)
   })
 
@@ -132,6 +132,6 @@ describe('a hard delete concurrent with other changes', () => {
     expect(created.length - winners.length).toBe(tally(created)['409 CONFLICT.code.exists'] ?? 0)
     const ids = winners.map(({ json }) => json.id)
     expect((await service.items(tenant, 'code')).map((item) => item.id)).toEqual(ids)
-    expect(await claims(service, tenant)).toEqual(Object.fromEntries(ids.map((one) => ['TURN', one])))
+    expect(await locks(service, tenant)).toEqual(Object.fromEntries(ids.map((one) => ['TURN', one])))
   })
 })

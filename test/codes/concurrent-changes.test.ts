@@ -8,10 +8,10 @@ import {
   admin,
   audit,
   type CodeCalls,
-  claims,
   codeCalls,
   type Extra,
   editor,
+  locks,
   made,
   stored,
   tally,
@@ -81,11 +81,11 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
       const tenant = `unlucky-${kind.replaceAll(' ', '-')}`
       const id = await prepared(tenant, deleted)
       const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
-      const [records, held] = [await audit(service, tenant), await claims(service, tenant)]
+      const [records, held] = [await audit(service, tenant), await locks(service, tenant)]
       const answer = await act(withConcurrentChange(decisions, rename), tenant, id)
       expect([outcome(answer), answer.json.error.retryable]).toEqual(['500 TRANSIENT.error', true])
       expect(await stored(service, tenant, id)).toMatchObject({ soft_deleted: deleted })
-      expect(await claims(service, tenant)).toEqual(held)
+      expect(await locks(service, tenant)).toEqual(held)
       expect((await audit(service, tenant)).slice(records.length).map(({ action }) => action)).toEqual(
         Array(decisions).fill('update'),
       )

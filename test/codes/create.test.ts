@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
-import { admin, claims, codeCalls, editor, made, stored, validCode, viewer } from './code-calls.ts'
+import { admin, codeCalls, editor, locks, made, stored, validCode, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 describe('POST /codes', () => {
@@ -29,7 +29,7 @@ describe('POST /codes', () => {
       ETag: expect.stringMatching(/^"[\w-]+"$/),
     })
     expect(await stored(service, 'create', answer.json.id)).toMatchObject({ ...answer.json, version: 1 })
-    expect(await claims(service, 'create')).toEqual({ 'SPRING-25': answer.json.id })
+    expect(await locks(service, 'create')).toEqual({ 'SPRING-25': answer.json.id })
   })
 
   test('replays the same bytes even if the code is taken and its expiry has passed', async () => {
@@ -85,13 +85,13 @@ describe('POST /codes', () => {
     ['with a tenant', validCode({ tenant_id: 'x' }), 'VALIDATION.field.unknown', 'tenant_id'],
     ['with a creator', validCode({ created_by: 'x' }), 'VALIDATION.field.unknown', 'created_by'],
     ['with a version', validCode({ version: 9 }), 'VALIDATION.field.unknown', 'version'],
-    ['with a claim', validCode({ claim: 'OTHER' }), 'VALIDATION.field.unknown', 'claim'],
+    ['with the key of its lock', validCode({ lock_key: 'OTHER' }), 'VALIDATION.field.unknown', 'lock_key'],
   ])('rejects a body %s and names the field', async (_, body, code, field) => {
     const answer = await calls.create(editor('invalid'), body)
     expect(outcome(answer)).toBe(`400 ${code}`)
     expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
     expect(await service.items('invalid', 'code')).toEqual([])
-    expect(await claims(service, 'invalid')).toEqual({})
+    expect(await locks(service, 'invalid')).toEqual({})
   })
 })
 

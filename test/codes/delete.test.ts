@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { admin, audit, claims, editor, made, seeded, stored, validCode, viewer } from './code-calls.ts'
+import { admin, audit, editor, locks, made, seeded, stored, validCode, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string, query = {}, role = admin) =>
@@ -30,7 +30,7 @@ describe('a soft delete', () => {
       updated_at: expect.any(String),
       version: 2,
     })
-    expect(await claims(service, 'soft')).toMatchObject({ [json.code]: id })
+    expect(await locks(service, 'soft')).toMatchObject({ [json.code]: id })
   })
 
   test('returns 204 and changes nothing if repeated, with force=false or with another key', async () => {
@@ -90,7 +90,7 @@ describe('a hard delete', () => {
     const answer = await calls.hardDelete(admin(tenant), id, 'made by mistake')
     expect([answer.status, answer.body]).toEqual([204, undefined])
     expect(await service.items(tenant, 'code')).toEqual([])
-    expect(await claims(service, tenant)).toEqual({})
+    expect(await locks(service, tenant)).toEqual({})
     for (const query of [{}, { include_deleted: 'true' }, { deleted: 'true' }, { id }, { code: json.code }]) {
       expect(await listed(tenant, query)).toEqual([])
     }
@@ -113,7 +113,7 @@ describe('a hard delete', () => {
     const again = await calls.create(editor('freed'), validCode({ code: 'freed' }))
     expect(again.status).toBe(201)
     expect(again.json.id).not.toBe(id)
-    expect(await claims(service, 'freed')).toEqual({ FREED: again.json.id })
+    expect(await locks(service, 'freed')).toEqual({ FREED: again.json.id })
   })
 
   test('is permitted to Admins only, in any tenant', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
-import { claims, stored, tally } from './code-calls.ts'
+import { locks, stored, tally } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
 
@@ -17,12 +17,12 @@ describe('if a soft delete frees the text of a code', () => {
     expect(outcome(refused)).toBe('409 CONFLICT.code.exists')
     expect(JSON.stringify(refused)).not.toContain(second.id)
     expect(await stored(other, tenant, first.id)).toEqual(before)
-    expect((await claims(other, tenant)).FREE).toBe(second.id)
+    expect((await locks(other, tenant)).FREE).toBe(second.id)
     await hardDelete(admin, second.id, 'requested')
     const restored = await restore(editor, first.id)
     expect(restored.json).toMatchObject({ code: 'FREE', soft_deleted: false, version: 3 })
-    expect(await claims(other, tenant)).toEqual({ FREE: first.id })
-    expect(await stored(other, tenant, first.id)).not.toHaveProperty('claim')
+    expect(await locks(other, tenant)).toEqual({ FREE: first.id })
+    expect(await stored(other, tenant, first.id)).not.toHaveProperty('lock_key')
   })
 
   test('a hard delete of the soft-deleted code keeps the uniqueness lock of the new one', async () => {
@@ -31,7 +31,7 @@ describe('if a soft delete frees the text of a code', () => {
     await softDelete(editor, first.id)
     const second = await make({ code: 'FREE' })
     expect(outcome(await hardDelete(admin, first.id, 'requested'))).toBe('204')
-    expect(await claims(other, tenant)).toEqual({ FREE: second.id })
+    expect(await locks(other, tenant)).toEqual({ FREE: second.id })
     expect((await other.items(tenant, 'code')).map(({ id }) => id)).toEqual([second.id])
     expect(outcome(await create(editor, codeIn(other, { code: 'free' })))).toBe('409 CONFLICT.code.exists')
   })
@@ -44,13 +44,13 @@ describe('if a soft delete frees the text of a code', () => {
       await softDelete(editor, id)
       ids.push(id)
     }
-    expect(Object.values(await claims(other, tenant)).sort()).toEqual(ids)
-    expect(await claims(other, tenant)).not.toHaveProperty('AGAIN')
+    expect(Object.values(await locks(other, tenant)).sort()).toEqual(ids)
+    expect(await locks(other, tenant)).not.toHaveProperty('AGAIN')
     expect(outcome(await restore(editor, ids[1] ?? ''))).toBe('200')
     expect(outcome(await restore(editor, ids[0] ?? ''))).toBe('409 CONFLICT.code.exists')
     expect(outcome(await hardDelete(admin, ids[2] ?? '', 'requested'))).toBe('204')
-    expect(await claims(other, tenant)).toMatchObject({ AGAIN: ids[1] })
-    expect(Object.values(await claims(other, tenant)).sort()).toEqual(ids.slice(0, 2))
+    expect(await locks(other, tenant)).toMatchObject({ AGAIN: ids[1] })
+    expect(Object.values(await locks(other, tenant)).sort()).toEqual(ids.slice(0, 2))
   })
 
   test('codes deleted under one setting are restored and removed under the other', async () => {
@@ -61,11 +61,11 @@ describe('if a soft delete frees the text of a code', () => {
     await softDelete(editor, id)
     const keeping = callsOf(await under(kept))
     expect(outcome(await keeping.restore(editor, id))).toBe('200')
-    expect(await claims(other, tenant)).toEqual({ [code]: id })
+    expect(await locks(other, tenant)).toEqual({ [code]: id })
     await keeping.softDelete(editor, id)
-    expect(await claims(other, tenant)).toEqual({ [code]: id })
+    expect(await locks(other, tenant)).toEqual({ [code]: id })
     expect(outcome(await hardDelete(admin, id, 'requested'))).toBe('204')
-    expect(await claims(other, tenant)).toEqual({})
+    expect(await locks(other, tenant)).toEqual({})
   })
 
   test('concurrent deletes, restores and creates of one text leave one uniqueness lock for each code', async () => {
@@ -82,11 +82,11 @@ describe('if a soft delete frees the text of a code', () => {
     )
     for (const kind of Object.keys(tally(answers))) expect(kind).toMatch(/^(200|201|204|404|409|412)/)
     const items = await other.items(tenant, 'code')
-    const held = await claims(other, tenant)
+    const held = await locks(other, tenant)
     expect(Object.values(held).sort()).toEqual(items.map((item) => item.id).sort())
     for (const item of items) {
-      expect(held[String(item.claim ?? 'STORM')]).toBe(item.id)
-      expect(item.claim === undefined).toBe(item.soft_deleted === false)
+      expect(held[String(item.lock_key ?? 'STORM')]).toBe(item.id)
+      expect(item.lock_key === undefined).toBe(item.soft_deleted === false)
     }
     expect(items.filter((item) => item.soft_deleted === false).length).toBeLessThanOrEqual(1)
   })

@@ -187,7 +187,7 @@ describe('a row', () => {
     const answer = await send(tenant, fileOf(...rows))
     expect(statusesOf(answer)).toEqual(rows.map((_, n) => (n < 10 ? 201 : 409)))
     expect(Object.values(await namesOf(tenant))).toEqual(codes.map(() => 'Form 0'))
-    expect(await service.items(tenant, 'code_claim')).toHaveLength(10)
+    expect(await service.items(tenant, 'code_lock')).toHaveLength(10)
   })
 
   test('that repeats a code of a rejected row is imported', async () => {

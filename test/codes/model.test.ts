@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
-import { audit, claims, codeCalls } from './code-calls.ts'
+import { audit, codeCalls, locks } from './code-calls.ts'
 import { begin, type Real, sequences } from './code-commands.ts'
 import { CodeModel, type Side } from './code-model.ts'
 
@@ -34,7 +34,7 @@ async function expectStored(service: Service, model: CodeModel, side: Side, tena
     expect(item.state_before_delete).toBe(item.soft_deleted ? 'active' : undefined)
     expect(String(item.updated_at) > String(item.created_at)).toBe(Number(item.version) > 1)
   }
-  expect(await claims(service, tenant)).toEqual(Object.fromEntries(kept.map(({ text, id }) => [text, id])))
+  expect(await locks(service, tenant)).toEqual(Object.fromEntries(kept.map(({ text, id }) => [text, id])))
   const allowed = (await audit(service, tenant)).filter(({ result }) => result === 'allow')
   expect(allowed.map(({ action }) => action)).toEqual(model.audited[side])
 }

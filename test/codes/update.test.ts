@@ -81,7 +81,7 @@ describe('PATCH /codes/{id}', () => {
   test.each([
     ['an unknown field', { name: 'x', surprise: 1 }, 'VALIDATION.field.unknown', 'surprise'],
     ['the version', { version: 7 }, 'VALIDATION.field.unknown', 'version'],
-    ['the claim', { claim: 'OTHER' }, 'VALIDATION.field.unknown', 'claim'],
+    ['the key of its lock', { lock_key: 'OTHER' }, 'VALIDATION.field.unknown', 'lock_key'],
     ['the state before', { state_before_delete: 'draft' }, 'VALIDATION.field.unknown', 'state_before_delete'],
     ['nothing', {}, 'VALIDATION.body.invalid', 'body'],
     ['no name', { name: '' }, 'VALIDATION.field.length', 'name'],

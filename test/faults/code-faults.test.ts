@@ -93,8 +93,8 @@ const operations: Record<string, Operation> = {
 async function expectState(tenant: string, { code, audit }: Operation) {
   const codes = await service.items(tenant, 'code')
   expect(codes.map(({ name, state, version }) => [name, state, version])).toEqual(code ? [code] : [])
-  const claims = await service.items(tenant, 'code_claim')
-  expect(claims.map(({ sk, code_id }) => [sk, code_id])).toEqual(codes.map(({ id }) => ['A', id]))
+  const locks = await service.items(tenant, 'code_lock')
+  expect(locks.map(({ sk, code_id }) => [sk, code_id])).toEqual(codes.map(({ id }) => ['A', id]))
   const records = await service.items(tenant, 'audit')
   expect(records.map(({ action, result }) => [action, result])).toEqual(audit.map((one) => [one, 'allow']))
 }

@@ -6,7 +6,7 @@ import { useFaultyService } from './faulty-service.ts'
 const service = await useFaultyService({ settings: patientSettings })
 const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
 /** The rows, by the uniqueness locks that they write. */
-const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_claim#')
+const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_lock#')
 
 test('a thousand rows are one transaction each, sixteen concurrently, and a repetition replays the response', async () => {
   const { calls } = service.faults

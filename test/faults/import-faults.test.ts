@@ -90,8 +90,8 @@ const results = ({ json }: Answer) =>
 async function expectState(tenant: string, { codes, audit }: Operation) {
   const stored = await service.items(tenant, 'code')
   expect(stored.map(({ code, name, version }) => [code, name, version]).sort()).toEqual(codes)
-  const claims = await service.items(tenant, 'code_claim')
-  expect(claims.map(({ sk, code_id }) => `${sk} ${code_id}`)).toEqual(
+  const locks = await service.items(tenant, 'code_lock')
+  expect(locks.map(({ sk, code_id }) => `${sk} ${code_id}`)).toEqual(
     stored.map(({ code, id }) => `${code} ${id}`).sort(),
   )
   const allowed = (await service.items(tenant, 'audit')).filter(({ result }) => result === 'allow')

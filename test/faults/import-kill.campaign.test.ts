@@ -69,7 +69,7 @@ async function retryLater(tenant: string) {
 }
 
 const isRow = ({ operation, body }: Call) =>
-  operation === 'TransactWriteItems' && JSON.stringify(body).includes('code_claim#')
+  operation === 'TransactWriteItems' && JSON.stringify(body).includes('code_lock#')
 const deaths: [string, Fault, number][] = [
   ['before its first row reached the table', 'hold-request', 0],
   ['in the middle, before a row reached the table', 'hold-request', 13],
@@ -101,7 +101,7 @@ test.each(deaths)('an import killed %s: the retry imports the rest, and every ro
   const codes = await service.items(tenant, 'code')
   expect(codes.map(({ id }) => id)).toEqual(answer.json.items.map(({ id }: { id: string }) => id).toSorted())
   expect(codes.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)))
-  expect(await service.items(tenant, 'code_claim')).toHaveLength(count)
+  expect(await service.items(tenant, 'code_lock')).toHaveLength(count)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
   const replay = await heir.send(event)
   expect(replay).toMatchObject({ statusCode: 207, headers: { 'Idempotency-Status': 'replayed' } })

@@ -38,7 +38,7 @@ const importAll = (headers: Record<string, string> = {}) =>
 const statusesOf = ({ json }: Answer) => json.items.map(({ status }: { status: number }) => status)
 const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
 /** The executed rows, by the uniqueness locks that they write. */
-const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_claim#')
+const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_lock#')
 const codesOf = () => service.items(tenant, 'code')
 
 async function expectAllOnce(answer: Answer) {
@@ -46,7 +46,7 @@ async function expectAllOnce(answer: Answer) {
   const codes = await codesOf()
   expect(codes.map(({ id }) => id)).toEqual(answer.json.items.map(({ id }: { id: string }) => id).toSorted())
   expect(codes.map(({ version }) => version)).toEqual(Array(count).fill(1))
-  expect(await service.items(tenant, 'code_claim')).toHaveLength(count)
+  expect(await service.items(tenant, 'code_lock')).toHaveLength(count)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
   const replay = await importAll()
   expect([replay.body, replay.headers['Idempotency-Status']]).toEqual([answer.body, 'replayed'])

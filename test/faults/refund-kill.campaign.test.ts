@@ -81,8 +81,8 @@ const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
 
 /** The time of the kill, and the expected state. */
 const moments: [string, () => Promise<unknown>, object][] = [
-  ['before its intent is committed', () => heldTransaction(1, 'hold-request'), nothing],
-  ['after its intent is committed', () => heldTransaction(1, 'hold'), pending],
+  ['before its start is committed', () => heldTransaction(1, 'hold-request'), nothing],
+  ['after its start is committed', () => heldTransaction(1, 'hold'), pending],
   ['before the provider carries it out', () => heldPayout('before'), pending],
   ['after the provider’s call', () => heldPayout('after'), { ...pending, payouts: 1 }],
   ['before its outcome is committed', () => heldTransaction(2, 'hold-request'), { ...pending, payouts: 1 }],

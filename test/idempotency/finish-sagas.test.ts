@@ -32,9 +32,9 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
     payloadHash: fingerprint(payment),
     expiresAt: Math.floor(clock.now() / 1000) + 60,
   }
-  const marker = newId(clock)
-  const lease = { lease_id: marker, lease_until: clock.now() + leaseMilliseconds }
-  const saga = { resume: { ...payment }, marker }
+  const entry = newId(clock)
+  const lease = { lease_id: entry, lease_until: clock.now() + leaseMilliseconds }
+  const saga = { state: { ...payment }, entry }
   const requested = {
     operation,
     keyed,
@@ -130,7 +130,7 @@ describe('the sweeper of pending sagas', () => {
     ['is gone', (key) => runtime.table.transact([{ remove: key, condition: 'none' }])],
     [
       'belongs to a later saga',
-      (key) => put({ ...key, state: 'pending', marker: 'another', lease_until: 0 }),
+      (key) => put({ ...key, state: 'pending', saga: { entry: 'another' }, lease_until: 0 }),
     ],
   ])('removes an entry whose record %s', async (_, change) => {
     const { record } = await leavePending()

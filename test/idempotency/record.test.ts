@@ -90,19 +90,19 @@ describe('a stored response', () => {
 
 describe('a pending record', () => {
   test('of a saga that its caller finishes expires like any other', () => {
-    expect(pendingRecord(keyed, { resume: { id: 1 } }, lease)).toEqual({
+    expect(pendingRecord(keyed, { state: { id: 1 } }, lease)).toEqual({
       ...keyed.key,
       payload_hash: 'hash',
       expires_at: 1000,
       state: 'pending',
-      resume: { id: 1 },
+      saga: { state: { id: 1 } },
       ...lease,
     })
   })
 
   test('of a saga that the service finishes lives 30 days longer', () => {
-    const { expires_at, marker } = pendingRecord(keyed, { resume: {}, marker: 'm' }, lease)
+    const { expires_at, saga } = pendingRecord(keyed, { state: {}, entry: 'e' }, lease)
     expect(expires_at).toBe(1000 + 30 * 24 * 3600)
-    expect(marker).toBe('m')
+    expect(saga).toEqual({ state: {}, entry: 'e' })
   })
 })

@@ -203,7 +203,7 @@ describe('a saga under a key', () => {
       expect(recordIn(runtime)).toMatchObject({
         state: 'pending',
         lease_until: runtime.clock.now() + leaseMilliseconds,
-        resume: { id: orders()[0]?.id },
+        saga: { state: { id: orders()[0]?.id } },
       })
     }
     expect(await once(paying({ execute }))).toMatchObject({ status: 'stored' })
@@ -211,11 +211,11 @@ describe('a saga under a key', () => {
 
   test('that the service finishes has an entry among the pending sagas until its outcome', async () => {
     const execute = () => {
-      const { pk, sk, payload_hash, marker } = pending()
+      const { pk, sk, payload_hash, saga } = pending()
       expect(itemsOf(runtime, pendingSagas)).toEqual([
         {
           pk: pendingSagas,
-          sk: marker,
+          sk: saga.entry,
           operation: 'tests.pay',
           record: { pk, sk },
           payload_hash,
@@ -288,7 +288,7 @@ describe('a saga whose execution fails for a time', () => {
   test('keeps its entry among the pending sagas when it is resumed', async () => {
     await leavePending()
     await leavePending()
-    expect(itemsOf(runtime, pendingSagas)).toMatchObject([{ sk: pending().marker }])
+    expect(itemsOf(runtime, pendingSagas)).toMatchObject([{ sk: pending().saga.entry }])
   })
 
   test('returns the first failure if its lease cannot be released', async () => {
@@ -300,7 +300,7 @@ describe('a saga whose execution fails for a time', () => {
     }
     expect(await codeOf(once(paying({ execute })))).toBe('DEPENDENCY.timeout')
     runtime.beforeCall = () => {}
-    expect(pending()).toMatchObject({ state: 'pending', resume: { id: orders()[0]?.id } })
+    expect(pending()).toMatchObject({ state: 'pending', saga: { state: { id: orders()[0]?.id } } })
   })
 })
 
@@ -476,8 +476,7 @@ describe('a takeover', () => {
     const before = pending()
     const execute = () => {
       expect(pending()).toMatchObject({
-        marker: before.marker,
-        resume: before.resume,
+        saga: before.saga,
         lease_until: runtime.clock.now() + leaseMilliseconds,
       })
       expect(pending().lease_id).not.toBe(before.lease_id)

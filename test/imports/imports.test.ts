@@ -261,7 +261,7 @@ test('operations, audit records, chunks and the manifest contain no personal dat
   const kept = [
     await service.items('private', 'operation'),
     await service.items('private', 'audit'),
-    await service.items('private', 'import_claim'),
+    await service.items('private', 'file_reservation'),
     service.files.get(`imports/${id}/chunks.json`)?.bytes.toString(),
     service.files.get(`rejects/${id}/rejects.csv`)?.bytes.toString(),
     service.lines,

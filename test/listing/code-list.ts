@@ -33,7 +33,7 @@ export const codeListing: RouteListing = {
   reveals: ({ field, values }) =>
     (field === 'soft_deleted' && values.includes(true)) ||
     (field === 'state' && values.includes('soft_deleted')),
-  orders: { code: { entity: 'code_claim', idOf: (claim) => String(claim.code_id) } },
+  orders: { code: { entity: 'code_lock', idOf: (lock) => String(lock.code_id) } },
 }
 
 const route = defineRoute({
@@ -91,22 +91,22 @@ export class CodeStore {
     const stored = { ...defaults, id, code, created_at, ...given }
     const refusal = await this.table.transact([
       { item: this.#item(stored), condition: { absent: true } },
-      { item: this.#claim(stored, code), condition: { absent: true } },
+      { item: this.#lock(stored, code), condition: { absent: true } },
     ])
     return refusal ? undefined : stored
   }
 
   /** @param aside whether its text becomes free for another code */
   async softDelete(code: StoredCode, aside: boolean): Promise<void> {
-    const key = await this.#claimKey(code)
+    const key = await this.#lockKey(code)
     await this.#change(code, { state: 'soft_deleted', soft_deleted: true })
-    if (aside) await this.#moveClaim(code, key, `${code.code}#${code.id}`)
+    if (aside) await this.#moveLock(code, key, `${code.code}#${code.id}`)
   }
 
   /** @returns whether its text was free or its own */
   async restore(code: StoredCode): Promise<boolean> {
-    const key = await this.#claimKey(code)
-    if (!(await this.#moveClaim(code, key, code.code))) return false
+    const key = await this.#lockKey(code)
+    if (!(await this.#moveLock(code, key, code.code))) return false
     await this.#change(code, { state: 'active', soft_deleted: false })
     return true
   }
@@ -116,7 +116,7 @@ export class CodeStore {
     const matches = { code_id: code.id }
     await this.table.transact([
       { remove: { pk, sk }, condition: { matches: { id: code.id } } },
-      { remove: await this.#claimKey(code), condition: { matches } },
+      { remove: await this.#lockKey(code), condition: { matches } },
     ])
   }
 
@@ -126,21 +126,21 @@ export class CodeStore {
     await this.table.put({ item: this.#item(code), condition })
   }
 
-  async #moveClaim(code: StoredCode, from: Key, to: string): Promise<boolean> {
-    const claim = this.#claim(code, to)
-    if (claim.sk === from.sk) return true
+  async #moveLock(code: StoredCode, from: Key, to: string): Promise<boolean> {
+    const lock = this.#lock(code, to)
+    if (lock.sk === from.sk) return true
     const refusal = await this.table.transact([
       { remove: from, condition: { matches: { code_id: code.id } } },
-      { item: claim, condition: { absent: true } },
+      { item: lock, condition: { absent: true } },
     ])
     return !refusal
   }
 
-  async #claimKey(code: StoredCode): Promise<Key> {
-    const { pk, sk } = this.#claim(code, code.code)
+  async #lockKey(code: StoredCode): Promise<Key> {
+    const { pk, sk } = this.#lock(code, code.code)
     const held = await this.table.get({ pk, sk })
     if (held?.code_id === code.id) return { pk, sk }
-    const aside = this.#claim(code, `${code.code}#${code.id}`)
+    const aside = this.#lock(code, `${code.code}#${code.id}`)
     return { pk: aside.pk, sk: aside.sk }
   }
 
@@ -148,7 +148,7 @@ export class CodeStore {
     return { ...keyOf(this.tenant, 'code', code.id, this.#shards), ...code }
   }
 
-  #claim({ id }: StoredCode, key: string): Item {
-    return { ...keyOf(this.tenant, 'code_claim', key, this.#shards), code_id: id }
+  #lock({ id }: StoredCode, key: string): Item {
+    return { ...keyOf(this.tenant, 'code_lock', key, this.#shards), code_id: id }
   }
 }

@@ -38,11 +38,11 @@ describe('the requests of a page to the table', () => {
       const table = counted(stored)
       const pages = pagesOf(store, { sort: `code.${direction}`, page_size: '10' }, { table })
       const { next } = await read(pages)
-      expect(table.asked).toEqual(['code_claim 12', 'getMany', 'code 1'])
+      expect(table.asked).toEqual(['code_lock 12', 'getMany', 'code 1'])
       table.asked.length = 0
       await read(pages, next)
       expect(table.asked.toSorted()).toEqual([
-        'code_claim 12',
+        'code_lock 12',
         ...(direction === 'asc' ? ['get'] : []),
         'getMany',
       ])
@@ -108,9 +108,9 @@ describe('the requests of a page to the table', () => {
     ['by id, with uses', { sort: 'id.asc', uses: '0' }, 'code 100'],
     ['by id, with a text', { sort: 'id.asc', q: 'x' }, 'code 100'],
     ['by id, deleted', { sort: 'id.asc', deleted: 'true' }, 'code 100'],
-    ['by code', { sort: 'code.asc' }, 'code_claim 12'],
-    ['by code, of one code', { sort: 'code.asc', code: 'C-1' }, 'code_claim 12'],
-    ['by code, with uses', { sort: 'code.asc', uses: '0' }, 'code_claim 101'],
+    ['by code', { sort: 'code.asc' }, 'code_lock 12'],
+    ['by code, of one code', { sort: 'code.asc', code: 'C-1' }, 'code_lock 12'],
+    ['by code, with uses', { sort: 'code.asc', uses: '0' }, 'code_lock 101'],
   ])('%s: a hundred items at a time only if few of them may match', async (_, query, first) => {
     const { store } = await fill(stored, 3, (n) => `C-${n}`)
     const table = counted(stored)

@@ -101,7 +101,7 @@ describe('several partitions', () => {
 })
 
 describe('an index', () => {
-  const index: SortIndex = { entity: 'code_claim', idOf: (entry) => String(entry.code_id) }
+  const index: SortIndex = { entity: 'code_lock', idOf: (entry) => String(entry.code_id) }
   let tenants = 0
 
   /** Reads an index whose table returns these entries, and one entry with its value alone as the key. */
@@ -157,7 +157,7 @@ describe('an index', () => {
       await Promise.all(
         entries.map(([key, , of]) =>
           table.put({
-            item: { ...keyOf(tenant, 'code_claim', key, shards), code_id: of },
+            item: { ...keyOf(tenant, 'code_lock', key, shards), code_id: of },
             condition: { absent: true },
           }),
         ),

@@ -62,7 +62,7 @@ export const defects: Record<string, Defect> = {
   'an entry of a pending saga that is removed too early': shared(
     'platform/request/finish-sagas.ts',
     '  if (record.lease_until > runtime.clock.now()) return false',
-    '  if (record.lease_until > runtime.clock.now()) {\n    await table.transact(removePendingSaga({ marker: entry.sk }))\n    return true\n  }',
+    '  if (record.lease_until > runtime.clock.now()) {\n    await table.transact(removePendingSaga({ entry: entry.sk }))\n    return true\n  }',
   ),
   'no condition on a settled refund': shared(
     'refunds/refund-store.ts',
@@ -134,7 +134,7 @@ export const defects: Record<string, Defect> = {
     "    remove(lockKey(code), { code_id: id }, 'TRANSIENT.error'),\n",
     '',
   ),
-  'a change without an audit record': shared('codes/soft-delete.ts', '    audit: auditOf(code),\n', ''),
+  'a change without an audit record': shared('codes/soft-delete-code.ts', '    audit: auditOf(code),\n', ''),
   'a denial without an audit record': shared(
     'platform/request/audit-denial.ts',
     'if (!caller || !reason) return error',

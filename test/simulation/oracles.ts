@@ -1,6 +1,7 @@
 import type { Operation } from '#shared/operations/operation.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { AuditRecord } from '#shared/platform/idempotency/commit.ts'
+import type { RecordedSaga } from '#shared/platform/idempotency/record.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { checkCarts } from './cart-oracles.ts'
@@ -137,7 +138,8 @@ function checkPending({ deadLetters }: World, items: readonly Stored[], of: Of):
     ...of('operation_count').filter(({ in_progress }) => in_progress !== 0),
     ...of('password_reset').filter(({ sk }) => !dead.has(sk)),
     ...items.filter(
-      ({ pk, marker, state }) => pk.startsWith('idempotency#') && marker && state === 'pending',
+      ({ pk, saga, state }) =>
+        pk.startsWith('idempotency#') && state === 'pending' && (saga as RecordedSaga).entry,
     ),
   ]
   check(waiting.length === 0, 'nothing is pending forever', () => JSON.stringify(waiting[0]))
@@ -163,8 +165,8 @@ function checkCodes(history: History, audit: readonly AuditRecord[], of: Of): vo
   for (const [text, sharing] of Map.groupBy(live, ({ tenant_id, code }) => `${tenant_id} ${code}`)) {
     check(sharing.length === 1, 'a text belongs to one code', () => `${text}: ${sharing.length} codes`)
   }
-  const locks = new Map(of('code_claim').map((lock) => [String(lock.code_id), lock]))
-  check(locks.size === of('code_claim').length, 'a text belongs to one code', () => 'a code has two locks')
+  const locks = new Map(of('code_lock').map((lock) => [String(lock.code_id), lock]))
+  check(locks.size === of('code_lock').length, 'a text belongs to one code', () => 'a code has two locks')
   for (const { id } of of('code'))
     check(locks.has(String(id)), 'a text belongs to one code', () => `${id} has no lock`)
   for (const id of locks.keys()) {

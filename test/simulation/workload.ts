@@ -152,7 +152,7 @@ export const acts = {
     const by = someone(client)
     const force = client.random.chance(0.3)
     await client.send({
-      operation: force ? 'codes.hard-delete' : 'codes.delete',
+      operation: force ? 'codes.hard-delete' : 'codes.soft-delete',
       by,
       method: 'DELETE',
       path: `/codes/${code.id}${force ? '?force=true' : ''}`,
@@ -439,8 +439,8 @@ export const acts = {
       })
     if (code) {
       const path = `/codes/${code.id}`
-      await expected(404, { operation: 'codes.delete', by: editor, method: 'DELETE', path })
-      await expected(403, { operation: 'codes.delete', by: viewer, method: 'DELETE', path })
+      await expected(404, { operation: 'codes.soft-delete', by: editor, method: 'DELETE', path })
+      await expected(403, { operation: 'codes.soft-delete', by: viewer, method: 'DELETE', path })
     }
     await expected(404, {
       operation: 'codes.export',

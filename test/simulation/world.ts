@@ -11,7 +11,7 @@ import type { IdentityProvider } from '#shared/login/identity-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { signIn } from '#shared/login/sign-in.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import type { OperationRef } from '#shared/operations/operation-store.ts'
+import { type OperationRef, unfinishedOperations } from '#shared/operations/operation-store.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
@@ -190,7 +190,7 @@ export class World {
     const left = this.store
       .all()
       .filter(({ pk, status }) => {
-        const isEntry = pk === pendingSagas || pk === openRefunds || pk === 'unfinished_operations'
+        const isEntry = pk === pendingSagas || pk === openRefunds || pk === unfinishedOperations
         return isEntry || (status === 'pending' && ownerOf(pk).entity === 'refund')
       })
       .map(({ pk, sk }) => `${pk} ${sk}`)

@@ -86,7 +86,7 @@ const examples: Record<string, Example> = {
     const { params, etag } = await madeCode(service, tenant)
     return { params, headers: { 'If-Match': etag } }
   },
-  'codes.delete': madeCode,
+  'codes.soft-delete': madeCode,
   'codes.hard-delete': async (service, tenant) => ({
     ...(await madeCode(service, tenant)),
     query: { force: 'true' },

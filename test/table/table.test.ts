@@ -82,7 +82,7 @@ describe('a key', () => {
 })
 
 describe('the entries of pending work', () => {
-  const partition = 'unfinished'
+  const partition = 'pending-saga'
   const runtime = memoryRuntime()
   const at = runtime.clock.now()
   const entryAt = (milliseconds: number) => ({

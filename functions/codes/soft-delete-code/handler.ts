@@ -1,4 +1,4 @@
-import { softDelete } from '#shared/codes/soft-delete.ts'
+import { softDelete } from '#shared/codes/soft-delete-code.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 

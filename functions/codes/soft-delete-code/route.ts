@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
-  operation: 'codes.delete',
+  operation: 'codes.soft-delete',
   action: 'soft_delete',
   method: 'DELETE',
   path: '/codes/{id}',

@@ -15,7 +15,7 @@ export const handler = eventFunction(
     const { log, clock } = runtime
     const until = clock.now() + sweepMilliseconds
     const sweeps = [
-      { ...(await finishSagas([createRefund], runtime)), codes: ['INTENTS_FINISHED', 'INTENTS_LEFT'] },
+      { ...(await finishSagas([createRefund], runtime)), codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'] },
       {
         ...(await checkRefunds(runtime, deployedProvider, until)),
         codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'],

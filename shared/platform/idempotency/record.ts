@@ -34,12 +34,12 @@ export interface Lease {
   lease_until: number
 }
 
-/** What a pending record keeps of its saga. The names are those of the stored attributes. */
+/** What a pending record keeps of its saga. */
 export interface RecordedSaga {
-  /** The state of the saga. */
-  resume: Record<string, unknown>
+  /** The state with which it is executed again. */
+  state: Record<string, unknown>
   /** The sort key of its entry among the pending sagas, if the service can finish it. */
-  marker?: string
+  entry?: string
 }
 
 /** The record of one Idempotency-Key. */
@@ -57,13 +57,13 @@ export type FinishedRecord = CommonRecord & {
   headers: Record<string, string>
 } & StoredBody
 
-export type PendingRecord = CommonRecord & { state: 'pending' } & RecordedSaga & Lease
+export type PendingRecord = CommonRecord & { state: 'pending'; saga: RecordedSaga } & Lease
 
 /** The body is compressed if it is long: a batch response can exceed an item of the table and is repetitive. */
 type StoredBody = { body?: string; packed_body?: Uint8Array }
 
 /** The additional lifetime of a pending record that the service can finish: 30 days. */
-const unfinishedSeconds = 30 * 24 * 3600
+const pendingSeconds = 30 * 24 * 3600
 
 /** Loaded at its first use, because few bodies are long. */
 const zlib = () => process.getBuiltinModule('node:zlib')
@@ -117,15 +117,14 @@ export function storedResponse(record: FinishedRecord): StoredResponse {
   return { status, headers, body: packed_body ? zlib().gunzipSync(packed_body).toString() : body }
 }
 
-export function pendingRecord(keyed: KeyedRequest, { resume, marker }: RecordedSaga, lease: Lease): Item {
+export function pendingRecord(keyed: KeyedRequest, saga: RecordedSaga, lease: Lease): Item {
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
     // Money may have moved, so the record must outlive the uncertainty.
-    expires_at: keyed.expiresAt + (marker === undefined ? 0 : unfinishedSeconds),
+    expires_at: keyed.expiresAt + (saga.entry === undefined ? 0 : pendingSeconds),
     state: 'pending',
-    resume,
-    ...(marker !== undefined && { marker }),
+    saga,
     ...lease,
   }
 }
@@ -167,7 +166,7 @@ export interface PendingSaga extends Key {
 }
 
 /** The partition of all entries. One suffices: an entry exists only as long as its saga. */
-export const pendingSagas = 'unfinished'
+export const pendingSagas = 'pending-saga'
 
 /** The request of a saga. */
 interface Requested {
@@ -180,11 +179,11 @@ interface Requested {
 /** Returns the change that adds the entry of a saga, if the service can finish it. */
 export function addPendingSaga(
   { operation, keyed, correlation, caller }: Requested,
-  { marker }: RecordedSaga,
+  { entry }: RecordedSaga,
 ): Change[] {
-  if (marker === undefined) return []
+  if (entry === undefined) return []
   const item: PendingSaga & Item = {
-    ...keyOfPending(marker),
+    ...keyOfPending(entry),
     operation,
     record: keyed.key,
     payload_hash: keyed.payloadHash,
@@ -195,10 +194,10 @@ export function addPendingSaga(
 }
 
 /** Returns the change that removes an entry. Another process may have removed it already. */
-export function removePendingSaga({ marker }: Pick<RecordedSaga, 'marker'>): Change[] {
-  return marker === undefined ? [] : [{ remove: keyOfPending(marker), condition: 'none' }]
+export function removePendingSaga({ entry }: Pick<RecordedSaga, 'entry'>): Change[] {
+  return entry === undefined ? [] : [{ remove: keyOfPending(entry), condition: 'none' }]
 }
 
-function keyOfPending(marker: string): Key {
-  return { pk: pendingSagas, sk: marker }
+function keyOfPending(entry: string): Key {
+  return { pk: pendingSagas, sk: entry }
 }

@@ -107,7 +107,7 @@ async function startSaga(run: KeyedExecution, start: SagaStart): Promise<Outcome
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
   const byService = run.work.finishedBy === 'service'
-  const saga = { resume: start.recorded, ...(byService && { marker: lease.lease_id }) }
+  const saga = { state: start.recorded, ...(byService && { entry: lease.lease_id }) }
   const changes = {
     guard: { item: pendingRecord(run.keyed, saga, lease), condition: isNew(run) },
     others: addPendingSaga(run, saga),
@@ -150,7 +150,7 @@ async function finish(
     result = await run.work.execute(state)
   } catch (thrown) {
     const passes = isRetryable(thrown)
-    if (!passes && saga.marker === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
+    if (!passes && saga.entry === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
     await release(run, saga, held)
     throw passes ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
@@ -212,16 +212,16 @@ async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise
 
 /** Continues a saga that an earlier run left pending; it is never started again. */
 export async function takeOver(run: KeyedExecution, record: PendingRecord): Promise<Outcome> {
-  const state = await run.work.restore(record.resume)
+  const state = await run.work.restore(record.saga.state)
   const lease = newLease(run)
   const refusal = await run.table.put({
-    item: pendingRecord(run.keyed, record, lease),
+    item: pendingRecord(run.keyed, record.saga, lease),
     condition: { matches: { state: 'pending', lease_id: record.lease_id } },
   })
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return isHeld ? finish(run, record, lease, state) : replay(run, holder)
+  return isHeld ? finish(run, record.saga, lease, state) : replay(run, holder)
 }
 
 /** Replays an earlier request with the same key and payload; undefined if there was none. */

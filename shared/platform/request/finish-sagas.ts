@@ -79,8 +79,8 @@ async function finishSaga(
 ): Promise<boolean> {
   const item = await table.get(entry.record)
   const record = item && asRecord(item)
-  if (record?.state !== 'pending' || record.marker !== entry.sk) {
-    await table.transact(removePendingSaga({ marker: entry.sk }))
+  if (record?.state !== 'pending' || record.saga.entry !== entry.sk) {
+    await table.transact(removePendingSaga({ entry: entry.sk }))
     return true
   }
   if (record.lease_until > runtime.clock.now()) return false

@@ -18,7 +18,7 @@ export const entities = {
   audit: { shards: 1 },
   code: { shards: 1 },
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
-  code_claim: { shards: 1 },
+  code_lock: { shards: 1 },
   refund: { shards: 1 },
   /** The charges that may not be refunded again, by charge id. */
   refund_hold: { shards: 1 },
@@ -37,7 +37,7 @@ export const entities = {
   /** The number of operations in progress. A purge deletes it after them, as each one that ends decrements it. */
   operation_count: { shards: 1 },
   /** The operation that imports a file in a tenant, by the file's hash. */
-  import_claim: { shards: 1 },
+  file_reservation: { shards: 1 },
   /** One entry per successful refund. */
   ledger: { shards: 1 },
   /** Logins by one-time code. */

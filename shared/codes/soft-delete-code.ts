@@ -28,7 +28,7 @@ export async function softDelete(request: SoftDelete, context: DeleteContext): P
   const anyTag = ifNoneMatch === undefined && (ifMatch === undefined || ifMatch === '*')
   return anyTag && isId(id) && settings['codes.duplicate'].softDeletedKeepsCode
     ? deleteWithoutRead(request, context)
-    : deleteCode(await readCode(table, scope, id, settings), request, context)
+    : deleteAfterRead(await readCode(table, scope, id, settings), request, context)
 }
 
 function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decision {
@@ -38,11 +38,15 @@ function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decisio
     writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
     audit: auditOf({ id, tenant_id: scope.tenant }),
     onConflict: async (existing) =>
-      deleteCode(existing ? asCode(existing) : await readCode(table, scope, id, settings), request, context),
+      deleteAfterRead(
+        existing ? asCode(existing) : await readCode(table, scope, id, settings),
+        request,
+        context,
+      ),
   })
 }
 
-function deleteCode(code: Code, request: SoftDelete, context: DeleteContext): Decision {
+function deleteAfterRead(code: Code, request: SoftDelete, context: DeleteContext): Decision {
   const { table, settings, now, scope } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
@@ -52,7 +56,8 @@ function deleteCode(code: Code, request: SoftDelete, context: DeleteContext): De
   return noContent({
     writes: [changedCode(code, after, 'soft_delete', settings), ...releaseLock(code, after)],
     audit: auditOf(code),
-    onConflict: async () => deleteCode(await readCode(table, scope, code.id, settings), request, context),
+    onConflict: async () =>
+      deleteAfterRead(await readCode(table, scope, code.id, settings), request, context),
   })
 }
 
