@@ -12,7 +12,7 @@ import { stackOfArea } from './endpoint-functions.ts'
 import type { AnyMetric, Watched } from './measure.ts'
 import { alarmsOf } from './own-key.ts'
 
-export interface WatchProps extends Watched {
+interface WatchProps extends Watched {
   key: Key | undefined
 }
 

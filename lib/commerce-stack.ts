@@ -30,7 +30,7 @@ import type { Stage } from './stage.ts'
 import { userPool } from './user-pool.ts'
 import { userPoolWebAcl, webAcl } from './web-acl.ts'
 
-export interface CommerceStackProps {
+interface CommerceStackProps {
   stage: Stage
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */

@@ -13,7 +13,7 @@ import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
 /** A function without a route, with its own dead-letter queue if it has one. */
-export interface Consumer {
+interface Consumer {
   name: string
   handler: lambda.Function
   deadLetters?: Queue | undefined

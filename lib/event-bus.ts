@@ -8,7 +8,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { deadLetterQueue } from './queues.ts'
 import type { Stage } from './stage.ts'
 
-export interface PublishedEvents {
+interface PublishedEvents {
   bus: EventBus
   /** Receives events that the bus cannot encrypt or decrypt, on a stage with its own key. */
   deadLetters?: Queue | undefined

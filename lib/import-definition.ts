@@ -30,7 +30,7 @@ const again: sfn.RetryProps = {
   jitterStrategy: sfn.JitterType.FULL,
 }
 
-export interface ImportDefinitionProps {
+interface ImportDefinitionProps {
   functions: Readonly<Record<ImportStep, IFunction>>
   bucket: Bucket | IBucket
   settings: Settings

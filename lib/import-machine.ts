@@ -20,7 +20,7 @@ import { type Deployment, serviceFunction } from './service-function.ts'
 import { serviceLog } from './service-log.ts'
 
 /** A step of the workflow with its function. */
-export interface WorkingStep {
+interface WorkingStep {
   name: string
   step: ImportStep
   handler: LambdaFunction

@@ -1,5 +1,5 @@
 /** A CloudWatch Logs Insights query over the request lines of all functions behind the gateway. */
-export interface LoudestQuery {
+interface LoudestQuery {
   title: string
   lines: readonly string[]
 }

@@ -15,7 +15,7 @@ import { unansweredMetric } from './request-measures.ts'
 import { serviceLog } from './service-log.ts'
 import { metricsNamespace, type Stage, StageError } from './stage.ts'
 
-export interface RestApiProps {
+interface RestApiProps {
   stage: Stage
   settings: Settings
   endpoints: readonly Endpoint[]

@@ -16,7 +16,7 @@ export interface Deployment {
   resources: Resources
 }
 
-export interface ServiceFunctionProps {
+interface ServiceFunctionProps {
   /** `<area>.<verb>`; the id of the construct is derived from it. */
   name: string
   description: string

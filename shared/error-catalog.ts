@@ -1,5 +1,5 @@
 /** The status of an error code, and whether the same request may be sent again. */
-export interface ErrorKind {
+interface ErrorKind {
   http: number
   retryable: boolean
 }

@@ -7,7 +7,7 @@ import { smallSdk, unwantedModules } from './small-sdk.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-export interface BundleRequest {
+interface BundleRequest {
   /** The functions: name to entry file. */
   entries: Record<string, string>
   /**

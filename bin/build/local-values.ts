@@ -17,7 +17,7 @@ const example = new RegExp(
  * The largest file in a request body on AWS, in bytes. Lambda accepts 6 MB for an invocation. API Gateway encodes the
  * file in base64, which adds a third, and adds the headers and the request context, for which 64 KB are reserved.
  */
-export const largestFileInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
+const largestFileInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
 
 /** The settings that limit a file in a request body. */
 const fileLimits = [

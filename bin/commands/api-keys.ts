@@ -6,7 +6,7 @@ import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
 import { auditOfOperator, itemsOf, type Operator } from './tenant-records.ts'
 
 /** The public fields of a key: everything but its secret. */
-export type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash' | 'state'> & {
+type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash' | 'state'> & {
   state: ApiKeyItem['state'] | 'expired'
 }
 

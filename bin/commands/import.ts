@@ -25,7 +25,7 @@ interface Operation {
 }
 
 /** The result of an import. */
-export interface Imported {
+interface Imported {
   operation_id: string
   /** Whether the file was imported before. */
   replayed: boolean

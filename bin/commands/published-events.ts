@@ -25,7 +25,7 @@ export interface Subscription {
 }
 
 /** The events that a subscription receives; all if empty. */
-export interface Selection {
+interface Selection {
   type?: string | undefined
   tenant?: string | undefined
 }

@@ -10,7 +10,7 @@ import type { ItemFilter, TableChanges } from './table-changes.ts'
 export type StreamSource = Extract<Subscription['source'], { stream: string }>['stream']
 
 /** The dependencies of a redrive. */
-export interface Redrive {
+interface Redrive {
   letters: DeadLetters
   changes: TableChanges
   /** Lets the function handle changes. @throws Error unless it handled all of them */

@@ -27,7 +27,7 @@ export async function* refundsOf(
 }
 
 /** The result of a comparison. Its numbers are complete when all findings were read. */
-export interface ComparisonSummary {
+interface ComparisonSummary {
   tenant: string
   from: string
   to: string

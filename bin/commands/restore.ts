@@ -18,7 +18,7 @@ export interface RestoredTable {
   streamArn: string
 }
 
-export interface Restore {
+interface Restore {
   dynamodb: DynamoDBClient
   source: string
   target: string

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-lambda'
 
 /** The move of an alias from one version of its function to another. */
-export interface Move {
+interface Move {
   functionName: string
   alias: string
   from: string

@@ -12,7 +12,7 @@ import type { DynamoDBRecord } from 'aws-lambda'
 import type { DeployedStack } from './deployment.ts'
 
 /** An inclusive range of one shard of the table's stream. */
-export interface StreamRange {
+interface StreamRange {
   streamArn: string
   shardId: string
   startSequenceNumber: string

@@ -18,7 +18,7 @@ import { type Receiver, sendEvent } from './webhook.ts'
 import { newSigningKey, signingSecret } from './webhook-secret.ts'
 
 /** The deployment to check, and a key with `verifyScopes` in a tenant without orders. */
-export interface Target extends Receiver {
+interface Target extends Receiver {
   tenant: string
   apiKey: string
   /** How long to wait for the effect of a webhook and for the end of an import. */

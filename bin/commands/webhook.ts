@@ -6,7 +6,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { reach } from './reach.ts'
 
 /** An event of another service. */
-export interface SentEvent {
+interface SentEvent {
   event_id: string
   type: string
   occurred_at: string

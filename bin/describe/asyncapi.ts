@@ -12,7 +12,7 @@ import { ownership } from './openapi.ts'
 import { version } from './version.ts'
 
 /** Events in all of their versions. */
-export interface DescribedEvents {
+interface DescribedEvents {
   published: readonly EventDefinition[]
   received: readonly EventDefinition[]
 }

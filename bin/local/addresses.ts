@@ -7,7 +7,7 @@ const providerHost = '127.0.0.1'
 const pagesOrigin = /^http:\/\/localhost:(\d+)$/
 
 /** The addresses of this machine in a profile. */
-export interface Addresses {
+interface Addresses {
   /** The port where the profile expects the payment provider; undefined if it is elsewhere. */
   providerPort: number | undefined
   /** The origin of the pages: the first one on this machine from which browsers may call the API. */

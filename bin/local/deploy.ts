@@ -39,7 +39,7 @@ function cdk(name: string, args: string[], env: NodeJS.ProcessEnv, signal: Abort
   })
 }
 
-export interface SynthesisOptions {
+interface SynthesisOptions {
   /** The command of the CDK app. Tests may use another than the service's own. */
   readonly app?: string
   /** Path of the settings profile. */

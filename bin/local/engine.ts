@@ -9,7 +9,7 @@ import { type Server, StartFailure, startServer } from './process.ts'
 
 const HOST = '127.0.0.1'
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly port: number
   /** The directory of its log, the activity file and `permissions.log`: the permissions that functions used. */
   readonly directory: string

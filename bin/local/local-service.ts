@@ -9,7 +9,7 @@ import { checkPrerequisites } from './prerequisites.ts'
 import { type Server, StartFailure } from './process.ts'
 import { describeService, type ServiceFile } from './service-file.ts'
 
-export interface LocalServiceOptions {
+interface LocalServiceOptions {
   readonly port: number
   /** Path of the settings profile. */
   readonly settings: string

@@ -2,7 +2,7 @@ import { ownHeaders } from './engine.ts'
 import type { LocalAws } from './environment.ts'
 
 /** A mail that the local run accepted instead of sending it. */
-export interface SentMail {
+interface SentMail {
   id: string
   at: string
   to: string[]

@@ -20,7 +20,7 @@ const GRACE_MS = 5_000
 /** How long a server may take to start, in milliseconds. A busy machine needs half a minute for the engine. */
 const READY_MS = 120_000
 
-export interface Step {
+interface Step {
   /** Completes the sentence "… failed", for example "Synthesizing the stack". */
   readonly name: string
   readonly command: string
@@ -72,7 +72,7 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Begins a sentence, for example "The local AWS". */
   readonly name: string
   readonly command: string

@@ -26,7 +26,7 @@ export interface ServiceFile {
 }
 
 /** The parts of a running service. */
-export interface ServiceParts {
+interface ServiceParts {
   aws: LocalAws
   outputs: StackOutputs
   webhookKey: string

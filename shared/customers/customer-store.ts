@@ -11,7 +11,7 @@ export interface ImportedCustomer {
 }
 
 /** The attributes of an import that its rows need. */
-export interface ImportSource {
+interface ImportSource {
   tenant: string
   operationId: string
   schemaVersion: number

@@ -28,7 +28,7 @@ export interface CustomerData {
 }
 
 /** The first error of a row. */
-export interface RowError {
+interface RowError {
   code: string
   field: string | null
 }

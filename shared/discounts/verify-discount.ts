@@ -16,7 +16,7 @@ import { discountsOf, type PricedCode, priceCode, usableCodes } from './cart-dis
 import { promoRejected } from './promo-events.ts'
 
 /** A request to verify a code. */
-export interface Verification {
+interface Verification {
   /** The code's text in its stored form. */
   text: string
   cartId: string | undefined

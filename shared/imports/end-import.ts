@@ -26,7 +26,7 @@ export async function completeImport(ref: OperationRef, context: StepContext): P
 }
 
 /** The workflow's input for the failure step. */
-export type FailedRef = OperationRef & { fault?: { Error?: string } }
+type FailedRef = OperationRef & { fault?: { Error?: string } }
 
 /** Ends the operation after another step failed for good, whatever its progress. */
 export async function failImport(ref: FailedRef, context: StepContext): Promise<void> {

@@ -12,7 +12,7 @@ export function fileHash() {
 }
 
 /** The reservation of a file in its tenant: only one operation imports it. */
-export interface FileReservation {
+interface FileReservation {
   /** The operation that last reserved the file, whatever its state. */
   holder: string | undefined
   /** That operation if it imports or has imported the file: the file is not imported again. */

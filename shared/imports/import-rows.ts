@@ -11,7 +11,7 @@ import { type Chunk, chunkKey, chunkRejectsKey, fileKey } from './import-files.t
 import { rejectLines } from './reject-file.ts'
 
 /** The workflow's input for each chunk. */
-export type ChunkRef = OperationRef & { chunk: Chunk }
+type ChunkRef = OperationRef & { chunk: Chunk }
 
 /**
  * Imports the rows of one chunk. A bad row becomes a reject and affects no other row. One transaction counts the

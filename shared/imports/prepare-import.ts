@@ -13,7 +13,7 @@ import { type Chunk, fileKey, manifestKey } from './import-files.ts'
 import { type SplitFile, splitFile } from './split-file.ts'
 
 /** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
-export interface PrepareResult {
+interface PrepareResult {
   next: 'rows' | 'complete' | 'wait' | 'end'
   /** The file key of the list of chunks. */
   manifest: string
@@ -138,7 +138,7 @@ async function update(
  * @returns the hash of the file
  * @throws VALIDATION.url.private_range, HostFailure, the code of a file that is too large
  */
-export async function storeFile(
+async function storeFile(
   { id, source }: Operation,
   { files, settings, budget, clock }: StepContext,
   network: Network,

@@ -5,7 +5,7 @@ import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'
 
-export interface ClaimsContext {
+interface ClaimsContext {
   table: Table
   clock: Clock
   settings: Settings

@@ -27,7 +27,7 @@ export function deployedProvider({ environment, settings }: WorkContext): Identi
 }
 
 /** The user pool of a deployment, from the environment of its functions. */
-export interface PoolClient {
+interface PoolClient {
   /** Needed only for logins. */
   userPoolId: string
   clientId: string

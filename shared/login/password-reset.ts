@@ -17,7 +17,7 @@ interface ResetRequest extends Key {
 
 const validSeconds = 3600
 /** The purpose of the key that seals e-mails here. */
-export const sealing = 'password resets v1'
+const sealing = 'password resets v1'
 
 /**
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So

@@ -22,7 +22,7 @@ export function userOf(attributes: Readonly<Record<string, string | undefined>>)
 }
 
 /** The claims added to the pool's access token. */
-export interface AddedClaims {
+interface AddedClaims {
   claims: Record<string, string>
   scopes: string[]
   groups: string[] | undefined

@@ -8,7 +8,7 @@ import { mayMove } from './operation-states.ts'
 import { removePendingEntry, transition } from './operation-store.ts'
 
 /** The result of canceling an operation. */
-export interface Cancellation {
+interface Cancellation {
   operation: Operation
   writes: Write[]
   audit?: AuditEntry

@@ -7,7 +7,7 @@ import { isEnded } from './operation-states.ts'
 import { findOperation, type OperationRef, removePendingEntry, transition } from './operation-store.ts'
 
 /** The end of an operation: its completion, or its failure. */
-export type Ending =
+type Ending =
   | { trigger: 'succeed' | 'cancel'; completion: Completion }
   | { trigger: 'fail'; failure: Failure }
 

@@ -52,7 +52,7 @@ export interface Operation {
 }
 
 /** The version of the columns and their rules, recorded by every import. */
-export const schemaVersion = 1
+const schemaVersion = 1
 
 /** Creates an operation. created_at is the time in its id. */
 export function newOperation(

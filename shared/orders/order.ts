@@ -47,7 +47,7 @@ export const OrderRequest = perSettings((settings) => {
 export type OrderRequest = v.InferOutput<ReturnType<typeof OrderRequest>>
 
 /** A stored order. */
-export interface Order {
+interface Order {
   id: string
   tenant_id: string
   cart_id: string

@@ -43,7 +43,7 @@ export function attemptOf(
 export type Counts = Pick<CodeItem, 'tries' | 'known' | 'mails'>
 
 /** Returns the counts that still matter. */
-export function recentCounts(before: CodeItem | undefined, { now, settings }: Attempt): Counts {
+function recentCounts(before: CodeItem | undefined, { now, settings }: Attempt): Counts {
   const { windowSeconds } = settings['otp.mailsPerAddress']
   const { knownSourceDays } = settings['otp.dailyWrongAttempts']
   const yesterday = now - dayMilliseconds

@@ -16,7 +16,7 @@ export interface MailContent {
 }
 
 /** A queued or sent mail. Reading the table reveals neither its address nor its code: the address is sealed, the code is derived. */
-export interface MailItem extends Key, Person {
+interface MailItem extends Key, Person {
   message_id: string
   code_id: string
   tenant_id: string

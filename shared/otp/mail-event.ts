@@ -10,7 +10,7 @@ const MailEvent = v.object({
   message_id: v.tuple([v.string()]),
 })
 
-export type MailEventContext = Pick<WorkContext, 'table' | 'clock'> & { log: Pick<Log, 'job'> }
+type MailEventContext = Pick<WorkContext, 'table' | 'clock'> & { log: Pick<Log, 'job'> }
 
 /**
  * Handles an event of the mail service: publishes otp.delivered for a delivered mail, and logs a bounce. A repeated

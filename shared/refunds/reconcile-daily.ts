@@ -47,7 +47,7 @@ export async function reconcileMessage(
 }
 
 /** Returns the tasks of a day: one for each tenant whose account the settings name. */
-export function dailyTasks(settings: Settings, now: number): ReconcileTask[] {
+function dailyTasks(settings: Settings, now: number): ReconcileTask[] {
   const to = newestCompared(settings, now)
   const from = to - settings['refunds.reconcile'].days * dayMilliseconds
   return Object.keys(settings['refunds.account'].accounts).map((tenant) => ({
@@ -70,7 +70,7 @@ export function newestCompared(settings: Settings, now: number): number {
  * @returns the rest of the task, as another task if there is one
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
  */
-export async function reconcileTask(
+async function reconcileTask(
   { tenant, from, to }: ReconcileTask,
   { settings, table, log, budget }: WorkContext,
   records: ProviderRecords,

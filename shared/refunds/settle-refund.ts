@@ -12,7 +12,7 @@ import { type NextStatus, nextStatus, type ProviderReport } from './refund-state
 import { holdWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
 
 /** The dependencies of a settlement. */
-export interface SettleContext {
+interface SettleContext {
   table: Table
   settings: Settings
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ export function settleContextOf({ table, settings, now, log, correlation }: Work
   return { table, settings, now: now(), alert: (code) => log.alert(code, correlation) }
 }
 
-export interface Settlement {
+interface Settlement {
   /** The refund after the report. */
   refund: Refund
   next: NextStatus

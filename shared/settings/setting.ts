@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 /** A decision of each deployment. `description` is shown if the value is missing or invalid. */
-export interface Setting<Schema extends v.GenericSchema> {
+interface Setting<Schema extends v.GenericSchema> {
   description: string
   schema: Schema
 }

@@ -25,7 +25,7 @@ export const OrderPaid = defineEvent({
  * Moves an order by the transitions of the deployment. In a status without one, the event is ignored.
  * @throws NOT_FOUND.order for an order that is unknown, because it may still arrive, or of another tenant
  */
-export const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
+const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
   const key = await table.findById('order', data.id)
   const item = key && (await table.get(key))
   if (!item) throw fail('NOT_FOUND.order')
@@ -38,14 +38,14 @@ export const orderPaid: Handler = async ({ type, data }, { table, settings, now 
   return { writes: [changedOrder(order, after)], events: paidEvents(after, settings) }
 }
 
-export const RefundSucceeded = defineEvent({
+const RefundSucceeded = defineEvent({
   type: 'refund.succeeded',
   version: 1,
   summary: 'The payment provider completed a refund; data.id is the refund.',
   data: resourceOnly,
 })
 
-export const RefundFailed = defineEvent({
+const RefundFailed = defineEvent({
   type: 'refund.failed',
   version: 1,
   summary:

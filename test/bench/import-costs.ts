@@ -89,7 +89,7 @@ async function byPuts(endpoint: string, table: string, of: string, rows: number)
 }
 
 /** The calculated costs of a million rows on AWS in US dollars, with the measured CPU time. */
-export function millionRows([byFunction]: readonly RowCost[]): [string, number][] {
+function millionRows([byFunction]: readonly RowCost[]): [string, number][] {
   const chunks = million / chunkSize.rows
   // A function with 1,024 MB has 0.6 of a CPU. It processes the next batch while it waits for the table.
   const seconds = ((byFunction?.processorMicroseconds ?? 0) * million) / 1e6 / 0.6

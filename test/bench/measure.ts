@@ -7,7 +7,7 @@ import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 
 /** One of the compared functions. All get the same machine, DynamoDB and number of calls. */
-export interface Subject {
+interface Subject {
   /** The bundle's index.mjs. Its handler returns 201 for every event. */
   file: string
   /** Its environment, in addition to the common one below. */
@@ -16,7 +16,7 @@ export interface Subject {
   event(): unknown
 }
 
-export interface Effort {
+interface Effort {
   /** New processes of each function for init and first request. */
   starts: number
   /** Rounds of warm calls, each in a new process. */
@@ -25,7 +25,7 @@ export interface Effort {
   calls: number
 }
 
-export interface Figures {
+interface Figures {
   bytes: number
   initMs: number
   firstRequestMs: number
@@ -40,7 +40,7 @@ export interface Figures {
 /** The service, the reference, and a function that does only what none can save. */
 const sides = ['ours', 'reference', 'nodeAlone'] as const
 type Sides<Value> = Record<(typeof sides)[number], Value>
-export type Comparison = Sides<Figures>
+type Comparison = Sides<Figures>
 
 interface Run {
   initMs: number
@@ -51,7 +51,7 @@ interface Run {
 }
 
 const runner = join(import.meta.dirname, 'run-function.mjs')
-export const usualEffort: Effort = { starts: 15, rounds: 4, warmUpCalls: 50, calls: 150 }
+const usualEffort: Effort = { starts: 15, rounds: 4, warmUpCalls: 50, calls: 150 }
 
 /**
  * Measures the functions turn by turn in one run, so noise affects all of them. Figures are medians. Only their ratios are

@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
-export interface Issuer {
+interface Issuer {
   /** The public keys, for the functions' settings. */
   keys: { keys: JWK[] }
   token: string

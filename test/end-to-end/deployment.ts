@@ -13,7 +13,7 @@ import { freePort } from '#test/support/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
 const stackName = 'commerce-local'
-export const profile = join(root, 'shared/settings/profiles/local.json')
+const profile = join(root, 'shared/settings/profiles/local.json')
 
 export interface Deployment extends ServiceFile {
   enginePid: number

@@ -23,7 +23,7 @@ export interface FaultyService extends Service {
   stop(): Promise<void>
 }
 
-export interface FaultyServiceOptions extends Omit<ServiceOptions, 'clock' | 'client' | 'transit'> {
+interface FaultyServiceOptions extends Omit<ServiceOptions, 'clock' | 'client' | 'transit'> {
   clock?: MovableClock
 }
 

@@ -7,7 +7,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
 
 /** The provider's handling of one call. */
-export type Conduct =
+type Conduct =
   | 'pay'
   /** Pays, and the response is lost. */
   | 'lose-answer'
@@ -23,7 +23,7 @@ export type Conduct =
   /** Pays once `hold` resolves. */
   | 'slow'
 
-export interface Provider {
+interface Provider {
   /** The handling of the next calls, in order; later calls pay. */
   conducts: Conduct[]
   /** The payouts by the caller's key. A key is paid once. */

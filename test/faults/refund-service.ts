@@ -15,7 +15,7 @@ import { movableClock } from './payment-saga.ts'
 export const leaseMilliseconds = 31_000
 export const restMilliseconds = 91_000
 
-export interface RefundService extends FaultyService {
+interface RefundService extends FaultyService {
   provider: FakePaymentProvider
   /** Calls POST /v1/refunds in a tenant with a key. */
   refund(tenant: string, key?: string, body?: object): Promise<Answer>

@@ -2,9 +2,9 @@ import { PassThrough, Readable } from 'node:stream'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
 
 /** A file, an error of the host, or a host that pauses after the head for some time or forever. */
-export type Served = Buffer | 'broken' | 'silent' | { file: Buffer; afterMilliseconds: number }
+type Served = Buffer | 'broken' | 'silent' | { file: Buffer; afterMilliseconds: number }
 
-export interface ServingOptions {
+interface ServingOptions {
   addresses?: readonly string[]
   onRequest?: () => void
 }

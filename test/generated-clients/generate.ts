@@ -27,7 +27,7 @@ const javaLibraries = [
   'jakarta.annotation:jakarta.annotation-api:2.1.1',
 ]
 
-export interface GeneratedClient {
+interface GeneratedClient {
   /** The problems that the generator reports. */
   report: string
   /** Runs a program of this folder with the client. It reads JSON and prints JSON. */

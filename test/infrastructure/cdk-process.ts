@@ -21,7 +21,7 @@ export async function inCdkProcess<Name extends keyof Functions>(
   return JSON.parse(await response.text())
 }
 
-export interface CdkProcess {
+interface CdkProcess {
   readonly endpoint: string
   stop(): Promise<void>
 }

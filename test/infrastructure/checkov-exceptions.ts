@@ -1,7 +1,7 @@
 import type { Finding } from './checkov.ts'
 
 /** A failed check with the reason. It covers every resource unless it names some. */
-export interface Exception {
+interface Exception {
   check: string
   reason: string
   /** The start of the template's name: a stage. */

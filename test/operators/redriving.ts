@@ -15,7 +15,7 @@ import { type FakeQueue, fakeQueue } from '../support/fake-queue.ts'
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
 
 /** The service with its table's stream, a bus and queues, and the dependencies of redrive. */
-export interface Redriving {
+interface Redriving {
   service: Service
   stream: TableStream
   /** The proxy between the command and the table with its stream. */

@@ -13,7 +13,7 @@ import type { Service } from '../support/service.ts'
 export const captured = 100_000
 
 /** The refunds of a tenant, in the table and at the provider. */
-export interface Books {
+interface Books {
   refunds: Refund[]
   ledger: LedgerEntry[]
   payouts: PaidRefund[]

@@ -17,7 +17,7 @@ fakeProvider.whileSilent = () => {
   jest.advanceTimersToNextTimer()
 }
 
-export interface TestClock extends Clock {
+interface TestClock extends Clock {
   slept: number[]
 }
 

@@ -207,7 +207,7 @@ export class Client {
 }
 
 /** Returns whether an answer of a request with a key is replayed forever. */
-export function isFinal({ status, headers }: Answer): boolean {
+function isFinal({ status, headers }: Answer): boolean {
   return status < 400 || headers['Idempotency-Status'] !== undefined
 }
 

@@ -5,7 +5,7 @@ import { defects } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 
 /** Where a defect is found: the first failing seed, counted from 1, and the promise that it breaks. */
-export interface Finding {
+interface Finding {
   seed: number
   promise: string
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** A mistake in the source, which the simulator must find. */
-export interface Defect {
+interface Defect {
   file: string
   /** Occurs exactly once in the file. */
   from: string

@@ -31,7 +31,7 @@ export interface Faults {
 }
 
 /** A call of another service. */
-export interface PortCall<Result> {
+interface PortCall<Result> {
   name: string
   /** Takes effect at once, or throws the error of the service. */
   effect: () => Result

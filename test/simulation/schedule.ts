@@ -40,7 +40,7 @@ const policies = (['within_charge', 'once_per_charge'] as const).map((policy) =>
 }))
 type Policy = (typeof policies)[number]
 
-export interface Options {
+interface Options {
   seed: number
   recorded?: boolean
   /** Clients that do nothing, and faults that do not strike; for shrinking. */

@@ -55,7 +55,7 @@ import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** A request as the gateway receives it. */
-export interface HttpCall {
+interface HttpCall {
   method: string
   path: string
   headers: Record<string, string>
@@ -64,7 +64,7 @@ export interface HttpCall {
 }
 
 /** A message that a queue has given up. */
-export interface DeadLetter {
+interface DeadLetter {
   queue: TaskQueue
   body: string
 }

@@ -1,7 +1,7 @@
 import type { AttributeValue, ConsumedCapacity } from '@aws-sdk/client-dynamodb'
 
 /** A call as the DynamoDB proxy records it. */
-export interface MeasuredCall {
+interface MeasuredCall {
   readonly operation: string
   readonly body: unknown
   readonly status?: number
@@ -59,7 +59,7 @@ function itemUnits(put: Item | undefined, indexKeys: readonly string[]): number 
 }
 
 /** Returns the size that DynamoDB charges for: names and values, as documented by AWS. */
-export function itemBytes(item: Item): number {
+function itemBytes(item: Item): number {
   return sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + valueBytes(value)))
 }
 

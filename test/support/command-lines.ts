@@ -3,7 +3,7 @@ import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
 const commands = new Map(leavesOf(createProgram()).map((command) => [nameOf(command), command]))
 
 /** A use of the command line in a text: `npx commerce orders erase ID --tenant acme`. */
-export interface CommandLine {
+interface CommandLine {
   name: string
   flags: string[]
 }

@@ -20,7 +20,7 @@ const sqliteOfAppleSilicon =
     ? ['io.github.ganadist.sqlite4java:libsqlite4java-osx-aarch64:1.0.392::dylib']
     : []
 
-export interface DynamodbLocal {
+interface DynamodbLocal {
   readonly endpoint: string
   readonly stop: () => Promise<void>
 }

@@ -12,7 +12,7 @@ import { htmlOf } from './markdown.ts'
 import { errorsPage, eventsPage, page, textPage } from './pages.ts'
 
 /** The service where operations of the reference can be tried, and the token. */
-export interface TryAt {
+interface TryAt {
   base_url: string
   token?: string
 }

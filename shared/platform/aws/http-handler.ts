@@ -5,7 +5,7 @@ import { lazy } from '../base/cached-load.ts'
 const connectMilliseconds = 1000
 
 /** A signed request of an SDK client. */
-export interface ServiceRequest {
+interface ServiceRequest {
   protocol: string
   hostname: string
   port?: number

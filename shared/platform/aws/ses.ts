@@ -11,7 +11,7 @@ export interface Mail {
 }
 
 /** The tracking of a mail by SES, whose events carry the tag `message_id`. */
-export interface MailTracking {
+interface MailTracking {
   configurationSet: string
   messageId: string
 }

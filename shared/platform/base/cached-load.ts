@@ -2,7 +2,7 @@ import type { Budget, Clock } from './clock.ts'
 import { fail } from './failure.ts'
 
 /** All in milliseconds. */
-export interface CacheTimes {
+interface CacheTimes {
   /** The time limit of one load. */
   deadline: number
   /** The age at which a value is reloaded. The known value is used until the reload succeeds. */

@@ -24,7 +24,7 @@ export interface Details {
   [detail: string]: unknown
 }
 
-export interface FailureOptions {
+interface FailureOptions {
   /** Overrides the status of the catalogue, for a code with several statuses. */
   http?: number
   details?: Details

@@ -93,7 +93,7 @@ export interface Log {
 }
 
 /** Writes one line. */
-export type WriteLine = (message: string, failed: boolean, record: Record<string, unknown>) => void
+type WriteLine = (message: string, failed: boolean, record: Record<string, unknown>) => void
 
 /** Returns a log that writes each record as a line of JSON by itself. An HTTP function logs before its caller may go on. */
 export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
@@ -248,7 +248,7 @@ export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work
 export const alertMetric = { name: 'alerts', dimensions: ['code'], unit: 'Count' } as const
 
 /** The counter of received events without meaning here, by type; `other` for the types without a handler. */
-export const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_type'], unit: 'Count' } as const
+const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_type'], unit: 'Count' } as const
 
 /** The differences between the ledger and the records of a partner. */
 export const differenceMetric = { name: 'differences', dimensions: ['work'], unit: 'Count' } as const
@@ -257,7 +257,7 @@ export const differenceMetric = { name: 'differences', dimensions: ['work'], uni
 export type Work = 'imports' | 'refunds'
 
 /** A metric, with its value and its dimensions as members of the log line. */
-export type MetricValue =
+type MetricValue =
   | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
   | { metric: typeof failedRequestMetric; members: { operation: string; failed_requests: number } }
   | {
@@ -274,7 +274,7 @@ export type MetricValue =
  * extracts them from the line, so no request waits for it.
  * @param at milliseconds since 1970
  */
-export function embedded(namespace: string, at: number, values: readonly MetricValue[]): object {
+function embedded(namespace: string, at: number, values: readonly MetricValue[]): object {
   if (values.length === 0) return {}
   const directives = values.map(({ metric }) => ({
     Namespace: namespace,

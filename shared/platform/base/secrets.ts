@@ -24,7 +24,7 @@ export interface SecretRead {
  * nor the secret.
  * @param purpose a name with a version, such as `list cursors v1`
  */
-export type DeriveKey = (secret: string, purpose: string) => KeyObject
+type DeriveKey = (secret: string, purpose: string) => KeyObject
 
 /** Returns a derivation that keeps the keys of the latest secret. Deriving a key takes a twentieth of the CPU of a list. */
 export function keyDerivation(): DeriveKey {

@@ -37,7 +37,7 @@ export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data'
 export const subject = { id: v.string(), tenant_id: v.string() }
 
 /** The events about a resource whose data the setting events.payloads decides. */
-export type ResourceEvent = keyof Settings['events.payloads']
+type ResourceEvent = keyof Settings['events.payloads']
 
 type ResourceEventDefinition = EventDefinition & { type: ResourceEvent }
 

@@ -11,7 +11,7 @@ export interface Change {
 /** Publishes at most ten events and returns, in order, whether each of them failed. */
 export type Publish = (events: readonly PublishedEvent[]) => Promise<boolean[]>
 
-export interface Relayed {
+interface Relayed {
   published: number
   /** The first change with unpublished events, from which the stream redelivers. */
   failedFrom: string | undefined

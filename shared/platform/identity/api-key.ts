@@ -26,7 +26,7 @@ export interface ApiKeyItem extends Key {
 }
 
 /** The credential that a caller sends. Secret scanners find its prefix. It names the item's key: one read suffices. */
-export interface ApiKeyCredential {
+interface ApiKeyCredential {
   tenant: string
   key_id: string
   secret: string
@@ -54,7 +54,7 @@ export function readApiKey(text: string): ApiKeyCredential | undefined {
  * Returns the stored hash of a key. A fast hash suffices, and it is computed for every request. Slow hashes protect
  * guessable passwords, but 256 random bits cannot be guessed.
  */
-export function hashOfApiKey(text: string): string {
+function hashOfApiKey(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
@@ -88,7 +88,7 @@ export interface NewApiKey {
 }
 
 /** The issuer of this service's API keys, in addition to the issuers of its tokens. */
-export const apiKeyIssuer = 'urn:commerce-api:api-keys'
+const apiKeyIssuer = 'urn:commerce-api:api-keys'
 
 /**
  * Returns the caller of an API key: the role Service in the key's tenant.

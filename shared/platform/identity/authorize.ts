@@ -7,7 +7,7 @@ import type { Table } from '../table/table.ts'
 import type { Caller, Role } from './caller.ts'
 
 /** The operation that a caller asks for. */
-export interface Requested {
+interface Requested {
   operation: string
   /** A fixed token scope. */
   scope?: string
@@ -88,7 +88,7 @@ function checkFactors(
 }
 
 /** The access of a role to an operation: denied, its own tenant, or all tenants. */
-export type Reach = 'deny' | 'own' | 'any'
+type Reach = 'deny' | 'own' | 'any'
 
 type Person = Exclude<Role, 'Service'>
 

@@ -35,7 +35,7 @@ export function sessionSecret(key: KeyObject, sessionId: string): string {
 }
 
 /** Hashes a secret. A fast hash suffices: 256 random bits cannot be guessed. */
-export function hashOfSecret(secret: string): string {
+function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
@@ -80,7 +80,7 @@ export const sessionCookie = '__Host-session'
 export const csrfCookie = 'csrf_token'
 
 /** The content of a session cookie. */
-export interface SessionCredential {
+interface SessionCredential {
   session_id: string
   secret: string
 }

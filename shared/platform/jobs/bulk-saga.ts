@@ -13,7 +13,7 @@ import { type RowDecision, type RowResult, runRows } from './run-rows.ts'
 export type RowContext = WorkContext & { scope: Scope; caller: Caller | undefined }
 
 /** An operation on many rows, each decided and committed by itself. */
-export interface BulkOperation<Body, Row> {
+interface BulkOperation<Body, Row> {
   /** Returns the rows of a body. @throws VALIDATION.* when the body as a whole is invalid */
   rowsOf(body: Body, settings: Settings): readonly Row[]
   /** The audit record of the whole operation; by default, only its rows are audited. */

@@ -16,7 +16,7 @@ export interface Position {
 }
 
 /** Encrypts and authenticates cursors. Rejects a cursor that was changed or issued for another list or tenant. */
-export interface CursorSeal {
+interface CursorSeal {
   seal(position: Position, session: string): string
   /** @throws VALIDATION.cursor.invalid */
   open(cursor: string, session: string): Position

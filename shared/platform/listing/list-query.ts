@@ -173,7 +173,7 @@ function parseOffset(value = '0', max: number): number {
  * Parses one query parameter as a filter.
  * @throws VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required
  */
-export function parseFilter(name: string, value: string, listing: Listing, settings: Settings): Filter {
+function parseFilter(name: string, value: string, listing: Listing, settings: Settings): Filter {
   const dot = name.lastIndexOf('.')
   const [field, suffix] = dot < 0 ? [name, 'eq'] : [name.slice(0, dot), name.slice(dot + 1)]
   const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
@@ -223,7 +223,7 @@ function parseValue(
 }
 
 /** @throws VALIDATION.filter.value_invalid unless the text has 1 to `max` characters */
-export function checkLength(name: string, text: string, max: number): void {
+function checkLength(name: string, text: string, max: number): void {
   const actual = charactersOf(text)
   if (actual >= 1 && actual <= max) return
   throw failField('VALIDATION.filter.value_invalid', name, { reason: 'length', min: 1, max, actual })
@@ -248,7 +248,7 @@ function integerOf(text: string): number | undefined {
 }
 
 /** @throws VALIDATION.filter.value_invalid */
-export function parseBoolean(name: string, text: string): boolean {
+function parseBoolean(name: string, text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   throw failField('VALIDATION.filter.value_invalid', name, {
     reason: 'boolean',
@@ -274,7 +274,7 @@ function parseDateTime(name: string, text: string): number {
 }
 
 /** @throws VALIDATION.date.range, VALIDATION.filter.value_invalid if a lower bound is above an upper bound */
-export function checkRanges(filters: readonly Filter[], listing: Listing): void {
+function checkRanges(filters: readonly Filter[], listing: Listing): void {
   for (const [field, kind] of Object.entries(listing.fields)) {
     const bounds = filters.filter((filter) => filter.field === field)
     const lower = Math.max(...valuesOf(bounds, ['gte', 'gt']), Number.NEGATIVE_INFINITY)

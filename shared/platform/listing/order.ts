@@ -61,7 +61,7 @@ export async function idOrder(list: TenantList): Promise<Order> {
 }
 
 /** Returns the largest id in the range of the filters on created_at and id. */
-export async function newestId(list: TenantList): Promise<string | undefined> {
+async function newestId(list: TenantList): Promise<string | undefined> {
   const range = { ...idRange(list.query.filters), descending: true, limit: 1 }
   const { items } = await readMerged(list.table, partitionsOfList(list), range)
   return items[0]?.sk

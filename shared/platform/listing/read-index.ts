@@ -81,7 +81,7 @@ export function keysOfValue(value: string): Bounds {
 /** The range of the sort keys of all possible values. */
 export const allKeys: Bounds = { low: keysOfValue('$').low, high: keysOfValue('\u007f').high }
 
-export interface IndexRead {
+interface IndexRead {
   /** In the requested order. */
   found: { sortKey: string; id: string }[]
   /** True when nothing of the range is left. */

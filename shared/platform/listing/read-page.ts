@@ -20,7 +20,7 @@ export interface PageRequest extends TenantList {
   sizeOf: (item: Item) => number
 }
 
-export interface Page {
+interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined

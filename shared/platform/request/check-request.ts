@@ -109,7 +109,7 @@ const none = v.strictObject({})
  * Parses the query parameters of a route that is not a list.
  * @throws VALIDATION.field.*, also for an unknown or repeated parameter
  */
-export function parseQuery(
+function parseQuery(
   query: readonly (readonly [string, string])[],
   route: Pick<Route, 'query'>,
   settings: Settings,

@@ -129,7 +129,7 @@ export const securityHeaders = {
 } as const
 
 /** The request headers that browsers may send to every operation. */
-export const requestHeaders = [
+const requestHeaders = [
   'Authorization',
   'Content-Type',
   'Accept',
@@ -206,7 +206,7 @@ export function preflightHeaders(
  * Returns the headers of a deprecated operation: its deprecation (RFC 9745) and its end (RFC 8594). Empty for other
  * operations.
  */
-export function deprecationHeaders(operation: string, settings: Settings): Record<string, string> {
+function deprecationHeaders(operation: string, settings: Settings): Record<string, string> {
   const dates = datesOf(operation, settings)
   if (!dates) return {}
   return {

@@ -5,7 +5,7 @@ import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
 
 /** The monthly costs of a stack without requests. */
-export interface FixedCost {
+interface FixedCost {
   what: string
   count: number
   price: Price

@@ -1,7 +1,7 @@
 import { prices } from './prices.ts'
 
 /** A request as measured by the benchmark at DynamoDB. */
-export interface MeasuredRequest {
+interface MeasuredRequest {
   request: string
   readUnits: number
   writeUnits: number

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface Options {
+interface Options {
   folder?: string
   environment?: Record<string, string>
   /** Another user to run as. */
@@ -16,7 +16,7 @@ export interface Options {
   messages?: boolean
 }
 
-export interface Process {
+interface Process {
   child: ChildProcess
   /** The end of its output. */
   output(): string

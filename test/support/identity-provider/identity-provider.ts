@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type CognitoAnswer, cognitoUsers } from './cognito-users.ts'
 
 /** One received request. */
-export interface ProviderCall {
+interface ProviderCall {
   operation: string
   // biome-ignore lint/suspicious/noExplicitAny: the input depends on the operation
   input: any
@@ -15,7 +15,7 @@ export interface ProviderCall {
 /** The fault of a request: no response, a reset connection, a delay, or this response. */
 export type ProviderFault = 'lose' | 'reset' | { milliseconds: number } | CognitoAnswer
 
-export interface FakeIdentityProvider {
+interface FakeIdentityProvider {
   endpoint: string
   /** All received requests, oldest first. */
   calls: ProviderCall[]

@@ -7,7 +7,7 @@ interface KnownKey {
   answer?: Answer
 }
 
-export interface IdempotencyKeys {
+interface IdempotencyKeys {
   /**
    * Executes a request once for each key. Later requests with the same parameters get its response, errors included,
    * marked as replayed. Each account has its own keys.

@@ -24,7 +24,7 @@ const currency = 'eur'
 const platformAccount = 'acct_platform'
 const parameterName = /^(charge|amount|reason|(metadata|expand)\[.*\])$/
 
-export interface RefundLedger {
+interface RefundLedger {
   refund(account: string | undefined, parameters: Record<string, string>): Answer
   /** Stripe's charge object. */
   charge(account: string | undefined, id: string): Answer

@@ -3,7 +3,7 @@ import { pageOf } from './list-page.ts'
 import { missing, type PaidRefund, refundLedger } from './refund-ledger.ts'
 import { type Answer, type Call, errorAnswer, serverError } from './stripe-wire.ts'
 
-export interface StripeApi {
+interface StripeApi {
   /** @param begun a refund continues once this resolves; until then its key is in use */
   answerTo(call: Call, begun: () => Promise<unknown>): Promise<Answer>
   /** Returns the refunds that were actually paid, oldest first. */

@@ -12,7 +12,7 @@ const module = 'github.com/stripe/stripe-mock'
 const cache = join(import.meta.dirname, '../../../node_modules/.cache/stripe-mock')
 const readyWithinMilliseconds = 30_000
 
-export interface StripeMock {
+interface StripeMock {
   endpoint: string
   stop(): Promise<void>
 }
