@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { throughBuiltinModule } from './builtin-modules.ts'
 import { smallSdk, unwantedModules } from './small-sdk.ts'
 
@@ -19,10 +19,11 @@ interface BundleRequest {
 }
 
 export interface Bundle {
-  /** The folder to deploy, which contains only index.mjs. */
+  /** The folder to deploy: index.mjs and, for functions that no caller waits for, its source map. */
   directory: string
+  /** The size of index.mjs. */
   bytes: number
-  /** SHA-256 of index.mjs in hex. Equal sources and settings give equal hashes. */
+  /** SHA-256 of the folder's content in hex. Equal sources and settings give equal hashes. */
   codeSha: string
 }
 
@@ -35,7 +36,10 @@ export async function bundle({ entries, outdir, settings }: BundleRequest): Prom
     outdir: resolve(outdir),
     plugins: [deployedSettings(settings), smallSdk(), throughBuiltinModule()],
     metafile: true,
+    sourcemap: 'external',
+    sourcesContent: false,
   })
+  await finishMaps(metafile)
   const unwanted = unwantedModules(metafile)
   if (unwanted.length > 0) {
     throw new Error(
@@ -62,9 +66,32 @@ export const commonOptions = {
   logLevel: 'error',
 } satisfies BuildOptions
 
+/**
+ * Keeps the source maps of the functions whose log reads them, with paths from the root of the repository. The others are
+ * removed, because a cold start loads the whole folder.
+ */
+async function finishMaps({ outputs }: Metafile): Promise<void> {
+  const bundles = Object.entries(outputs).filter(([file]) => file.endsWith('.mjs'))
+  const finished = bundles.map(async ([file, { inputs }]) => {
+    const path = join(root, `${file}.map`)
+    if (!('shared/platform/aws/powertools-log.ts' in inputs)) return rm(path)
+    const map = JSON.parse(await readFile(path, 'utf8'))
+    // The modules that plugins generate are named by their namespace, not by a path.
+    const sources = map.sources.map((source: string) =>
+      source.startsWith('.') ? relative(root, resolve(dirname(path), source)) : source.replace(root, ''),
+    )
+    await writeFile(path, JSON.stringify({ ...map, sources }))
+  })
+  await Promise.all(finished)
+}
+
 async function describe(directory: string): Promise<Bundle> {
+  const hash = createHash('sha256')
   const code = await readFile(join(directory, 'index.mjs'))
-  return { directory, bytes: code.byteLength, codeSha: createHash('sha256').update(code).digest('hex') }
+  hash.update(code)
+  const map = await readFile(join(directory, 'index.mjs.map')).catch(() => undefined)
+  if (map) hash.update(map)
+  return { directory, bytes: code.byteLength, codeSha: hash.digest('hex') }
 }
 
 /** Inlines the deployment's settings in place of the module that throws outside a bundle. */

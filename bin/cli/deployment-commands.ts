@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Argument } from '@commander-js/extra-typings'
-import { deadLetterNames } from '#functions/subscriptions.ts'
+import { defineDeadLetters } from './dead-letter-commands.ts'
 import {
   awsStack,
   type Define,
@@ -18,7 +17,7 @@ import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 /** Defines the commands of operators on a whole deployment, and those that describe it. */
 export function defineDeploymentCommands(define: Define): void {
   defineVerify(define)
-  defineRedrive(define)
+  defineDeadLetters(define)
   defineRestore(define)
   defineRollback(define)
   defineDescriptions(define)
@@ -38,22 +37,6 @@ function defineVerify(define: Define): void {
       const { verifyStack } = await import('../commands/verify.ts')
       const options = { settings: await settingsOf(settings), url }
       await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
-    })
-}
-
-function defineRedrive(define: Define): void {
-  define(
-    'dead-letters redrive',
-    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table.`,
-    'dead-letters redrive webhooks',
-    'dead-letters redrive events.relay',
-  )
-    .addArgument(new Argument('<name>', 'the queue, or the function').choices(deadLetterNames))
-    .addOption(stack)
-    .action(async (name, { stack }) => {
-      const { redrive } = await import('../commands/redrive.ts')
-      const from = await stackOf(stack)
-      printRecord(await withProgress((report) => redrive(from, name, report)))
     })
 }
 

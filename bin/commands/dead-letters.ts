@@ -12,8 +12,23 @@ export interface DeadLetter {
   body: string
   /** The group of the message, if its queue is a fair one. */
   group: string | undefined
+  /** The time at which its work was queued, or its function gave up. */
+  sentAt: Date
   /** The receipt handle of this delivery, which removes or releases the message. */
   receipt: string
+}
+
+/** Yields each message once, and ends when every received message was seen before. */
+export async function* unique({ receive }: Pick<DeadLetters, 'receive'>): AsyncGenerator<DeadLetter> {
+  const seen = new Set<string>()
+  for (;;) {
+    const fresh = (await receive()).filter(({ id }) => !seen.has(id))
+    if (fresh.length === 0) return
+    for (const letter of fresh) {
+      seen.add(letter.id)
+      yield letter
+    }
+  }
 }
 
 export type DeadLetters = ReturnType<typeof deadLettersAt>
@@ -25,19 +40,20 @@ const hiddenSeconds = 900
 export function deadLettersAt(QueueUrl: string, access: DeployedStack['access']) {
   const sqs = new SQSClient(access)
   return {
-    /** Receives some messages and hides them from others for 15 minutes. Returns none if no others are left. */
-    async receive(): Promise<DeadLetter[]> {
+    /** Receives some messages and hides them from others for this time. Returns none if no others are left. */
+    async receive(VisibilityTimeout = hiddenSeconds): Promise<DeadLetter[]> {
       const command = new ReceiveMessageCommand({
         QueueUrl,
         MaxNumberOfMessages: 10,
         WaitTimeSeconds: 1,
-        VisibilityTimeout: hiddenSeconds,
-        MessageSystemAttributeNames: ['MessageGroupId'],
+        VisibilityTimeout,
+        MessageSystemAttributeNames: ['MessageGroupId', 'SentTimestamp'],
       })
       const { Messages = [] } = await sqs.send(command)
       return Messages.map((message) => {
         const { MessageId: id = '', Body: body = '', ReceiptHandle: receipt = '' } = message
-        return { id, body, receipt, group: message.Attributes?.MessageGroupId }
+        const { MessageGroupId: group, SentTimestamp } = message.Attributes ?? {}
+        return { id, body, receipt, group, sentAt: new Date(Number(SentTimestamp ?? 0)) }
       })
     },
     async remove({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {

@@ -2,7 +2,7 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import type { DynamoDBRecord } from 'aws-lambda'
 import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
-import type { DeadLetter, DeadLetters } from './dead-letters.ts'
+import { type DeadLetter, type DeadLetters, unique } from './dead-letters.ts'
 import type { DeployedStack } from './deployment.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
@@ -33,7 +33,7 @@ export interface Redriven {
 }
 
 /** The message that Lambda sends to the on-failure destination of a stream: a position without the changes. */
-const Body = v.object({
+export const FailedBatch = v.object({
   DDBStreamBatchInfo: v.object({
     streamArn: v.string(),
     shardId: v.string(),
@@ -41,9 +41,10 @@ const Body = v.object({
     endSequenceNumber: v.pipe(v.string(), v.digits()),
     approximateArrivalOfFirstRecord: v.pipe(v.string(), v.isoTimestamp()),
     approximateArrivalOfLastRecord: v.pipe(v.string(), v.isoTimestamp()),
+    batchSize: v.optional(v.number()),
   }),
 })
-type Batch = v.InferOutput<typeof Body>['DDBStreamBatchInfo']
+type Batch = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
 
 interface Message {
   letter: DeadLetter
@@ -63,7 +64,7 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   const failed: DeadLetter[] = []
   for await (const letter of unique(letters))
     await attempt([letter], async () => {
-      const { DDBStreamBatchInfo: batch } = v.parse(Body, JSON.parse(letter.body))
+      const { DDBStreamBatchInfo: batch } = v.parse(FailedBatch, JSON.parse(letter.body))
       const read = await changes.between(batch)
       counts.from_stream += await handleAll(read.records.filter(isRelevant[source]), redrive)
       if (!read.expired) return true
@@ -93,19 +94,6 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
     } catch (thrown) {
       failed.push(...messages)
       faults.add((thrown as Error).message)
-    }
-  }
-}
-
-/** Yields each message once, and ends when every received message was seen before. */
-async function* unique(letters: DeadLetters): AsyncGenerator<DeadLetter> {
-  const seen = new Set<string>()
-  for (;;) {
-    const fresh = (await letters.receive()).filter(({ id }) => !seen.has(id))
-    if (fresh.length === 0) return
-    for (const letter of fresh) {
-      seen.add(letter.id)
-      yield letter
     }
   }
 }

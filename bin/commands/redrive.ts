@@ -5,6 +5,8 @@ import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import type { Report } from '../cli/output.ts'
 import { deadLettersAt } from './dead-letters.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
+import { auditLetters, tenantOf } from './inspect-dead-letters.ts'
+import { operatorOf } from './operator.ts'
 import { invoking, type Redriven, redriveStream, type StreamSource } from './redrive-stream.ts'
 import { tableChanges } from './table-changes.ts'
 
@@ -32,16 +34,20 @@ export async function redrive(
 }
 
 /**
- * Moves all messages back. Each is sent before it is deleted, so none is lost. A duplicate is handled once.
+ * Moves all messages back, after the audit of their tenants recorded it. Each is sent before it is deleted, so none is lost. A duplicate is handled once.
  * @returns how many messages were moved
  */
 async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Report): Promise<number> {
+  const operator = await operatorOf(stack)
   const sqs = new SQSClient(stack.access)
   const from = deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access)
   const QueueUrl = outputOf(stack, queueOutput(queue))
   for (let moved = 0; ; ) {
     const letters = await from.receive()
     if (letters.length === 0) return moved
+    const ofTenants = Map.groupBy(letters, (letter) => tenantOf(letter, queue))
+    for (const [tenant, { length: messages }] of ofTenants)
+      await auditLetters(operator, { name: queue, action: 'redrive', after: { messages }, tenant })
     for (const letter of letters) {
       const { body: MessageBody, group: MessageGroupId } = letter
       await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId }))

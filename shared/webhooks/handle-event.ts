@@ -1,5 +1,6 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { traceOf } from '../platform/base/correlation.ts'
+import { ReportableError } from '../platform/base/failure.ts'
 import type { AlertCode } from '../platform/base/log.ts'
 import { commit } from '../platform/idempotency/commit.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
@@ -7,7 +8,7 @@ import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Handler } from './handler.ts'
-import { type InboxItem, inboxKey, markHandled } from './inbox.ts'
+import { type InboxItem, inboxKey, markHandled, recordFailure } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
@@ -23,7 +24,7 @@ export async function handleEvent(
   events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'ignored' | 'known'> {
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
-  if (!item) throw new Error('an event was queued that is not in the inbox')
+  if (!item) throw new ReportableError('an event was queued that is not in the inbox')
   if (item.state !== 'received') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
@@ -44,6 +45,8 @@ export async function handleEvent(
     return state
   } catch (fault) {
     log.event({ code: 'EVENT_FAILED', ...line, fault })
+    // The log has the error already, and the queue repeats the event in any case.
+    await table.update(recordFailure(item, fault, timestamp(clock.now()))).catch(() => undefined)
     throw fault
   }
 }
@@ -59,7 +62,7 @@ function handlerOf(
 ): Handler | undefined {
   const versions = events.filter(({ definition }) => definition.type === type)
   const known = versions.find(({ definition }) => definition.version === version)
-  if (!known && versions.length > 0) throw new Error('an event has an unknown version')
+  if (!known && versions.length > 0) throw new ReportableError('an event has an unknown version')
   return known?.handler
 }
 
@@ -67,7 +70,7 @@ function tenantOf({ data }: WebhookEvent, settings: Settings): string {
   const { tenant_id } = data
   if (tenant_id === undefined) return settings['auth.publicTenant']
   if (typeof tenant_id !== 'string' || !tenantNamePattern(settings).test(tenant_id)) {
-    throw new Error('data.tenant_id is not a tenant name')
+    throw new ReportableError('data.tenant_id is not a tenant name')
   }
   return tenant_id
 }

@@ -1,7 +1,8 @@
+import { describeFault } from '../platform/base/log.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
-import { type Change, create, type Write } from '../platform/table/table.ts'
+import { type Change, create, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
@@ -20,6 +21,10 @@ export interface InboxItem extends Key {
   correlation_id: string
   /** Seconds since 1970. */
   expires_at: number
+  /** The number of failed attempts to handle it; absent without one. */
+  failed_attempts?: number
+  /** The latest error, as it is logged. */
+  failure?: { name: string; message?: string; at: string }
 }
 
 export function inboxKey(eventId: string): Key {
@@ -56,6 +61,21 @@ export function markHandled(eventId: string, state: 'handled' | 'ignored', at: s
   return {
     update: inboxKey(eventId),
     set: { state, handled_at: at },
+    condition: { matches: { state: 'received' } },
+  }
+}
+
+/** Records a failed attempt, for the operator who finds the event among the dead letters. */
+export function recordFailure(
+  { pk, sk, failed_attempts = 0 }: InboxItem,
+  fault: unknown,
+  at: string,
+): Update {
+  const { name = 'unknown', message } = describeFault(fault) ?? {}
+  const failure = { name, ...(message !== undefined && { message }), at }
+  return {
+    update: { pk, sk },
+    set: { failed_attempts: failed_attempts + 1, failure },
     condition: { matches: { state: 'received' } },
   }
 }

@@ -1,6 +1,6 @@
 import { asOrder, changedOrder, orderPaid as paidEvents } from '../orders/order.ts'
 import { timestamp } from '../platform/base/clock.ts'
-import { fail } from '../platform/base/failure.ts'
+import { fail, ReportableError } from '../platform/base/failure.ts'
 import { defineEvent, type EventDefinition } from '../platform/events/event-definition.ts'
 import { asRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
@@ -65,7 +65,7 @@ function refundReport(status: 'succeeded' | 'failed'): Handler {
     const refund = asRefund(item)
     if (refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) throw fail('NOT_FOUND.refund')
     const { next, effects } = await settleRefund(refund, { status, at }, context)
-    if (next === 'contradiction') throw new Error('a refund succeeded after its reversal')
+    if (next === 'contradiction') throw new ReportableError('a refund succeeded after its reversal')
     return next === 'unchanged' ? 'stale' : effects
   }
 }

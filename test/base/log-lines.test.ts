@@ -1,6 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals'
+import * as v from 'valibot'
 import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
-import { jsonLog, type Log } from '#shared/platform/base/log.ts'
+import { describeFault, jsonLog, type Log } from '#shared/platform/base/log.ts'
 
 const published = (log: Log) => log.relay({ code: 'EVENTS_PUBLISHED', published: 2, failed: 0 })
 
@@ -46,5 +47,37 @@ describe.each([
     const line = outputOf(published)
     delete process.env._X_AMZN_TRACE_ID
     expect(JSON.parse(line).xray_trace_id).toBe('1-5759e988-bd862e3fe1be46a994272793')
+  })
+})
+
+describe('the message of a fault', () => {
+  const thrownBy = (work: () => unknown): unknown => {
+    try {
+      work()
+    } catch (thrown) {
+      return thrown
+    }
+    throw new Error('nothing was thrown')
+  }
+  const absent = undefined as unknown as { lines: { length: number } }
+
+  test('is logged if it only names members of the code', () => {
+    expect(describeFault(thrownBy(() => absent.lines))).toMatchObject({
+      message: "Cannot read properties of undefined (reading 'lines')",
+    })
+  })
+
+  test('names the fields and the rules of an invalid value, without the value', () => {
+    const schema = v.object({ cart: v.object({ amount: v.number() }) })
+    const fault = thrownBy(() => v.parse(schema, { cart: { amount: 'jane@example.com' } }))
+    expect(describeFault(fault)?.message).toBe('cart.amount: number')
+  })
+
+  test.each([
+    ['of a parser', () => JSON.parse('jane@example.com')],
+    ['of an assignment to a text', () => Object.assign('jane@example.com', { 0: 1 })],
+    ['of a search in a text', () => 'a' in ('jane@example.com' as unknown as object)],
+  ])('is not logged if it may quote a value, such as that %s', (_, work) => {
+    expect(describeFault(thrownBy(work))).not.toHaveProperty('message')
   })
 })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 interface Message {
   id: string
   body: string
+  group: string | undefined
   /** The receipt handle of the latest delivery. */
   receipt: string
   /** The end of the visibility timeout, in milliseconds since 1970. */
@@ -12,12 +13,15 @@ interface Message {
 export interface FakeQueue {
   /** The SQS operations, for a fake of AWS. */
   operations: Record<string, (input: Record<string, unknown>) => unknown>
-  /** Adds a message. */
-  put(body: unknown): void
+  /** Adds a message. @returns its id */
+  put(body: unknown, group?: string): string
   /** Returns the bodies of all remaining messages, hidden or not. */
   left(): string[]
   empty(): void
 }
+
+/** The time at which every message was sent, in milliseconds since 1970. */
+export const fakeSentAt = Date.parse('2026-01-31T12:00:00Z')
 
 /** Fakes one SQS queue: a received message is hidden for the requested time, and stays until it is deleted. */
 export function fakeQueue(): FakeQueue {
@@ -36,11 +40,12 @@ export function fakeQueue(): FakeQueue {
           message.hiddenUntil = now + Number(VisibilityTimeout) * 1000
         }
         return {
-          Messages: received.map(({ id, body, receipt }) => ({
+          Messages: received.map(({ id, body, group, receipt }) => ({
             MessageId: id,
             Body: body,
             MD5OfBody: createHash('md5').update(body).digest('hex'),
             ReceiptHandle: receipt,
+            Attributes: { SentTimestamp: String(fakeSentAt), ...(group && { MessageGroupId: group }) },
           })),
         }
       },
@@ -54,14 +59,16 @@ export function fakeQueue(): FakeQueue {
         return {}
       },
     },
-    put(body) {
+    put(body, group) {
       const id = crypto.randomUUID()
       messages.push({
         id,
         body: typeof body === 'string' ? body : JSON.stringify(body),
+        group,
         receipt: '',
         hiddenUntil: 0,
       })
+      return id
     },
     left: () => messages.map(({ body }) => body),
     empty() {

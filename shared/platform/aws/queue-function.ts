@@ -77,9 +77,9 @@ export async function processBatch(
     try {
       await within(milliseconds, work(record.body))
     } catch (fault) {
-      log.job({ code: failure, done: 0, failed: 1, fault })
-      const attempt = Number(record.attributes.ApproximateReceiveCount) + 1
-      later.push({ record, seconds: retryDelaySeconds(attempt, clock) })
+      const attempt = Number(record.attributes.ApproximateReceiveCount)
+      log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
+      later.push({ record, seconds: retryDelaySeconds(attempt + 1, clock) })
     }
   }
   // If this fails, the queue's visibility timeout applies.

@@ -118,8 +118,13 @@ export function isRetryable(thrown: unknown): boolean {
   return thrown instanceof Failure && thrown.retryable
 }
 
-/** A mistake of the operator. Its message is logged: it says what to correct and quotes neither input nor secrets. */
-export class ConfigurationError extends Error {
+/** An error whose message is logged. It says what is wrong, and quotes neither input nor secrets. */
+export class ReportableError extends Error {
+  override name = 'ReportableError'
+}
+
+/** A mistake of the operator. Its message says what to correct. */
+export class ConfigurationError extends ReportableError {
   override name = 'ConfigurationError'
 }
 

@@ -1,7 +1,7 @@
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock, timestamp } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import { ConfigurationError, Failure } from './failure.ts'
+import { Failure, ReportableError } from './failure.ts'
 
 /** The code of a log record, stable for searches and metrics. */
 export type LogCode =
@@ -75,6 +75,18 @@ export interface EventLine {
   fault?: unknown
 }
 
+/** Work that no caller waits for. */
+export interface JobLine {
+  code: LogCode
+  done: number
+  failed: number
+  fault?: unknown
+  /** The id of the queue's message, which it keeps as a dead letter. */
+  message_id?: string
+  /** The number of the attempt, from 1. */
+  attempt?: number
+}
+
 /** Structured logs, one line per record. They contain no body, header, subject or resource id. */
 export interface Log {
   request(line: RequestLine): void
@@ -85,7 +97,7 @@ export interface Log {
   /** Logs a received event that failed, or counts one that was ignored. */
   event(line: EventLine): void
   /** Logs background work: how much of it failed, and why. */
-  job(line: { code: LogCode; done: number; failed: number; fault?: unknown }): void
+  job(line: JobLine): void
   /** Logs the age of the oldest unfinished work. */
   unfinished(work: Work, seconds: number): void
   /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
@@ -118,8 +130,9 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
  * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: errors
  * by code, failed requests by operation, failures by function version, alerts by code, ignored events by type, the age of unfinished work, and
  * differences from the records of a partner.
+ * @param describe returns a fault as it is logged
  */
-export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
+export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe = describeFault): Log {
   // Lambda sets the function's name and version.
   const {
     METRICS_NAMESPACE: namespace,
@@ -137,7 +150,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
 
   function batch(message: string, line: { failed: number; fault?: unknown }): void {
     const { failed, fault } = line
-    write(message, failed > 0, { ...line, fault: describeFault(fault), ...metrics(...failures(failed)) })
+    write(message, failed > 0, { ...line, fault: describe(fault), ...metrics(...failures(failed)) })
   }
 
   return {
@@ -160,7 +173,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         message_id: failure && messageId(failure.code),
         ...(causedByCaller && { caused_by_caller: true }),
         ...metrics(...errors(failure?.code), ...(failed ? [failedRequest, ...failures(1)] : [])),
-        fault: failed ? describeFault(failure?.cause) : undefined,
+        fault: failed ? describe(failure?.cause) : undefined,
       })
     },
     report({ code, error, operation, correlation, fault }) {
@@ -170,7 +183,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         error_code: error,
         message_id: messageId(error),
         correlation_id: correlation.id,
-        ...(fault !== undefined && { ...metrics(...errors(error)), fault: describeFault(fault) }),
+        ...(fault !== undefined && { ...metrics(...errors(error)), fault: describe(fault) }),
       })
     },
     alert(code, correlation) {
@@ -186,7 +199,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
         correlation_id: correlation.id,
         ...(fault === undefined
           ? metrics({ metric: ignoredMetric, members })
-          : { error_code: fault instanceof Failure ? fault.code : undefined, fault: describeFault(fault) }),
+          : { error_code: fault instanceof Failure ? fault.code : undefined, fault: describe(fault) }),
       })
     },
     relay: (line) => batch('relay', line),
@@ -205,16 +218,48 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv): Log {
   }
 }
 
-/** Returns the name and stack of a fault. Only messages for operators are included: others may quote a caller. */
-export function describeFault(fault: unknown): { name: string; message?: string; at: string[] } | undefined {
+/** A fault as it is logged. */
+export interface FaultDescription {
+  name: string
+  message?: string
+  /** The innermost frames of the stack. */
+  at: string[]
+}
+
+/** Returns the name, the stack and the message of a fault. A message that may quote a caller is left out. */
+export function describeFault(fault: unknown): FaultDescription | undefined {
   if (fault === undefined) return undefined
   if (!(fault instanceof Error)) return { name: typeof fault, at: [] }
   const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  const message = reportableMessage(fault)
   return {
     name: fault.name,
-    ...(fault instanceof ConfigurationError && { message: fault.message }),
+    ...(message !== undefined && { message }),
     at: frames.slice(0, 5).map((line) => line.trim()),
   }
+}
+
+/** Messages of the engine that contain names of the code only. */
+const engineMessage =
+  /^(Cannot (read|set) properties of (undefined|null) \((reading|setting) '\w{1,40}'\)|[\w.$]{1,80} is not (a function|a constructor|defined|iterable)|Invalid time value)$/
+
+function reportableMessage(fault: Error): string | undefined {
+  if (fault instanceof ReportableError) return fault.message
+  if (fault instanceof Failure) return fault.code
+  if (fault.name === 'ValiError') return invalidPaths(fault as Partial<ValidationError>)
+  return engineMessage.test(fault.message) ? fault.message : undefined
+}
+
+/** The members of valibot's error that name fields and rules, and quote no value. */
+interface ValidationError {
+  issues: readonly { type: string; path?: readonly { key: unknown }[] }[]
+}
+
+/** Returns such as `amount_minor: safe_integer`. */
+function invalidPaths({ issues = [] }: Partial<ValidationError>): string {
+  return issues
+    .map(({ type, path = [] }) => `${path.map(({ key }) => String(key)).join('.')}: ${type}`)
+    .join(', ')
 }
 
 /** The service in each log line. */

@@ -1,0 +1,64 @@
+import { Argument } from '@commander-js/extra-typings'
+import { deadLetterNames } from '#functions/subscriptions.ts'
+import { type Define, stack, stackOf, yes } from './options.ts'
+import { confirm, printRecord, printRecords, withProgress } from './output.ts'
+
+/** Defines the commands on messages and batches that could not be handled. */
+export function defineDeadLetters(define: Define): void {
+  const queue = new Argument('<name>', 'the queue, or the function').choices(deadLetterNames)
+  const message = new Argument('<id>', 'the message_id of the list')
+  define(
+    'dead-letters list',
+    'List failed messages with the number of attempts and the reason, as far as the deployment has recorded one. Otherwise the log of the function has it: search it for the message_id. Messages stay in the queue; other commands do not see them for a minute if this one is interrupted.',
+    'dead-letters list webhooks',
+  )
+    .addArgument(queue)
+    .addOption(stack)
+    .action(async (name, { stack }) => {
+      const { inspectionOf, listLetters } = await import('../commands/inspect-dead-letters.ts')
+      await printRecords(await listLetters(await inspectionOf(await stackOf(stack), name)))
+    })
+  define(
+    'dead-letters show',
+    'Print a failed message with its content: the received event, or the body of the message.',
+    'dead-letters show webhooks MESSAGE_ID',
+  )
+    .addArgument(queue)
+    .addArgument(message)
+    .addOption(stack)
+    .action(async (name, id, { stack }) => {
+      const { inspectionOf, showLetter } = await import('../commands/inspect-dead-letters.ts')
+      printRecord(await showLetter(await inspectionOf(await stackOf(stack), name), id))
+    })
+  define(
+    'dead-letters discard',
+    'Remove a failed message without handling it. The audit of its tenant records it; mails and changes of the table belong to no tenant.',
+    'dead-letters discard webhooks MESSAGE_ID --yes',
+  )
+    .addArgument(queue)
+    .addArgument(message)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (name, id, { yes, stack }) => {
+      const { discardLetter, inspectionOf } = await import('../commands/inspect-dead-letters.ts')
+      const { operatorOf } = await import('../commands/operator.ts')
+      await confirm(`Discard the message ${id} of ${name} without handling it?`, yes)
+      const from = await stackOf(stack)
+      printRecord({
+        discarded: await discardLetter(await inspectionOf(from, name), id, await operatorOf(from)),
+      })
+    })
+  define(
+    'dead-letters redrive',
+    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table.`,
+    'dead-letters redrive webhooks',
+    'dead-letters redrive events.relay',
+  )
+    .addArgument(queue)
+    .addOption(stack)
+    .action(async (name, { stack }) => {
+      const { redrive } = await import('../commands/redrive.ts')
+      const from = await stackOf(stack)
+      printRecord(await withProgress((report) => redrive(from, name, report)))
+    })
+}
