@@ -57,6 +57,6 @@ export function retryAfter(headers: Headers, now: number): number | undefined {
   if (value === null) return undefined
   if (/^\d+$/.test(value)) return Number(value) * 1000
   const until = Date.parse(value)
-  const told = Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(told) ? now : told))
+  const serverTime = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(until) ? undefined : Math.max(0, until - (Number.isNaN(serverTime) ? now : serverTime))
 }

@@ -61,7 +61,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'RefundPaidLate',
     severity: 'ticket',
     impact:
-      'The payment provider paid a refund that it had reported as failed. It is booked, although its caller was told that it failed and may have refunded the charge again.',
+      'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
     act: 'Find the late payout in the audit: action refund_succeeded, with the status failed before it. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
     queries: latePayouts,
     commands: [ledger],

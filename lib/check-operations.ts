@@ -1,7 +1,7 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { minLoginMilliseconds } from '#shared/login/sign-in.ts'
 import { tokenScopes } from '#shared/platform/identity/authorize.ts'
-import { hastySunsets } from '#shared/platform/request/respond.ts'
+import { prematureSunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
@@ -25,7 +25,7 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
  * Finds throttled operations that share a gateway method with differently throttled ones. The gateway throttles
  * methods.
  */
-function halfThrottled(settings: Settings, routes: readonly RouteEntry[]): string[] {
+function conflictingThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const { byOperation } = settings['limits.gateway']
   const sharing = Map.groupBy(routes, (entry) => functionOf(entry).name)
   return [...sharing.values()].flatMap((entries) => {
@@ -97,7 +97,7 @@ function uncountable(settings: Settings, routes: readonly RouteEntry[]): string[
 }
 
 /** Finds time limits of requests that no login could satisfy: they are shorter than a rejection. */
-function hastyLogins(settings: Settings): string[] {
+function timeLimitsBelowLogin(settings: Settings): string[] {
   const least = minLoginMilliseconds(settings)
   const { minMilliseconds } = settings['requests.timeoutHeader']
   return minMilliseconds > least
@@ -120,7 +120,7 @@ function missingAddress(settings: Settings): string[] {
 }
 
 /** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
-export function strayMailDomains(settings: Settings): string[] {
+export function mailDomainsOutsideIdentity(settings: Settings): string[] {
   const domain = settings['mail.domain']
   if (!domain) return []
   const within = (host: string) => host === domain.identity || host.endsWith(`.${domain.identity}`)
@@ -171,14 +171,14 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...ambiguousRoutes(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
     ...ambiguousVariables(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
-    ...hastySunsets(settings).map((one) => `  versioning.sunset: ${one}`),
-    ...halfThrottled(settings, routes).map((one) => `  limits.gateway: ${one}`),
+    ...prematureSunsets(settings).map((one) => `  versioning.sunset: ${one}`),
+    ...conflictingThrottles(settings, routes).map((one) => `  limits.gateway: ${one}`),
     ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
-    ...strayMailDomains(settings).map((one) => `  mail.domain: ${one}`),
+    ...mailDomainsOutsideIdentity(settings).map((one) => `  mail.domain: ${one}`),
     ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
     ...uncountable(settings, routes).map((one) => `  limits.other: ${one}`),
-    ...hastyLogins(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
+    ...timeLimitsBelowLogin(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return
   const advice = `The operations are ${[...known].sort().join(', ')}.`

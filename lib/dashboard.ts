@@ -4,8 +4,8 @@ import { routes } from '#functions/routes.ts'
 import { errorMetric } from '#shared/platform/base/log.ts'
 import type { Route } from '#shared/platform/request/route.ts'
 import { alarmDefinitions } from './alarm-definitions.ts'
+import { busiestQueries } from './busiest.ts'
 import { unknownRoute } from './function-entries.ts'
-import { loudestQueries } from './loudest.ts'
 import type { Watched } from './measure.ts'
 import { period, sharedGraphs } from './measures.ts'
 import { failureGraph, failures, latency, latencyGraph, tail } from './request-measures.ts'
@@ -48,7 +48,7 @@ export function dashboard(scope: Construct, props: Watched): void {
     [shown(sharedGraphs.unfinished), shown(sharedGraphs.throttles)],
     [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
     [shown(sharedGraphs.mail), ...(props.backupVault ? [shown(sharedGraphs.backups)] : [])],
-    loudestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),
+    busiestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),
     [
       new cloudwatch.TextWidget({
         markdown: '`npx commerce runbook` prints the response to each alarm.',
@@ -63,10 +63,10 @@ export function dashboard(scope: Construct, props: Watched): void {
 
 const measures = alarmDefinitions.flatMap(({ thresholds }) => thresholds.map(({ measure }) => measure))
 
-const half = { width: 12, height: 6, leftYAxis: { min: 0 } }
+const halfWidth = { width: 12, height: 6, leftYAxis: { min: 0 } }
 
 function graph(title: string, left: cloudwatch.IMetric[]): cloudwatch.GraphWidget {
-  return new cloudwatch.GraphWidget({ title, left, ...half })
+  return new cloudwatch.GraphWidget({ title, left, ...halfWidth })
 }
 
 /** Returns a table of the results of a query over the logs of all functions behind the gateway. */
@@ -97,7 +97,7 @@ function latencies(route: Route, watched: Watched): cloudwatch.GraphWidget {
       { value: p95, label: `p95 budget ${p95} ms` },
       { value: p99, label: `p99 budget ${p99} ms` },
     ],
-    ...half,
+    ...halfWidth,
   })
 }
 
@@ -107,6 +107,6 @@ function failureWidget(route: Route, watched: Watched): cloudwatch.GraphWidget {
     left: [failures(route, watched)],
     right: [tail(route, watched)],
     rightAnnotations: [{ value: tailRatio, label: 'alarm above this ratio' }],
-    ...half,
+    ...halfWidth,
   })
 }

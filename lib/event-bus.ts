@@ -24,7 +24,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
     ...(key && { kmsKey: key }),
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   })
-  if (deadLetters) letBusSend(bus, deadLetters)
+  if (deadLetters) allowBusToSend(bus, deadLetters)
   if (stage.onAws) {
     const archive = bus.archive('EventArchive', {
       description: 'Published events, kept for replay.',
@@ -38,7 +38,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
 }
 
 /** https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html */
-function letBusSend(bus: EventBus, queue: Queue): void {
+function allowBusToSend(bus: EventBus, queue: Queue): void {
   queue.addToResourcePolicy(
     new PolicyStatement({
       sid: 'SendUndelivered',

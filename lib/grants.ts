@@ -260,10 +260,10 @@ export function grantStream(
  * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
  * https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
  */
-const onBehalf = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states']
+const viaServices = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states']
 
 /** The actions that store data. All other actions only read, or access no data. */
-const storing =
+const writeActions =
   /^(dynamodb:(Put|Update|Delete)Item|dynamodb:PartiQLInsert|s3:PutObject|sqs:SendMessage|states:StartExecution)$/
 
 /** DynamoDB needs more than it appears to use. AWS documents these as the minimum. */
@@ -284,13 +284,13 @@ const ofOthers = { reading: ['kms:Decrypt'], writing: ['kms:GenerateDataKey'] }
  */
 export function grantKey(grantee: IGrantable, key: Key | undefined, actions: readonly string[]): void {
   if (!key) return
-  for (const service of onBehalf) {
+  for (const service of viaServices) {
     const needed = actions.filter((action) => action.startsWith(`${service}:`))
     if (needed.length === 0) continue
     const { reading, writing } = service === 'dynamodb' ? ofTables : ofOthers
     Grant.addToPrincipal({
       grantee,
-      actions: needed.some((action) => storing.test(action)) ? [...reading, ...writing] : reading,
+      actions: needed.some((action) => writeActions.test(action)) ? [...reading, ...writing] : reading,
       resourceArns: [key.keyArn],
       conditions: { StringEquals: { 'kms:ViaService': `${service}.${Stack.of(key).region}.amazonaws.com` } },
     })

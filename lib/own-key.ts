@@ -36,7 +36,7 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
   const bus = arn('events', `event-bus/commerce-${name}`)
   return [
     // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
-    allowed('EncryptLogs', `logs.${stack.region}.amazonaws.com`, storing, {
+    allowed('EncryptLogs', `logs.${stack.region}.amazonaws.com`, cryptographicActions, {
       ArnLike: { 'kms:EncryptionContext:aws:logs:arn': logs },
     }),
     // https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html
@@ -75,7 +75,13 @@ export function alarmsOf({ partition, region, account }: Stack, { name }: Stage)
   }
 }
 
-const storing = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey']
+const cryptographicActions = [
+  'kms:Encrypt',
+  'kms:Decrypt',
+  'kms:ReEncrypt*',
+  'kms:GenerateDataKey*',
+  'kms:DescribeKey',
+]
 
 function allowed(sid: string, service: string, actions: string[], conditions: object): PolicyStatement {
   const principals = [new ServicePrincipal(service)]

@@ -17,7 +17,7 @@ const burnRates = [
  * On a quiet day one failure is a large share of the requests. Fewer failures than this in the long window notify
  * nobody.
  */
-const fewestFailures = 3
+const minFailures = 3
 
 /** A p99 above this multiple of the p95 signals tail latency. */
 export const tailRatio = 2.5
@@ -64,7 +64,7 @@ export function alarmsOfRoute(entry: RouteEntry): AlarmDefinition[] {
   } else {
     for (const { rate, severity, times, longMinutes, shortMinutes, urgency } of burnRates) {
       const above = Number((times * budget).toFixed(4))
-      const long = measures.failureShare(route, { minutes: longMinutes, fewest: fewestFailures })
+      const long = measures.failureShare(route, { minutes: longMinutes, fewest: minFailures })
       const short = measures.failureShare(route, { minutes: shortMinutes, fewest: 1 })
       alarms.push({
         id: `${id}Burns${rate}`,

@@ -17,7 +17,7 @@ const example = new RegExp(
  * The largest file in a request body on AWS, in bytes. Lambda accepts 6 MB for an invocation. API Gateway encodes the
  * file in base64, which adds a third, and adds the headers and the request context, for which 64 KB are reserved.
  */
-const largestFileInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
+const maxFileBytesInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
 
 /** The settings that limit a file in a request body. */
 const fileLimits = [
@@ -40,9 +40,9 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
     .filter(([key]) => keepsData || key !== 'cors.allowedOrigins')
     .flatMap(([key, value]) => localAddresses(key, value, name))
   for (const [key, path] of fileLimits)
-    if (Number(member(key, path)) > largestFileInRequest)
+    if (Number(member(key, path)) > maxFileBytesInRequest)
       problems.push(
-        `${key} at ${path}: stage ${name} accepts at most ${largestFileInRequest} bytes in a request.`,
+        `${key} at ${path}: stage ${name} accepts at most ${maxFileBytesInRequest} bytes in a request.`,
       )
   if (settings['mail.domain'] === null)
     problems.push(

@@ -1,6 +1,6 @@
 import type { AlarmDefinition, Threshold } from '#lib/alarm-definition.ts'
 import { alarmDefinitions, apiFailing } from '#lib/alarm-definitions.ts'
-import { loudestQueries, loudestSeconds } from '#lib/loudest.ts'
+import { busiestQueries, busiestSeconds } from '#lib/busiest.ts'
 import { period } from '#lib/measures.ts'
 
 const opening = `# Runbook
@@ -19,7 +19,7 @@ no resource ids. The audit holds the ids.
 The dashboard shows the tenants and the anonymous sources with the most requests of the last 15 minutes. A source is a
 keyed hash of an address. The same by commands, of all functions of the stack:
 
-${loudestQueries.map(({ title, lines }) => `${title}:\n\n${fenced('sh', startQuery(lines))}`).join('\n')}
+${busiestQueries.map(({ title, lines }) => `${title}:\n\n${fenced('sh', startQuery(lines))}`).join('\n')}
 ${fenced('sh', 'aws logs get-query-results --query-id ID')}
 The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\` of the stack:
 
@@ -37,7 +37,7 @@ function startQuery(lines: readonly string[]): string {
     ...lines.map((line) => line.replaceAll('"', "'")),
   ]
   return [
-    `aws logs start-query --start-time $(($(date +%s) - ${loudestSeconds})) --end-time $(date +%s) --query-string "`,
+    `aws logs start-query --start-time $(($(date +%s) - ${busiestSeconds})) --end-time $(date +%s) --query-string "`,
     `${query.join('\n| ')}"`,
   ].join('')
 }

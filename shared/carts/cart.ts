@@ -1,11 +1,11 @@
 /** The time of a fact and the event that stated it. Facts with an earlier time are ignored. */
-export interface Moment {
+export interface EventPosition {
   occurred_at: string
   event_id: string
 }
 
 /** A cart of another service as known here. Each part comes from the latest event that stated it. */
-export interface Cart extends Partial<Moment> {
+export interface Cart extends Partial<EventPosition> {
   /** The sender's id. Several tenants may use the same one. */
   cart_id: string
   tenant_id: string
@@ -13,7 +13,7 @@ export interface Cart extends Partial<Moment> {
   amount_minor?: number
   currency?: string
   /** The subject of the cart's owner, if an event named one. */
-  owner?: Moment & { subject: string }
+  owner?: EventPosition & { subject: string }
   /** The discounts of its codes, in the order of application. */
   discounts?: CartDiscount[]
   version: number

@@ -1,5 +1,5 @@
 import { fail } from '../platform/base/failure.ts'
-import { longestRow, type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
+import { maxRowBytes, type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { Chunk } from './import-files.ts'
 
 /** The size limit of a chunk. A function holds one chunk in memory. */
@@ -10,7 +10,7 @@ export interface ChunkSize {
   rowBytes: number
 }
 
-export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: longestRow }
+export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: maxRowBytes }
 
 /** The required columns, and the further columns that a file may have. */
 interface Columns {

@@ -6,7 +6,7 @@ import { keyedHash } from '../platform/base/secrets.ts'
 export const codeKeyPurpose = 'one-time codes v1'
 
 /**
- * Derives the uniformly distributed digits of a code from its id. Without the key they cannot be told from random
+ * Derives the uniformly distributed digits of a code from its id. Without the key they cannot be distinguished from random
  * ones.
  */
 export function digitsOf(key: KeyObject, { email_hash }: Person, id: string, count: number): string {

@@ -31,7 +31,7 @@ import { type CodeItem, codeKey, type OpenCode, validMilliseconds } from './code
  */
 
 /** The longest time that a code is open: a request mails no code that would be open for longer. */
-const longestMilliseconds = 15 * 60_000
+const maxMilliseconds = 15 * 60_000
 
 /** The usual maximum number of open codes. More are possible only if codes were spent. */
 const usualCodes = 2
@@ -57,7 +57,7 @@ export function requestedCode(
   const latest = others.at(-1)
   const isKept =
     latest !== undefined &&
-    now + validMilliseconds <= latest.issued_at + longestMilliseconds &&
+    now + validMilliseconds <= latest.issued_at + maxMilliseconds &&
     !isSpent(latest, before, attempt)
   const mailed = isKept ? latest : newCode(newId, now)
   const codes = [

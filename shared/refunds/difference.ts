@@ -4,7 +4,7 @@ import type { Refund } from './refund.ts'
 import type { LedgerEntry } from './refund-store.ts'
 
 /** What the service has recorded about one refund. */
-export interface Books {
+export interface RefundLedger {
   refund?: Refund | undefined
   /** Of this refund only. */
   entries: readonly LedgerEntry[]
@@ -31,7 +31,7 @@ export type Difference = keyof typeof differences
  */
 export function differenceOf(
   record: ProviderRefund | undefined,
-  { refund, entries }: Books,
+  { refund, entries }: RefundLedger,
 ): Difference | undefined {
   const payout = entries.find(({ kind }) => kind === 'payout')
   const reversal = entries.find(({ kind }) => kind === 'reversal')
@@ -49,7 +49,7 @@ export function differenceOf(
 }
 
 /** Returns whether the ledger's payout of the same refund is another one. */
-export function isFurtherPayout({ id }: ProviderRefund, { entries }: Pick<Books, 'entries'>): boolean {
+export function isFurtherPayout({ id }: ProviderRefund, { entries }: Pick<RefundLedger, 'entries'>): boolean {
   return entries.some(
     ({ provider_refund_id }) => provider_refund_id !== undefined && provider_refund_id !== id,
   )
@@ -86,9 +86,9 @@ export interface Finding {
 export function findingOf(
   finding: Finding['finding'],
   record: ProviderRefund | undefined,
-  books: Books,
+  ledger: RefundLedger,
 ): Finding {
-  const { refund, entries } = books
+  const { refund, entries } = ledger
   const [entry] = entries
   return {
     finding,

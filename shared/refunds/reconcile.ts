@@ -2,7 +2,14 @@ import { type Budget, firstIdAt, isId, lastIdAt, timeOf } from '../platform/base
 import { readMerged } from '../platform/listing/read-index.ts'
 import { type Item, partitionsOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
-import { type Books, differenceOf, type Finding, findingOf, isFurtherPayout, netOf } from './difference.ts'
+import {
+  differenceOf,
+  type Finding,
+  findingOf,
+  isFurtherPayout,
+  netOf,
+  type RefundLedger,
+} from './difference.ts'
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { findRefund, type LedgerEntry } from './refund-store.ts'
 
@@ -46,7 +53,7 @@ interface Sources {
 /** One refund on both sides. */
 interface Pair {
   record: ProviderRefund | undefined
-  books: Books
+  ledger: RefundLedger
 }
 
 /** The number of entries of each side after which a part ends. It bounds the memory and the look-ups of a part. */
@@ -88,9 +95,9 @@ async function reconcilePart(range: ReconcileRange, sources: Sources): Promise<R
   return {
     from,
     compared: compared.length,
-    differences: compared.flatMap(({ record, books }) => {
-      const difference = differenceOf(record, books)
-      return difference ? [findingOf(difference, record, books)] : []
+    differences: compared.flatMap(({ record, ledger }) => {
+      const difference = differenceOf(record, ledger)
+      return difference ? [findingOf(difference, record, ledger)] : []
     }),
     unrelated: records
       .filter((record) => !own.includes(record) && record.status !== 'failed')
@@ -112,11 +119,14 @@ async function pairOfRecord(
 ): Promise<Pair> {
   const { id, chargeId, refundId = '' } = record
   const entries = known.get(refundId)
-  if (entries && !differenceOf(record, { entries })) return { record, books: { entries } }
-  const books = await booksOf(sources.table, range.tenant, refundId)
-  if (!differenceOf(record, books)) return { record, books }
+  if (entries && !differenceOf(record, { entries })) return { record, ledger: { entries } }
+  const ledger = await ledgerOf(sources.table, range.tenant, refundId)
+  if (!differenceOf(record, ledger)) return { record, ledger }
   const { account } = range
-  return { record: await sources.records.find({ account, id, chargeId, refundId }, sources.budget), books }
+  return {
+    record: await sources.records.find({ account, id, chargeId, refundId }, sources.budget),
+    ledger,
+  }
 }
 
 /** Returns both sides of a payout that the provider did not list; undefined if the provider lists it in another range. */
@@ -125,16 +135,16 @@ async function pairOfPayout(
   { range, sources }: Place,
 ): Promise<Pair | undefined> {
   const { tenant, from, to } = range
-  const books = await booksOf(sources.table, tenant, refundId)
+  const ledger = await ledgerOf(sources.table, tenant, refundId)
   // The settings may have named another account when the refund was requested.
-  const account = books.refund?.account ?? range.account
+  const account = ledger.refund?.account ?? range.account
   const record = await sources.records.find({ account, id, chargeId, refundId }, sources.budget)
   const isListed = account === range.account && record?.refundId === refundId
   if (isListed && (record.createdAt < from || record.createdAt >= to)) return undefined
-  return { record, books }
+  return { record, ledger }
 }
 
-async function booksOf(table: Table, tenant: string, id: string): Promise<Books> {
+async function ledgerOf(table: Table, tenant: string, id: string): Promise<RefundLedger> {
   const range = { low: id, high: `${id}~`, descending: false, limit: 10 }
   const [refund, { items }] = await Promise.all([
     findRefund(table, tenant, id),
@@ -203,12 +213,12 @@ function totalsOf(pairs: readonly Pair[]): CurrencyTotal[] {
     totals.set(currency, total)
     return total
   }
-  for (const { record, books } of pairs) {
+  for (const { record, ledger } of pairs) {
     if (record?.status === 'succeeded') totalOf(record.currency).provider += record.amount
     // The ledger's entries belong to its own payout.
-    if (record && isFurtherPayout(record, books)) continue
-    const [entry] = books.entries
-    if (entry) totalOf(entry.currency ?? 'unknown').ledger += netOf(books.entries)
+    if (record && isFurtherPayout(record, ledger)) continue
+    const [entry] = ledger.entries
+    if (entry) totalOf(entry.currency ?? 'unknown').ledger += netOf(ledger.entries)
   }
   return [...totals.values()]
 }

@@ -10,7 +10,7 @@ const delays = [
   [400, 800],
   [800, 1600],
 ] as const
-const longestDelayMilliseconds = 2000
+const maxDelayMilliseconds = 2000
 /** The limit of all attempts and delays together. */
 const wholeMilliseconds = 10_000
 
@@ -111,7 +111,7 @@ function delayBefore(attempt: number, error: StripeError, left: number, clock: C
   const [least, most] = range
   const drawn = least + clock.jitter() * (most - least)
   const requested = retryAfter(error)
-  return requested < left && requested <= longestDelayMilliseconds ? Math.max(drawn, requested) : drawn
+  return requested < left && requested <= maxDelayMilliseconds ? Math.max(drawn, requested) : drawn
 }
 
 /** Returns the delay of Retry-After, in milliseconds. */

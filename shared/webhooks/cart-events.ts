@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Cart, isPriced, type Moment } from '../carts/cart.ts'
+import { type Cart, type EventPosition, isPriced } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
@@ -58,7 +58,7 @@ export const cartUpdated: Handler = async (event, context) => {
   if (!stated && !subject) return 'ignored'
   const cart_id = cartIdOf(event)
   const known = await findCart(table, tenant, cart_id)
-  const moment = momentOf(event)
+  const moment = positionOf(event)
   const isNewAmount = stated && !isStale(event, known, context)
   const isNewOwner = subject && !isStale(event, known?.owner, context)
   if (!isNewAmount && !isNewOwner) return 'stale'
@@ -79,7 +79,7 @@ export const cartUpdated: Handler = async (event, context) => {
 export const giftcardApplied: Handler = async (event, { table, tenant }) => {
   const { giftcard_id, amount: amount_minor } = v.parse(GiftCard, event.data)
   const cart_id = cartIdOf(event)
-  const line = { cart_id, kind: 'giftcard' as const, name: giftcard_id, amount_minor, ...momentOf(event) }
+  const line = { cart_id, kind: 'giftcard' as const, name: giftcard_id, amount_minor, ...positionOf(event) }
   return upsertLine(lineItem(tenant, line), table, (known) => isBefore(event, known))
 }
 
@@ -87,7 +87,7 @@ export const giftcardApplied: Handler = async (event, { table, tenant }) => {
 export const taxRecalculated: Handler = async (event, context) => {
   const { table, tenant } = context
   const cart_id = cartIdOf(event)
-  const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...momentOf(event) }
+  const line = { cart_id, kind: 'tax' as const, name: 'tax', amount_minor: 0, ...positionOf(event) }
   return upsertLine(lineItem(tenant, line), table, (known) => !isStale(event, known, context))
 }
 
@@ -95,7 +95,7 @@ export const taxRecalculated: Handler = async (event, context) => {
 async function upsertLine(
   line: Item,
   table: Table,
-  supersedes: (known: Moment) => boolean,
+  supersedes: (known: EventPosition) => boolean,
 ): Promise<Handled> {
   const item = await table.get({ pk: line.pk, sk: line.sk })
   if (!item) return { writes: [create(line, 'TRANSIENT.error')] }
@@ -103,12 +103,12 @@ async function upsertLine(
   return supersedes(known) ? { writes: [replace(line, known, 'TRANSIENT.error')] } : 'stale'
 }
 
-function momentOf({ occurred_at, event_id }: WebhookEvent): Moment {
+function positionOf({ occurred_at, event_id }: WebhookEvent): EventPosition {
   return { occurred_at, event_id }
 }
 
 /** Orders events of the same millisecond by id, so that the order of delivery does not matter. */
-function isBefore(one: Moment, other: Moment): boolean {
+function isBefore(one: EventPosition, other: EventPosition): boolean {
   if (one.occurred_at !== other.occurred_at) return one.occurred_at < other.occurred_at
   return one.event_id < other.event_id
 }
@@ -118,8 +118,8 @@ function isBefore(one: Moment, other: Moment): boolean {
  * count, because it would make every event stale.
  */
 function isStale(
-  event: Moment,
-  known: Partial<Moment> | undefined,
+  event: EventPosition,
+  known: Partial<EventPosition> | undefined,
   { now, settings }: HandlerContext,
 ): boolean {
   const { occurred_at, event_id } = known ?? {}

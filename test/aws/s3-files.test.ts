@@ -151,7 +151,7 @@ describe('an unfinished file leaves neither an object nor parts', () => {
     for (const fault of ['forbidden', 'overloaded', 'cut'] as const) {
       const key = newKey()
       const { chunks, state } = source(bytes)
-      proxy.strike((call) => (call.operation === operation ? fault : undefined))
+      proxy.inject((call) => (call.operation === operation ? fault : undefined))
       await expect(open().write(key, chunks, 'text/csv')).rejects.toMatchObject({
         code: 'DEPENDENCY.unavailable',
         cause: expect.any(Error),
@@ -164,7 +164,7 @@ describe('an unfinished file leaves neither an object nor parts', () => {
   test('if the budget ends while S3 does not respond', async () => {
     const key = newKey()
     const { chunks, state } = source(large)
-    proxy.strike(({ operation }) => (operation === 'UploadPart' ? 'hang' : undefined))
+    proxy.inject(({ operation }) => (operation === 'UploadPart' ? 'hang' : undefined))
     await expect(open(1500).write(key, chunks, 'text/csv')).rejects.toMatchObject({
       code: 'DEPENDENCY.timeout',
     })
@@ -203,15 +203,15 @@ describe('an unfinished file leaves neither an object nor parts', () => {
 
 test('a file is complete after a retried request', async () => {
   const key = newKey()
-  const struck = new Set<string>()
-  proxy.strike(({ operation }) => {
-    if (struck.has(operation)) return undefined
-    struck.add(operation)
+  const failed = new Set<string>()
+  proxy.inject(({ operation }) => {
+    if (failed.has(operation)) return undefined
+    failed.add(operation)
     return operation === 'UploadPart' ? 'cut' : 'overloaded'
   })
   const { chunks, state } = source(12 * megabyte)
   await open().write(key, chunks, 'text/csv')
-  expect([...struck]).toEqual(['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'])
+  expect([...failed]).toEqual(['CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'])
   proxy.reset()
   const answer = await fetch(await open().link(key, as))
   expect(

@@ -27,7 +27,7 @@ export interface S3Proxy {
   /** The bytes that S3 accepted since `reset`. */
   readonly taken: () => number
   /** Returns the fault of a call; undefined for none. */
-  readonly strike: (faultOf: (call: S3Call) => Fault | undefined) => void
+  readonly inject: (faultOf: (call: S3Call) => Fault | undefined) => void
   readonly reset: () => void
   readonly stop: () => Promise<void>
 }
@@ -67,7 +67,7 @@ export async function startS3Proxy(target: string, port = 0): Promise<S3Proxy> {
       return calls
     },
     taken: () => taken,
-    strike(given) {
+    inject(given) {
       faultOf = given
     },
     reset() {

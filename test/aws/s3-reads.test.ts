@@ -57,13 +57,13 @@ describe('reading a file', () => {
   test.each(['forbidden', 'overloaded', 'cut'] as const)(
     'fails as a dependency error if S3 is %s',
     async (fault) => {
-      proxy.strike(() => fault)
+      proxy.inject(() => fault)
       await expect(read({ from: 0, to: 10 })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     },
   )
 
   test('ends with the budget if S3 does not respond, and if the reader is slow', async () => {
-    proxy.strike(() => 'hang')
+    proxy.inject(() => 'hang')
     const timeout = { code: 'DEPENDENCY.timeout' }
     await expect(read({ from: 0, to: 10 }, key, open(600))).rejects.toMatchObject(timeout)
 

@@ -3,7 +3,7 @@ import { codeEtag, newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type Answer, type Call, startService } from '#test/support/service.ts'
-import { type Identity, localSettings, patientSettings } from '#test/support/settings.ts'
+import { type Identity, localSettings, longTimeoutSettings } from '#test/support/settings.ts'
 
 interface Row {
   row: number
@@ -13,7 +13,7 @@ interface Row {
 }
 
 /** The service of a test file. */
-export const service = await startService({ settings: patientSettings })
+export const service = await startService({ settings: longTimeoutSettings })
 
 let tenants = 0
 let codes = 0

@@ -1,8 +1,8 @@
 import { type Answer, type Call, startService } from '#test/support/service.ts'
-import { type Identity, patientSettings } from '#test/support/settings.ts'
+import { type Identity, longTimeoutSettings } from '#test/support/settings.ts'
 
 /** The service of a test file. */
-export const service = await startService({ settings: patientSettings })
+export const service = await startService({ settings: longTimeoutSettings })
 
 export const header = 'code,type,name,expiry_at'
 export const expiry = '2099-01-01T00:00:00Z'

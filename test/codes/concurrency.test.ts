@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, startService } from '../support/service.ts'
-import { patientSettings } from '../support/settings.ts'
+import { longTimeoutSettings } from '../support/settings.ts'
 import { admin, audit, codeCalls, editor, locks, made, stored, tally, validCode } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
 
-const service = await startService({ settings: patientSettings })
+const service = await startService({ settings: longTimeoutSettings })
 const calls = codeCalls(resending(service))
 
 type Action = (tenant: string, id: string) => Promise<Answer>

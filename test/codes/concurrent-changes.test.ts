@@ -3,7 +3,7 @@ import type { Call } from '#test/faults/faults.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '../support/service.ts'
-import { patientSettings } from '../support/settings.ts'
+import { longTimeoutSettings } from '../support/settings.ts'
 import {
   admin,
   audit,
@@ -18,7 +18,7 @@ import {
 } from './code-calls.ts'
 
 const settings = {
-  ...patientSettings,
+  ...longTimeoutSettings,
   'codes.duplicate': { softDeletedKeepsCode: false },
 }
 const service = await useFaultyService({ settings })

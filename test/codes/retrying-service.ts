@@ -1,6 +1,6 @@
 import type { Service } from '../support/service.ts'
 
-const mostTries = 20
+const maxTries = 20
 
 /**
  * Wraps the service with retries: a retryable failure is repeated with the same key. So the number of concurrent calls
@@ -14,7 +14,7 @@ export function resending(service: Service): Service {
       const same = call.method === undefined || call.method === 'GET' ? call : { ...call, headers }
       for (let tries = 1; ; tries += 1) {
         const answer = await service.call(same)
-        if (!answer.json?.error?.retryable || tries === mostTries) return answer
+        if (!answer.json?.error?.retryable || tries === maxTries) return answer
       }
     },
   }

@@ -152,7 +152,7 @@ class Run {
         return this.#make(step.text, step.type)
       case 'gift':
         this.model.hasGiftCard = true
-        await this.#tell('giftcard.applied', { giftcard_id: 'g1', amount: 1 })
+        await this.#sendEvent('giftcard.applied', { giftcard_id: 'g1', amount: 1 })
         return []
       case 'replay':
         return this.#replay()
@@ -192,14 +192,14 @@ class Run {
       occurred_at: new Date(isLate ? this.#at - 1 : ++this.#at).toISOString(),
     }
     for (let times = delivery === 'twice' ? 2 : 1; times > 0; times -= 1)
-      await this.#tell('cart.updated', event, more)
+      await this.#sendEvent('cart.updated', event, more)
     if (isLate) return []
     Object.assign(this.model, { amount, currency })
     return this.model.change()
   }
 
-  #tell(type: string, data: object, more: object = {}) {
-    return calls.tell(type, { id: 'c1', tenant_id: this.tenant, ...data }, more)
+  #sendEvent(type: string, data: object, more: object = {}) {
+    return calls.sendEvent(type, { id: 'c1', tenant_id: this.tenant, ...data }, more)
   }
 
   async #end(one: Text, how: keyof typeof endings | 'removed'): Promise<string[]> {
@@ -254,8 +254,8 @@ test('the lines of a cart are what their rules give for its last amount, and eac
       const applied = events.slice(before).filter(({ type }) => type === 'promo.applied')
       expect(applied.map(({ data }) => `${data.code} ${data.amount}`)).toEqual(expected)
       for (const line of expected) known.add(line.split(' ')[0] as string)
-      const told = [...known].map((one) => lines.find((line) => line.startsWith(`${one} `)) ?? `${one} 0`)
-      expect(publishedLines(events.toReversed())).toEqual(new Set(told))
+      const amounts = [...known].map((one) => lines.find((line) => line.startsWith(`${one} `)) ?? `${one} 0`)
+      expect(publishedLines(events.toReversed())).toEqual(new Set(amounts))
     }
     const ids = calls.eventsOf(tenant).map(({ event_id }) => event_id)
     expect(new Set(ids).size).toBe(ids.length)

@@ -108,20 +108,20 @@ describe('the owner of a cart', () => {
   const priced = { amount_minor: 1000, currency: 'EUR' }
 
   test('is kept by an event that states none', async () => {
-    await calls.tell('cart.updated', about('kept', { ...priced, user_id: 'ada' }), at(1))
-    await calls.tell('cart.updated', about('kept', { ...priced, user_id: null }), at(2))
+    await calls.sendEvent('cart.updated', about('kept', { ...priced, user_id: 'ada' }), at(1))
+    await calls.sendEvent('cart.updated', about('kept', { ...priced, user_id: null }), at(2))
     expect(await ownerOf('kept')).toBe('ada')
   })
 
   test('is stored although its event arrives after a later one', async () => {
-    await calls.tell('cart.updated', about('late', priced), at(2))
-    await calls.tell('cart.updated', about('late', { user_id: 'ada' }), at(1))
+    await calls.sendEvent('cart.updated', about('late', priced), at(2))
+    await calls.sendEvent('cart.updated', about('late', { user_id: 'ada' }), at(1))
     expect(await ownerOf('late')).toBe('ada')
   })
 
   test('is the latest stated one, regardless of the order in which events arrive', async () => {
-    await calls.tell('cart.updated', about('sold', { ...priced, user_id: 'bob' }), at(2))
-    await calls.tell('cart.updated', about('sold', { ...priced, user_id: 'ada' }), at(1))
+    await calls.sendEvent('cart.updated', about('sold', { ...priced, user_id: 'bob' }), at(2))
+    await calls.sendEvent('cart.updated', about('sold', { ...priced, user_id: 'ada' }), at(1))
     expect(await ownerOf('sold')).toBe('bob')
   })
 })

@@ -62,7 +62,7 @@ describe('the lines of a cart follow their rules', () => {
       path: `/codes/${await idOf('owned', 'FIXED-500')}`,
       as: { ...admin, tenant: 'owned' },
     })
-    await calls.tell('cart.updated', { id: 'c1', tenant_id: 'owned', user_id: 'ada' })
+    await calls.sendEvent('cart.updated', { id: 'c1', tenant_id: 'owned', user_id: 'ada' })
     expect(await linesOf('owned')).toEqual(['PERCENT-25 150'])
   })
 })
@@ -120,7 +120,7 @@ describe('a code frees its part of a cart', () => {
     const tenant = 'carded'
     await cartWith(tenant, 600, ['percent-10', 'fixed-500', 'percent-25'])
     expect(await linesOf(tenant)).toEqual(['PERCENT-10 60', 'FIXED-500 500', 'PERCENT-25 40'])
-    await calls.tell('giftcard.applied', { id: 'c1', tenant_id: tenant, giftcard_id: 'g1', amount: 5 })
+    await calls.sendEvent('giftcard.applied', { id: 'c1', tenant_id: tenant, giftcard_id: 'g1', amount: 5 })
     const refused = async () =>
       expect(outcome(await calls.verify(tenant, 'PERCENT-10', onCart))).toBe(
         '409 CONFLICT.code.not_combinable',
@@ -183,8 +183,8 @@ describe('a change of a discount by cart.updated', () => {
     await cartWith('repeated', 10_000, ['percent-25'])
     const event = { id: 'c1', tenant_id: 'repeated', amount_minor: 2000, currency: 'EUR' }
     const more = { event_id: crypto.randomUUID(), occurred_at: new Date().toISOString() }
-    const told = () => calls.tell('cart.updated', event, more)
-    expect(await publishedBy('repeated', told)).toEqual(['promo.applied PERCENT-25 500'])
-    expect(await publishedBy('repeated', told)).toEqual([])
+    const sendAgain = () => calls.sendEvent('cart.updated', event, more)
+    expect(await publishedBy('repeated', sendAgain)).toEqual(['promo.applied PERCENT-25 500'])
+    expect(await publishedBy('repeated', sendAgain)).toEqual([])
   })
 })

@@ -12,7 +12,7 @@ export interface DiscountCalls {
   /** Each verification without a subject uses a new one, because a subject may verify only a few codes a minute. */
   verify(tenant: string, code: string, headers?: Record<string, string>, as?: Identity): Promise<Answer>
   /** Sends an event and runs its handler. */
-  tell(type: string, data: Record<string, unknown> & { id: string }, more?: object): Promise<void>
+  sendEvent(type: string, data: Record<string, unknown> & { id: string }, more?: object): Promise<void>
   /** Sends the event of a cart in euros. */
   cart(tenant: string, id: string, amountMinor: number, more?: object): Promise<void>
   /** Returns the events that a tenant's commits published so far, in the order of the commits. */
@@ -38,7 +38,7 @@ export function discountCalls(service: Service): DiscountCalls {
       headers: { 'Idempotency-Key': `key-${keys++}`, ...headers },
       body,
     })
-  const tell: DiscountCalls['tell'] = async (type, data, more) => {
+  const sendEvent: DiscountCalls['sendEvent'] = async (type, data, more) => {
     lastAt = Math.max(service.runtime.clock.now(), lastAt + 1)
     const event = eventOf(type, data, { occurred_at: timestamp(lastAt), ...more })
     const body = JSON.stringify(event)
@@ -52,9 +52,9 @@ export function discountCalls(service: Service): DiscountCalls {
     },
     verify: (tenant, code, headers = {}, as = {}) =>
       post('/discount/verify', { tenant, role: 'Viewer', sub: `user-${keys++}`, ...as }, { code }, headers),
-    tell,
+    sendEvent: sendEvent,
     cart: (tenant_id, id, amount_minor, more) =>
-      tell('cart.updated', { id, tenant_id, amount_minor, currency: 'EUR', ...more }),
+      sendEvent('cart.updated', { id, tenant_id, amount_minor, currency: 'EUR', ...more }),
     eventsOf: (tenant) => [...published.values()].flat().filter(({ data }) => data.tenant_id === tenant),
     async linesOf(tenant, cartId) {
       const { discounts = [] } = (await findCart(service.table, tenant, cartId)) ?? {}

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
-import { hurriedSettings, profile } from '#test/support/settings.ts'
+import { profile, shortTimeoutSettings } from '#test/support/settings.ts'
 import { discountCalls } from './discount-calls.ts'
 
 const limits = { principal: 3, source: 6, tenant: 9 }
 const settings = profile('shared/settings/profiles/local.json', {
-  'requests.timeoutHeader': hurriedSettings['requests.timeoutHeader'],
+  'requests.timeoutHeader': shortTimeoutSettings['requests.timeoutHeader'],
   'limits.other': {
     'discount.verify': Object.entries(limits).map(([per, limit]) => {
       return { limit, windowSeconds: 60, per, counts: 'failures' }
@@ -98,7 +98,7 @@ test('a code that cannot be combined with the gift card of its cart is a guess',
   const calls = discountCalls(service)
   await calls.makeCode('shop', 'SINGLE', 'percent-10')
   await calls.cart('shop', 'c1', 1000)
-  await calls.tell('giftcard.applied', { id: 'c1', tenant_id: 'shop', giftcard_id: 'g1', amount: 100 })
+  await calls.sendEvent('giftcard.applied', { id: 'c1', tenant_id: 'shop', giftcard_id: 'g1', amount: 100 })
   const onCart = { 'X-Cart-Id': 'c1' }
   for (let n = 0; n < limits.principal; n += 1) await verify('SINGLE', 'u1', '192.0.2.1', onCart)
   expect(outcome(await verify('SINGLE', 'u1', '192.0.2.1', onCart))).toBe(limited)

@@ -81,7 +81,7 @@ describe('the discounts of a changed cart', () => {
   test('are kept if an event does not state the amount', async () => {
     const tenant = await sixCodes('kept')
     await calls.verify(tenant, 'ONE', onCart)
-    await calls.tell('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: tenant, correlation_id: 'x' })
+    await calls.sendEvent('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: tenant, correlation_id: 'x' })
     expect(await linesOf(tenant)).toEqual(['ONE 500'])
   })
 
@@ -92,7 +92,7 @@ describe('the discounts of a changed cart', () => {
       const occurred_at = new Date().toISOString()
       for (let attempt = 0; attempt < 20; attempt += 1) {
         const about = { id: 'c1', tenant_id: tenant, amount_minor: 300, currency: 'EUR' }
-        const received = calls.tell('cart.updated', about, { occurred_at })
+        const received = calls.sendEvent('cart.updated', about, { occurred_at })
         if (
           await received.then(
             () => true,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const scope = 'codes:read codes:write'
 const makeCode: DiscountCalls['makeCode'] = (...args) => calls.makeCode(...args)
 const verify: DiscountCalls['verify'] = (...args) => calls.verify(...args)
-const tell: DiscountCalls['tell'] = (...args) => calls.tell(...args)
+const sendEvent: DiscountCalls['sendEvent'] = (...args) => calls.sendEvent(...args)
 const cart: DiscountCalls['cart'] = (...args) => calls.cart(...args)
 const eventsOf: DiscountCalls['eventsOf'] = (tenant) => calls.eventsOf(tenant)
 const linesOf: DiscountCalls['linesOf'] = (...args) => calls.linesOf(...args)
@@ -65,7 +65,7 @@ describe('a code on a cart', () => {
     await makeCode('carded', 'ALONE', 'percent-10')
     await makeCode('carded', 'BOTH', 'percent-25')
     await cart('carded', 'c1', 1000)
-    await tell('giftcard.applied', { id: 'c1', tenant_id: 'carded', giftcard_id: 'g1', amount: 5 })
+    await sendEvent('giftcard.applied', { id: 'c1', tenant_id: 'carded', giftcard_id: 'g1', amount: 5 })
     const refused = await verify('carded', 'ALONE', { 'X-Cart-Id': 'c1' })
     expect(outcome(refused)).toBe('409 CONFLICT.code.not_combinable')
     expect((await verify('carded', 'BOTH', { 'X-Cart-Id': 'c1' })).json).toEqual({
@@ -91,7 +91,7 @@ describe('a code on a cart', () => {
   })
 
   test('returns 404 for a cart whose amount was not received', async () => {
-    await tell('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: 'unpriced', user_id: 'u' })
+    await sendEvent('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: 'unpriced', user_id: 'u' })
     expect(outcome(await verify('unpriced', 'CODE', { 'X-Cart-Id': 'c1' }, { sub: 'u' }))).toBe(
       '404 NOT_FOUND.cart',
     )

@@ -5,10 +5,10 @@ import type { Deployment } from './deployment.ts'
 /** Subscribes to all events of the bus. */
 export async function listen({ aws, event_bus: bus }: Deployment) {
   const subscription = await subscribe(aws, bus, 'commerce-listener')
-  const heard: PublishedEvent[] = []
+  const received: PublishedEvent[] = []
 
   return {
-    heard,
+    received,
     /** Receives until the condition holds, for at most two minutes. */
     async until(condition: () => boolean): Promise<void> {
       const over = AbortSignal.timeout(120_000)
@@ -17,7 +17,7 @@ export async function listen({ aws, event_bus: bus }: Deployment) {
           if (!over.aborted) throw thrown
           return []
         })
-        heard.push(...events)
+        received.push(...events)
       }
     },
     close: () => subscription.remove(),

@@ -20,7 +20,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
       ...options,
       headers: { 'Idempotency-Key': `codes-${keys++}`, ...options.headers },
     })
-  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const summary = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const records = (of: string) => deployment().run('audit', 'list', '--tenant', of)
 
   test('a code is created, replayed, read, updated, deleted, restored, shared and hard-deleted', async () => {
@@ -32,46 +32,46 @@ export function codesOverHttp(deployment: () => Deployment): void {
       made.text,
       'replayed',
     ])
-    expect(told(await post('/codes', code, { as: editor }))).toBe('409 CONFLICT.code.exists')
-    expect(told(await post('/codes', code, { as: viewer }))).toBe('403 AUTHZ.role.denied')
+    expect(summary(await post('/codes', code, { as: editor }))).toBe('409 CONFLICT.code.exists')
+    expect(summary(await post('/codes', code, { as: viewer }))).toBe('403 AUTHZ.role.denied')
     const path = `/codes/${made.json.id}`
 
     const read = await send(path, { as: viewer })
     expect([read.status, read.text]).toEqual([200, made.text])
     const change = (name: string, tag: string | null, as = editor) =>
       send(path, { method: 'PATCH', body: { name }, as, headers: tag ? { 'If-Match': tag } : {} })
-    expect(told(await change('New', null))).toBe('428 VALIDATION.if_match.required')
-    expect(told(await change('New', read.headers.get('etag'), viewer))).toBe('403 AUTHZ.role.denied')
-    const rivals = await Promise.all(
+    expect(summary(await change('New', null))).toBe('428 VALIDATION.if_match.required')
+    expect(summary(await change('New', read.headers.get('etag'), viewer))).toBe('403 AUTHZ.role.denied')
+    const concurrent = await Promise.all(
       Array.from({ length: 50 }, (_, n) => change(`Rival ${n}`, read.headers.get('etag'))),
     )
-    expect(rivals.map(told).toSorted()).toEqual([
+    expect(concurrent.map(summary).toSorted()).toEqual([
       '200',
       ...Array.from({ length: 49 }, () => '412 CONFLICT.etag.mismatch'),
     ])
 
     expect((await send(path, { method: 'DELETE', as: editor })).status).toBe(204)
     expect((await send('/codes', { as: viewer })).json.data).toEqual([])
-    expect(told(await send('/codes?include_deleted=true', { as: editor }))).toBe('403 AUTHZ.filter.denied')
+    expect(summary(await send('/codes?include_deleted=true', { as: editor }))).toBe('403 AUTHZ.filter.denied')
     const seen = await send(`/codes?include_deleted=true&tenant=${tenant}`, { as: admin })
     expect(seen.json.data.map(({ state }: { state: string }) => state)).toEqual(['soft_deleted'])
     const tag = (await send(path, { as: editor })).headers.get('etag')
-    expect(told(await change('Dead', tag))).toBe('409 CONFLICT.soft_deleted')
+    expect(summary(await change('Dead', tag))).toBe('409 CONFLICT.soft_deleted')
     const restored = await post(`${path}:restore`, {}, { as: editor })
     expect([restored.status, restored.json.state]).toEqual([200, 'active'])
     expect((await post(`${path}:share`, { grantee_tenant: tenant }, { as: editor })).status).toBe(200)
-    expect(told(await post(`${path}:share`, { grantee_tenant: 'rival' }, { as: editor }))).toBe(
+    expect(summary(await post(`${path}:share`, { grantee_tenant: 'rival' }, { as: editor }))).toBe(
       '403 AUTHZ.scope.tenant',
     )
-    expect(told(await post(`${path}:frob`, {}, { as: editor }))).toBe('404 NOT_FOUND.route')
+    expect(summary(await post(`${path}:frob`, {}, { as: editor }))).toBe('404 NOT_FOUND.route')
 
     const forever = (as: Send['as'], headers = {}) =>
       send(`${path}?force=true`, { method: 'DELETE', headers, ...(as && { as }) })
     const because = { 'X-Audit-Log-Reason': 'a test of the service' }
-    expect(told(await forever(editor, because))).toBe('403 AUTHZ.role.denied')
-    expect(told(await forever(admin))).toBe('400 VALIDATION.reason.required')
+    expect(summary(await forever(editor, because))).toBe('403 AUTHZ.role.denied')
+    expect(summary(await forever(admin))).toBe('400 VALIDATION.reason.required')
     expect((await forever(admin, because)).status).toBe(204)
-    expect(told(await send(path, { as: admin }))).toBe('404 NOT_FOUND.code')
+    expect(summary(await send(path, { as: admin }))).toBe('404 NOT_FOUND.code')
     expect((await post('/codes', code, { as: editor })).status).toBe(201)
 
     const audit = await records(tenant)
@@ -108,7 +108,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
     expect([again.text, again.headers.get('idempotency-status')]).toEqual([imported.text, 'replayed'])
     const broken = new Uint8Array([...Buffer.from('code,type,name,expiry_at\n'), 0xff, 0xfe])
     const refused = await post('/codes:import', broken, { as, headers: { 'Content-Type': 'text/csv' } })
-    expect(told(refused)).toBe('400 VALIDATION.body.encoding')
+    expect(summary(refused)).toBe('400 VALIDATION.body.encoding')
 
     const byText = await send('/codes?sort=code.asc&page_size=3', { as })
     expect(byText.json.data.map((one: { code: string }) => one.code)).toEqual(['BULK-0', 'BULK-1', 'BULK-10'])
@@ -130,7 +130,9 @@ export function codesOverHttp(deployment: () => Deployment): void {
       207, 200, 412,
     ])
 
-    expect(told(await send('/codes:export', { as: { ...as, role: 'Viewer' } }))).toBe('403 AUTHZ.role.denied')
+    expect(summary(await send('/codes:export', { as: { ...as, role: 'Viewer' } }))).toBe(
+      '403 AUTHZ.role.denied',
+    )
     const offered = await send('/codes:export', { as })
     expect(offered.status).toBe(303)
     const download = await fetch(offered.headers.get('location') ?? '')
@@ -155,7 +157,7 @@ export function codesOverHttp(deployment: () => Deployment): void {
   test('of a hundred concurrent creates of one code, one succeeds', async () => {
     const as = { ...editor, tenant: 'contested' }
     const answers = await Promise.all(Array.from({ length: 100 }, () => post('/codes', code, { as })))
-    expect(answers.map(told).toSorted()).toEqual([
+    expect(answers.map(summary).toSorted()).toEqual([
       '201',
       ...Array.from({ length: 99 }, () => '409 CONFLICT.code.exists'),
     ])

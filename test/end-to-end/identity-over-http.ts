@@ -9,7 +9,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
   const send = (path: string, options: Send = {}) => deployment().send(path, { as: null, ...options })
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     send(path, { method: 'POST', body, headers: { 'Idempotency-Key': `identity-${keys++}`, ...headers } })
-  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const summary = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
 
   /** Returns the mails to an address that the local AWS sent. */
   async function mailsTo(email: string): Promise<string[]> {
@@ -31,10 +31,10 @@ export function identityOverHttp(deployment: () => Deployment): void {
     expect([asked.status, Object.keys(asked.json)]).toEqual([202, ['message_id']])
     const code = await codeFor(email, 1)
     const wrong = String((Number(code) + 1) % 1e6).padStart(6, '0')
-    expect(told(await post('/otp/verify', { email, code: wrong }))).toBe('400 CODE.invalid')
+    expect(summary(await post('/otp/verify', { email, code: wrong }))).toBe('400 CODE.invalid')
     const verified = await post('/otp/verify', { email, code })
     expect([verified.status, Object.keys(verified.json)]).toEqual([200, ['session_id']])
-    expect(told(await post('/otp/verify', { email, code }))).toBe('400 CODE.invalid')
+    expect(summary(await post('/otp/verify', { email, code }))).toBe('400 CODE.invalid')
     const set = verified.headers.getSetCookie()
     expect(set).toHaveLength(2)
     expect(set[0]).toMatch(/; Path=\/; Secure; SameSite=Lax; HttpOnly$/)
@@ -44,17 +44,17 @@ export function identityOverHttp(deployment: () => Deployment): void {
     const cart = { code: 'NOTHING' }
     const used = await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token })
     expect([used.status, used.json]).toEqual([200, { applied: false, amount: 0 }])
-    expect(told(await post('/discount/verify', cart, { Cookie }))).toBe('403 AUTHZ.csrf.token')
+    expect(summary(await post('/discount/verify', cart, { Cookie }))).toBe('403 AUTHZ.csrf.token')
     const evil = { Cookie, 'X-CSRF-Token': token, Origin: 'https://evil.example' }
     // The local AWS refuses other origins before the service does.
-    expect(told(await post('/discount/verify', cart, evil))).toBe('403')
-    expect(told(await send('/v1/orders', { headers: { Cookie } }))).toBe('401 AUTH.invalid_credentials')
+    expect(summary(await post('/discount/verify', cart, evil))).toBe('403')
+    expect(summary(await send('/v1/orders', { headers: { Cookie } }))).toBe('401 AUTH.invalid_credentials')
 
     const { session_id } = verified.json
     const sessions = await deployment().run('sessions', 'list', '--tenant', 'public')
     expect(sessions.map((session) => session.session_id)).toContain(session_id)
     await deployment().run('sessions', 'revoke', session_id, '--tenant', 'public', '--yes')
-    expect(told(await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token }))).toBe(
+    expect(summary(await post('/discount/verify', cart, { Cookie, 'X-CSRF-Token': token }))).toBe(
       '401 AUTH.invalid_credentials',
     )
   })
@@ -66,10 +66,10 @@ export function identityOverHttp(deployment: () => Deployment): void {
     await post('/otp/request', { email })
     const second = await codeFor(email, 2)
     if (first !== second)
-      expect(told(await post('/otp/verify', { email, code: first }))).toBe('400 CODE.invalid')
+      expect(summary(await post('/otp/verify', { email, code: first }))).toBe('400 CODE.invalid')
     expect((await post('/otp/verify', { email, code: second })).status).toBe(200)
     const others = [3, 4, 5, 6].map(() => post('/otp/request', { email }))
-    const answers = (await Promise.all(others)).map(told)
+    const answers = (await Promise.all(others)).map(summary)
     expect(answers.toSorted()).toEqual(['202', '202', '202', '429 RATE_LIMIT.exceeded'])
     await sleep(3000)
     // Codes that were superseded before they were sent are never sent.
@@ -88,7 +88,7 @@ export function identityOverHttp(deployment: () => Deployment): void {
   test('an API key is created, used in its tenant, rotated and revoked', async () => {
     const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
     const orders = async (key: unknown) =>
-      told(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))
+      summary(await send('/v1/orders', { headers: { 'X-Api-Key': String(key) } }))
     const [made] = await run('create', '--name', 'a test', '--scope', 'orders:read')
     expect(await orders(made?.key)).toBe('200')
     expect(await orders(`${made?.key}x`)).toBe('401 AUTH.invalid_credentials')

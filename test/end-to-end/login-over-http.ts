@@ -15,7 +15,7 @@ const tenant = 'logged-in'
 
 /** A user is created, logs in, uses and refreshes the token, gets another role, and requests a new password. */
 export function loginOverHttp(deployment: () => Deployment): void {
-  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const summary = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const user = (...args: string[]) => deployment().run('users', 'set', ...args)
   const userWith = (given: string, ...args: string[]) =>
     deployment().pipe(given, 'users', 'set', ...args, '--password-stdin')
@@ -45,13 +45,13 @@ export function loginOverHttp(deployment: () => Deployment): void {
   test('a user logs in and uses the token, and the one of a refresh', async () => {
     const [made] = await userWith(password, email, '--tenant', tenant, '--role', 'Viewer')
     expect(made).toEqual({ sub: expect.any(String), tenant, role: 'Viewer', created: true })
-    expect(told(await login('wrong'))).toBe('401 AUTH.invalid_credentials')
+    expect(summary(await login('wrong'))).toBe('401 AUTH.invalid_credentials')
     const { status, json: tokens } = await login()
     expect([status, tokens.token_type, tokens.expires_in]).toEqual([200, 'Bearer', 3600])
     expect(decodeJwt(tokens.access_token)).toMatchObject({ tenant, sub: made?.sub })
     expect(JSON.stringify(decodeJwt(tokens.access_token))).not.toContain('@')
     expect((await orders(tokens.access_token)).status).toBe(200)
-    expect(told(await orders(tokens.access_token, order))).toBe('403 AUTHZ.role.denied')
+    expect(summary(await orders(tokens.access_token, order))).toBe('403 AUTHZ.role.denied')
 
     await user(email, '--role', 'Editor')
     const refreshed = await refresh(tokens.refresh_token)
@@ -99,14 +99,14 @@ export function loginOverHttp(deployment: () => Deployment): void {
       new AdminInitiateAuthCommand({ UserPoolId, AuthFlow, ClientId, AuthParameters }),
     )
     cognito.destroy()
-    expect(told(await orders(result?.IdToken ?? ''))).toBe('401 AUTH.invalid_credentials')
+    expect(summary(await orders(result?.IdToken ?? ''))).toBe('401 AUTH.invalid_credentials')
     const [header, , signature] = (result?.AccessToken ?? '').split('.')
     const claims = {
       ...decodeJwt(result?.AccessToken ?? ''),
       iss: 'https://cognito-idp.us-east-1.amazonaws.com/other',
     }
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
-    expect(told(await orders(`${header}.${payload}.${signature}`))).toBe('401 AUTH.invalid_credentials')
+    expect(summary(await orders(`${header}.${payload}.${signature}`))).toBe('401 AUTH.invalid_credentials')
   })
 
   test('a password that the pool rejects creates no user, and a user stays in their tenant', async () => {

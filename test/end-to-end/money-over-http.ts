@@ -18,7 +18,7 @@ const editor = { tenant, sub: 'cashier', scope: 'codes:read codes:write' }
 
 /** Refunds with the fake provider, signed events through their queue, and discounts on the received carts. */
 export function moneyOverHttp(running: () => Running): void {
-  const told = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
+  const summary = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const post = (path: string, key: string, body: unknown, options: Send = {}) =>
     running().service.send(path, {
       method: 'POST',
@@ -35,7 +35,7 @@ export function moneyOverHttp(running: () => Running): void {
     return data.map(({ amount }) => amount)
   }
   const ledger = () => running().service.run('ledger', 'list', '--tenant', tenant)
-  const tell = async (type: string, id: string, data: object = {}, ...more: string[]) => {
+  const sendEvent = async (type: string, id: string, data: object = {}, ...more: string[]) => {
     const { service } = running()
     const about = ['webhook', 'send', type, '--id', id, '--tenant', tenant, '--data', JSON.stringify(data)]
     const [line] = await service.run(...about, '--url', service.base_url, ...more)
@@ -61,7 +61,7 @@ export function moneyOverHttp(running: () => Running): void {
         first.text,
         'replayed',
       ])
-      expect(told(await refund(charge, charge, 701))).toBe('409 CONFLICT.idempotency.payload_mismatch')
+      expect(summary(await refund(charge, charge, 701))).toBe('409 CONFLICT.idempotency.payload_mismatch')
       expect(await paidOut(charge)).toEqual([700])
       const entries = (await ledger()).filter(({ charge_id }) => charge_id === charge)
       expect(entries).toEqual([
@@ -80,7 +80,7 @@ export function moneyOverHttp(running: () => Running): void {
 
   test('a rejected refund is rejected again with the same response, and nothing is paid', async () => {
     const first = await refund('declined', 'ch_declined_1', 700)
-    expect(told(first)).toBe('409 POLICY.refund.declined')
+    expect(summary(first)).toBe('409 POLICY.refund.declined')
     const again = await refund('declined', 'ch_declined_1', 700)
     expect([again.text, again.headers.get('idempotency-status')]).toEqual([first.text, 'replayed'])
     expect(await paidOut('ch_declined_1')).toEqual([])
@@ -166,7 +166,7 @@ export function moneyOverHttp(running: () => Running): void {
       answers.map((answer, n) => (answer.status >= 500 ? refund(`crowd-${n}`, 'ch_crowd', 9000) : answer)),
     )
     expect(retried.filter(({ status }) => status === 201)).toHaveLength(11)
-    expect(new Set(retried.map(told))).toEqual(new Set(['201', '409 POLICY.refund.exceeds_charge']))
+    expect(new Set(retried.map(summary))).toEqual(new Set(['201', '409 POLICY.refund.exceeds_charge']))
     expect(await paidOut('ch_crowd')).toHaveLength(11)
     const entries = (await ledger()).filter(({ charge_id }) => charge_id === 'ch_crowd')
     expect(entries).toHaveLength(11)
@@ -177,11 +177,11 @@ export function moneyOverHttp(running: () => Running): void {
     const placed = await post('/v1/orders', 'paid', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
     const { id } = placed.json
     for (let times = 0; times < 3; times += 1)
-      expect(await tell('order.paid', id, {}, '--event-id', 'paid-1')).toMatchObject({ status: 202 })
+      expect(await sendEvent('order.paid', id, {}, '--event-id', 'paid-1')).toMatchObject({ status: 202 })
     const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
     await eventually(async () => (await status()) === 'paid', 10)
     const { listener } = running()
-    const ours = () => listener.heard.filter(({ type, data }) => type === 'order.paid' && data.id === id)
+    const ours = () => listener.received.filter(({ type, data }) => type === 'order.paid' && data.id === id)
     await listener.until(() => ours().length > 0)
     expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
   })
@@ -199,7 +199,7 @@ export function moneyOverHttp(running: () => Running): void {
       'webhook-signature': 'v1,bm90IGEgc2lnbmF0dXJl',
     }
     const options = { method: 'POST', as: null, headers, body }
-    expect(told(await running().service.send('/v1/webhooks/events', options))).toBe(
+    expect(summary(await running().service.send('/v1/webhooks/events', options))).toBe(
       '401 AUTH.invalid_credentials',
     )
   })
@@ -224,7 +224,7 @@ export function moneyOverHttp(running: () => Running): void {
 
   test('an event that cannot be handled becomes a dead letter, and is handled after a redrive', async () => {
     const { service } = running()
-    expect(await tell('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
+    expect(await sendEvent('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
     const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
     await eventually(redriven, 40)
     await eventually(redriven, 40)
@@ -234,7 +234,7 @@ export function moneyOverHttp(running: () => Running): void {
     const { listener } = running()
     const code = { code: 'TEN', type: 'percent-10', name: 'Ten', expiry_at: '2099-01-01T00:00:00Z' }
     expect((await post('/codes', 'ten', code)).status).toBe(201)
-    await tell('cart.updated', 'cart-7', { amount_minor: 2005, currency: 'EUR' })
+    await sendEvent('cart.updated', 'cart-7', { amount_minor: 2005, currency: 'EUR' })
     const verify = (key: string, text: string, cart = 'cart-7') =>
       post('/discount/verify', key, { code: text }, { headers: { 'X-Cart-Id': cart } })
     await eventually(async () => (await verify('known', 'NONE')).status === 200, 10)
@@ -244,11 +244,15 @@ export function moneyOverHttp(running: () => Running): void {
     const again = await verify('ten-off', 'ten')
     expect([again.text, again.headers.get('idempotency-status')]).toEqual([applied.text, 'replayed'])
     const ours = () =>
-      listener.heard.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
+      listener.received.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
     await listener.until(() => ours().length > 0)
     expect(ours().map(({ data }) => [data.cart_id, data.code, data.amount])).toEqual([['cart-7', 'TEN', 200]])
 
-    await tell('cart.updated', 'cart-7', { amount_minor: 1000, currency: 'EUR', correlation_id: 'shrunk' })
+    await sendEvent('cart.updated', 'cart-7', {
+      amount_minor: 1000,
+      currency: 'EUR',
+      correlation_id: 'shrunk',
+    })
     await listener.until(() => ours().length > 1)
     expect(ours().at(-1)).toMatchObject({
       correlation_id: 'shrunk',
@@ -257,12 +261,13 @@ export function moneyOverHttp(running: () => Running): void {
     const versions = ours().map(({ data }) => Number(data.version))
     expect(versions[1]).toBeGreaterThan(Number(versions[0]))
 
-    await tell('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
+    await sendEvent('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
     await eventually(
-      async () => told(await verify(`with-card-${Date.now()}`, 'TEN')) === '409 CONFLICT.code.not_combinable',
+      async () =>
+        summary(await verify(`with-card-${Date.now()}`, 'TEN')) === '409 CONFLICT.code.not_combinable',
       5,
     )
     expect((await verify('guess', 'NO-SUCH')).json).toEqual({ applied: false, amount: 0 })
-    expect(told(await verify('long', 'ABCDEFGHIJKLMNOPQ'))).toBe('400 VALIDATION.code.length.exceeds')
+    expect(summary(await verify('long', 'ABCDEFGHIJKLMNOPQ'))).toBe('400 VALIDATION.code.length.exceeds')
   })
 }

@@ -45,7 +45,7 @@ export function redriveOverHttp(running: () => Running): void {
           endSequenceNumber: places.at(-1),
           batchSize: places.length,
         }
-      if (!read.Records?.length) throw new Error('the stream does not tell of the item')
+      if (!read.Records?.length) throw new Error('the stream has no change of the item')
       ShardIterator = read.NextShardIterator
     }
   }
@@ -73,13 +73,13 @@ export function redriveOverHttp(running: () => Running): void {
       headers: { 'Idempotency-Key': 'given-up' },
       body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
     })
-    const ours = () => listener.heard.filter(({ data }) => data.id === placed.json.id)
-    const told = () =>
+    const ours = () => listener.received.filter(({ data }) => data.id === placed.json.id)
+    const published = () =>
       ours()
         .map(({ type, event_id }) => `${type} ${event_id}`)
         .toSorted()
     await listener.until(() => ours().length >= 2)
-    const once = told()
+    const once = published()
 
     const stretch = await stretchOf(placed.json.id)
     await giveUp(stretch)
@@ -88,14 +88,14 @@ export function redriveOverHttp(running: () => Running): void {
       { name: 'events.relay', messages: 1, from_stream: 1, from_table: 0, left: 0 },
     ])
     await listener.until(() => ours().length >= 4)
-    expect(told()).toEqual([...once, ...once].toSorted())
+    expect(published()).toEqual([...once, ...once].toSorted())
 
     // Changes that the stream no longer has are rebuilt from the table.
     await giveUp({ ...stretch, shardId: 'shardId-00000001573689847184-864758bb' })
     const [fromTable] = await redrive()
     expect(fromTable).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
     await listener.until(() => ours().length >= 6)
-    expect(told()).toEqual([...once, ...once, ...once].toSorted())
+    expect(published()).toEqual([...once, ...once, ...once].toSorted())
     expect(await redrive()).toMatchObject([{ messages: 0, left: 0 }])
   })
 }

@@ -76,9 +76,9 @@ export function nothingLeaked(running: () => Running): void {
 
   test('no event contains any', async () => {
     const { listener } = running()
-    await listener.until(() => listener.heard.some(({ type }) => type === 'login.fail'))
-    const types = new Set(listener.heard.map(({ type }) => type))
+    await listener.until(() => listener.received.some(({ type }) => type === 'login.fail'))
+    const types = new Set(listener.received.map(({ type }) => type))
     expect([...types]).toEqual(expect.arrayContaining(['otp.requested', 'otp.verified', 'login.success']))
-    expectNothingIn(listener.heard.map((event) => JSON.stringify(event)))
+    expectNothingIn(listener.received.map((event) => JSON.stringify(event)))
   })
 }

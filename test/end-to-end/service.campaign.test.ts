@@ -112,17 +112,21 @@ describe('orders over HTTP on the deployed stack', () => {
     const headers = { 'X-Correlation-Id': 'same' }
     const foreign = await service.send(`/v1/orders/${json.id}`, { as, headers })
     const absent = await service.send('/v1/orders/01900000-0000-8000-8000-000000000000', { as, headers })
-    expect([foreign.status, foreign.text, told(foreign)]).toEqual([404, absent.text, told(absent)])
+    expect([foreign.status, foreign.text, ownHeaders(foreign)]).toEqual([
+      404,
+      absent.text,
+      ownHeaders(absent),
+    ])
     const records = await service.run('audit', 'list', '--tenant', 'onlooker')
     expect(records.map(({ reason }) => reason)).toEqual(['AUTHZ.scope.tenant', 'NOT_FOUND.order'])
   })
 
   test('order.created and order.placed reach a subscriber', async () => {
     const placed = await place('events', {
-      as: { tenant: 'heard' },
+      as: { tenant: 'listened' },
       headers: { 'X-Correlation-Id': 'corr-1' },
     })
-    const ours = () => listener.heard.filter(({ data }) => data.tenant_id === 'heard')
+    const ours = () => listener.received.filter(({ data }) => data.tenant_id === 'listened')
     await listener.until(() => ours().length >= 2)
     const circumstances = {
       version: 1,
@@ -130,7 +134,7 @@ describe('orders over HTTP on the deployed stack', () => {
       source: 'commerce-api',
       event_id: expect.any(String),
     }
-    const data = { id: placed.json.id, tenant_id: 'heard' }
+    const data = { id: placed.json.id, tenant_id: 'listened' }
     const { cart_id: _, ...money } = order
     expect(ours().toSorted((a, b) => (a.type < b.type ? -1 : 1))).toEqual([
       expect.objectContaining({ type: 'order.created', ...circumstances, data }),
@@ -150,7 +154,7 @@ describe('orders over HTTP on the deployed stack', () => {
       const { id } = (await place(`soon-${n}`, { as: { tenant: 'soon' } })).json
       const from = performance.now()
       await listener.until(() =>
-        listener.heard.some(({ type, data }) => type === 'order.created' && data.id === id),
+        listener.received.some(({ type, data }) => type === 'order.created' && data.id === id),
       )
       fastest = Math.min(fastest, performance.now() - from)
     }
@@ -284,7 +288,7 @@ describe('the stored data and logs of the entire run', () => nothingLeaked(() =>
 describe('permissions of the deployed roles', () => permissionsOverHttp(() => service))
 
 /** The headers of the response, without those that the engine adds to each. */
-function told({ headers }: HttpAnswer): Record<string, string> {
+function ownHeaders({ headers }: HttpAnswer): Record<string, string> {
   const all = Object.fromEntries(headers.entries())
   const { date: _1, 'x-amzn-requestid': _2, 'x-amz-request-id': _3, ...rest } = all
   return rest

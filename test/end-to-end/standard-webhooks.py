@@ -8,15 +8,15 @@ from datetime import datetime, timezone
 
 from standardwebhooks import Webhook
 
-told = json.load(sys.stdin)
+event = json.load(sys.stdin)
 now = datetime.now(tz=timezone.utc)
 headers = {
     "Content-Type": "application/json",
-    "webhook-id": told["id"],
+    "webhook-id": event["id"],
     "webhook-timestamp": str(int(now.timestamp())),
-    "webhook-signature": Webhook(told["secret"]).sign(told["id"], now, told["body"]),
+    "webhook-signature": Webhook(event["secret"]).sign(event["id"], now, event["body"]),
 }
-request = urllib.request.Request(told["url"], told["body"].encode(), headers, method="POST")
+request = urllib.request.Request(event["url"], event["body"].encode(), headers, method="POST")
 try:
     with urllib.request.urlopen(request, timeout=30) as response:
         print(response.status)

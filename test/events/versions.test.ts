@@ -136,12 +136,12 @@ describe('an event with two versions', () => {
 
   test('is published in both for one change, each once by its id and in its version’s format', async () => {
     const events = await packed('two-versions')
-    const heard = details(entries)
-    expect(heard).toEqual([...events, ...events])
-    expect(ids(heard).size).toBe(2)
+    const received = details(entries)
+    expect(received).toEqual([...events, ...events])
+    expect(ids(received).size).toBe(2)
     for (const { type, version, data } of both) {
       const schema = publishedEventSchema(type, version, data(localSettings))
-      const ours = heard.filter((one) => one.version === version)
+      const ours = received.filter((one) => one.version === version)
       expect(ours).toHaveLength(2)
       for (const one of ours) expect(v.safeParse(schema, one).issues).toBeUndefined()
     }

@@ -22,7 +22,7 @@ const transactions = ['conflict', 'in-progress'] as const
 const counts = [1, Number.POSITIVE_INFINITY]
 
 /** Returns each fault at each call of an operation, once and until it ends. */
-function strikesAt(calls: number): [Fault, at: number | 'the transaction', times: number][] {
+function faultsAt(calls: number): [Fault, at: number | 'the transaction', times: number][] {
   const positions = Array.from({ length: calls }, (_, at) => at)
   return [
     ...anyCall.flatMap((fault, row) =>
@@ -42,8 +42,8 @@ const calls = discountCalls(service)
 const onCart = { 'X-Cart-Id': 'c1' }
 let tenants = 0
 
-function strike([fault, at, times]: ReturnType<typeof strikesAt>[number]): void {
-  if (at !== 'the transaction') service.strike(fault, at, times)
+function injectFault([fault, at, times]: ReturnType<typeof faultsAt>[number]): void {
+  if (at !== 'the transaction') service.inject(fault, at, times)
   else service.faults.inject({ when: ({ operation }) => operation === 'TransactWriteItems', times, fault })
 }
 
@@ -71,12 +71,12 @@ async function cartOf(tenant: string) {
 }
 
 describe('a verification that frees the part of a deleted code', () => {
-  test.each(strikesAt(9))('takes effect once: %s at call %s, %d times', async (...struck) => {
+  test.each(faultsAt(9))('takes effect once: %s at call %s, %d times', async (...injected) => {
     const tenant = await cartWithDeletedCode()
     const verify = (headers = {}) =>
       calls.verify(tenant, 'QUARTER', { ...onCart, 'Idempotency-Key': 'k', ...headers }, { sub: 'u' })
-    strike(struck)
-    const first = await verify(struck[2] === 1 ? {} : { 'X-Request-Timeout': '700' })
+    injectFault(injected)
+    const first = await verify(injected[2] === 1 ? {} : { 'X-Request-Timeout': '700' })
     service.faults.reset()
     const again = await verify()
     if (first.status !== 200) expectRetryable(first)
@@ -90,7 +90,7 @@ describe('a verification that frees the part of a deleted code', () => {
 })
 
 describe('a change of a cart whose code was deleted', () => {
-  test.each(strikesAt(4))('takes effect once: %s at call %s, %d times', async (...struck) => {
+  test.each(faultsAt(4))('takes effect once: %s at call %s, %d times', async (...injected) => {
     const tenant = await cartWithDeletedCode()
     const data = { id: 'c1', tenant_id: tenant, amount_minor: 1000, currency: 'EUR' }
     const occurred_at = new Date(service.clock.now() + 60_000).toISOString()
@@ -101,7 +101,7 @@ describe('a change of a cart whose code was deleted', () => {
       const table = service.runtime.openTable(startBudget(service.clock, 700))
       return handleEvent(event.event_id, { ...service.runtime, table })
     }
-    strike(struck)
+    injectFault(injected)
     // The queue delivers an event again if its handling failed.
     await handle().catch(() => undefined)
     service.faults.reset()

@@ -106,9 +106,9 @@ test('reports a row as updated if the write of an earlier attempt takes effect d
     fault: 'hold-request',
   })
   const second = updateAll({}, changes)
-  await reading.struck
+  await reading.injected
   land()
-  await late.struck
+  await late.injected
   reading.release()
   expect([(await second).status, statusesOf(await second)]).toEqual([207, [200]])
   expect((await versions()).toSorted()).toEqual([...Array(count - 1).fill(1), 2])

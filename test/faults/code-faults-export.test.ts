@@ -137,12 +137,12 @@ describe('an export while the table fails', () => {
       expect((await download(faulty, tenant)).status).toBe(status)
       const calls = service.faults.calls.length
       let audited = 1
-      const struck = faults.flatMap((fault) => often.map((times) => [fault, times] as const))
-      for (const [row, [fault, times]] of struck.entries()) {
+      const injected = faults.flatMap((fault) => often.map((times) => [fault, times] as const))
+      for (const [row, [fault, times]] of injected.entries()) {
         for (const at of someOf([...Array(calls).keys()], row)) {
           faulty.files.clear()
           service.faults.reset()
-          service.strike(fault, at, times)
+          service.inject(fault, at, times)
           const answer = await download(faulty, tenant)
           if (answer.status >= 500) expectRetryable(answer)
           else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)

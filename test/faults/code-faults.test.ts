@@ -126,11 +126,11 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
       const [, fault, times, milliseconds] = scenario
       const struckCalls = [...calls.entries()].filter(([, of]) => possible(fault, of))
       for (const [at] of someOf(struckCalls, row)) {
-        const tenant = `struck-${tenants++}`
+        const tenant = `faulty-${tenants++}`
         const prepared = await operation.call(tenant)
         service.faults.reset()
         const late = Promise.withResolvers<void>()
-        const injection = service.strike(fault === 'late' ? { until: late.promise } : fault, at, times)
+        const injection = service.inject(fault === 'late' ? { until: late.promise } : fault, at, times)
         const limited = { 'X-Request-Timeout': milliseconds ?? '10000', ...prepared.headers }
         const answer = await call(tenant, 'key', { ...prepared, headers: limited })
         if (answer.status !== operation.status) expectRetryable(answer)
@@ -140,7 +140,7 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
 
         const retry = await call(tenant, 'key', prepared)
         late.resolve()
-        if (injection.hits > 0) await injection.struck
+        if (injection.hits > 0) await injection.injected
         const replay = await call(tenant, 'key', prepared)
         expect(retry.status).toBe(operation.status)
         expect(seen(replay)).toEqual(seen(retry))

@@ -110,7 +110,7 @@ describe('the connection', () => {
     })
     await expect(client.send(put(abandoned), { abortSignal: dying.signal })).rejects.toThrow()
     land()
-    await late.struck
+    await late.injected
     expect(await stored(abandoned)).toBe(true)
   })
 
@@ -121,7 +121,7 @@ describe('the connection', () => {
     const answer = client.send(put(id)).then(() => {
       answered = true
     })
-    expect(await held.struck).toMatchObject({ operation: 'PutItem', status: 200 })
+    expect(await held.injected).toMatchObject({ operation: 'PutItem', status: 200 })
     expect(await stored(id)).toBe(true)
     expect(answered).toBe(false)
     held.release()
@@ -132,7 +132,7 @@ describe('the connection', () => {
     const held = inject('hold')
     const dying = new AbortController()
     const answer = client.send(put(newId()), { abortSignal: dying.signal })
-    await held.struck
+    await held.injected
     dying.abort()
     await expect(answer).rejects.toThrow()
     held.release()

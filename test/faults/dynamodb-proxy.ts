@@ -2,7 +2,14 @@ import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import { type Answer, failureAnswer } from './dynamodb-failures.ts'
-import { type Call, type Fault, FaultPlans, type Faults, type RecordedCall, type Strike } from './faults.ts'
+import {
+  type ActiveFault,
+  type Call,
+  type Fault,
+  FaultPlans,
+  type Faults,
+  type RecordedCall,
+} from './faults.ts'
 import { failSome } from './statement-errors.ts'
 
 export interface DynamodbProxy extends Faults {
@@ -21,7 +28,7 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const bytes = await bytesOf(incoming)
     const operation = String(incoming.headers['x-amz-target'] ?? '').replace(/^.*\./, '')
-    const { call, strike } = plans.record(operation, parsed(bytes))
+    const { call, injectFault } = plans.record(operation, parsed(bytes))
     const forward: Forward = async (changed = bytes) => {
       const answer = await send(new URL(incoming.url ?? '/', target), agent, incoming, changed)
       call.status = answer.status
@@ -29,7 +36,7 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
       return answer
     }
     const callerIsGone = () => incoming.socket.destroyed
-    const answer = strike ? await answerOf(strike, call, forward, callerIsGone) : await forward()
+    const answer = injectFault ? await answerOf(injectFault, call, forward, callerIsGone) : await forward()
     if (answer === 'lost') incoming.socket.destroy()
     else outgoing.writeHead(answer.status, answer.headers).end(answer.body)
   }
@@ -56,18 +63,18 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
 }
 
 async function answerOf(
-  { fault, struck, released }: Strike,
+  { fault, injected, released }: ActiveFault,
   call: RecordedCall,
   forward: Forward,
   callerIsGone: () => boolean,
 ): Promise<Answer | 'lost'> {
   if (fault === 'hold-request' || fault === 'no-arrival') {
-    struck.resolve(call)
-    const fate = await released.promise
-    return fate === 'dropped' || callerIsGone() ? 'lost' : forward()
+    injected.resolve(call)
+    const release = await released.promise
+    return release === 'dropped' || callerIsGone() ? 'lost' : forward()
   }
   const answer = await happen(fault, call, forward)
-  struck.resolve(call)
+  injected.resolve(call)
   if (fault === 'hold' || fault === 'no-answer') await released.promise
   return answer
 }

@@ -51,7 +51,7 @@ export interface Injection {
   /** The number of calls affected so far. */
   readonly hits: number
   /** Resolves with the first affected call once the fault happened (for 'hold': after DynamoDB responded, for 'hold-request': before it is called). */
-  readonly struck: Promise<RecordedCall>
+  readonly injected: Promise<RecordedCall>
   /** Releases all held and future calls. */
   readonly release: () => void
 }
@@ -64,15 +64,15 @@ export interface Faults {
   readonly reset: () => void
 }
 
-/** A fault that strikes a call. */
-export interface Strike {
+/** A fault that affects a call. */
+export interface ActiveFault {
   readonly fault: Fault
-  readonly struck: PromiseWithResolvers<RecordedCall>
+  readonly injected: PromiseWithResolvers<RecordedCall>
   /** Continues, or is dropped if it did not take effect yet. */
   readonly released: PromiseWithResolvers<'on' | 'dropped'>
 }
 
-interface Active extends Strike {
+interface Active extends ActiveFault {
   readonly plan: Plan
   hits: number
 }
@@ -83,15 +83,15 @@ export class FaultPlans implements Faults {
   #active: Active[] = []
 
   /** Records a call. @returns the call, and its fault if it has one */
-  record(operation: string, body: unknown): { call: RecordedCall; strike: Strike | undefined } {
+  record(operation: string, body: unknown): { call: RecordedCall; injectFault: ActiveFault | undefined } {
     const call: RecordedCall = { operation, index: this.calls.length, body, consumed: [] }
     this.calls.push(call)
-    const strike = this.#active.find(({ plan, hits }) => hits < (plan.times ?? 1) && plan.when(call))
-    if (strike) {
-      strike.hits += 1
-      call.fault = strike.fault
+    const injectFault = this.#active.find(({ plan, hits }) => hits < (plan.times ?? 1) && plan.when(call))
+    if (injectFault) {
+      injectFault.hits += 1
+      call.fault = injectFault.fault
     }
-    return { call, strike }
+    return { call, injectFault: injectFault }
   }
 
   readonly inject = (plan: Plan): Injection => {
@@ -99,7 +99,7 @@ export class FaultPlans implements Faults {
       plan,
       fault: plan.fault,
       hits: 0,
-      struck: Promise.withResolvers(),
+      injected: Promise.withResolvers(),
       released: Promise.withResolvers(),
     }
     this.#active.push(entry)
@@ -107,7 +107,7 @@ export class FaultPlans implements Faults {
       get hits() {
         return entry.hits
       },
-      struck: entry.struck.promise,
+      injected: entry.injected.promise,
       release: () => entry.released.resolve('on'),
     }
   }

@@ -5,7 +5,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { runsAll } from '#test/support/runs.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
-import { hurriedSettings } from '#test/support/settings.ts'
+import { shortTimeoutSettings } from '#test/support/settings.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { type Fault, FaultPlans, type Faults, type Injection } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
@@ -15,7 +15,7 @@ export interface FaultyService extends Service {
   clock: MovableClock
   faults: Faults
   /** Fails the call after this many calls (0: the next), and `times` calls in total. */
-  strike(fault: Fault, afterCalls?: number, times?: number): Injection
+  inject(fault: Fault, afterCalls?: number, times?: number): Injection
   /** Returns all idempotency records of the table. */
   records(): Promise<IdempotencyRecord[]>
   /** Starts the service with other settings on the same table, with the same clock and faults. */
@@ -38,7 +38,7 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
     ...service,
     clock,
     faults,
-    strike(fault, afterCalls = 0, times = 1) {
+    inject(fault, afterCalls = 0, times = 1) {
       const from = faults.calls.length + afterCalls
       return faults.inject({ when: ({ index }) => index >= from, times, fault })
     },
@@ -55,7 +55,7 @@ async function inMemory({ clock = movableClock() }: FaultyServiceOptions) {
   const faults = new FaultPlans()
   const transit = faultyTransit(faults, clock)
   const start = (options: ServiceOptions) =>
-    startService({ settings: hurriedSettings, ...options, clock, transit })
+    startService({ settings: shortTimeoutSettings, ...options, clock, transit })
   return { start, clock, faults, async stop() {} }
 }
 
@@ -70,7 +70,7 @@ async function onWire({ clock = movableSystemClock() }: FaultyServiceOptions) {
   const client = dynamodbClient()
   return {
     start: (options: ServiceOptions) =>
-      startService({ settings: hurriedSettings, ...options, client, clock }),
+      startService({ settings: shortTimeoutSettings, ...options, client, clock }),
     clock,
     faults: proxy,
     async stop() {

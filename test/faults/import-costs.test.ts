@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { localSettings, patientSettings } from '#test/support/settings.ts'
+import { localSettings, longTimeoutSettings } from '#test/support/settings.ts'
 import type { Call } from './faults.ts'
 import { useFaultyService } from './faulty-service.ts'
 
-const service = await useFaultyService({ settings: patientSettings })
+const service = await useFaultyService({ settings: longTimeoutSettings })
 const isTransaction = ({ operation }: Call) => operation === 'TransactWriteItems'
 /** The rows, by the uniqueness locks that they write. */
 const isRow = (call: Call) => isTransaction(call) && JSON.stringify(call.body).includes('code_lock#')

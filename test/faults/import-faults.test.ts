@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
-import { hurriedSettings, localSettings } from '#test/support/settings.ts'
+import { localSettings, shortTimeoutSettings } from '#test/support/settings.ts'
 import type { Fault } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
@@ -22,7 +22,10 @@ const faults: [string, Fault | 'late', number, string?][] = [
 
 let tenants = 0
 const service = await useFaultyService({
-  settings: { ...hurriedSettings, 'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const } },
+  settings: {
+    ...shortTimeoutSettings,
+    'idempotency.whilePending': { waitSeconds: 0.2, status: 409 as const },
+  },
 })
 
 const call = (tenant: string, key: string, one: Call) =>
@@ -131,7 +134,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
     async ({ scenario, row: turn }) => {
       const [, fault, times, milliseconds] = scenario
       for (const at of someOf([...Array(calls).keys()], turn)) {
-        const tenant = `struck-${tenants++}`
+        const tenant = `faulty-${tenants++}`
         const prepared = await operation.call(tenant)
         service.faults.reset()
         const late = Promise.withResolvers<void>()
@@ -148,7 +151,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
 
         const retry = await retried(tenant, prepared)
         late.resolve()
-        if (injection.hits > 0) await injection.struck
+        if (injection.hits > 0) await injection.injected
         const replay = await call(tenant, 'key', prepared)
         expect(results(retry)).toEqual(operation.rows)
         expect(replay.body).toBe(retry.body)

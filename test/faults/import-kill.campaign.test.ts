@@ -70,27 +70,27 @@ async function retryLater(tenant: string) {
 
 const isRow = ({ operation, body }: Call) =>
   operation === 'TransactWriteItems' && JSON.stringify(body).includes('code_lock#')
-const deaths: [string, Fault, number][] = [
+const kills: [string, Fault, number][] = [
   ['before its first row reached the table', 'hold-request', 0],
   ['in the middle, before a row reached the table', 'hold-request', 13],
   ['in the middle, after a row took effect', 'hold', 13],
   ['before its last row reached the table', 'hold-request', count - 1],
 ]
 
-test.each(deaths)('an import killed %s: the retry imports the rest, and every row once', async (...death) => {
-  const [, fault, rows] = death
+test.each(kills)('an import killed %s: the retry imports the rest, and every row once', async (...kill) => {
+  const [, fault, rows] = kill
   const tenant = `killed-${tenants++}`
   const event = await eventOf(tenant)
   let begun = 0
   const held = proxy.inject({ when: (call) => isRow(call) && begun++ >= rows, times: count, fault })
-  const victim = await functions.start('import')
-  victim.begin(event)
-  await held.struck
-  await victim.kill()
+  const target = await functions.start('import')
+  target.begin(event)
+  await held.injected
+  await target.kill()
   proxy.reset()
 
-  const heir = await functions.start('import')
-  const early = await heir.send(event)
+  const successor = await functions.start('import')
+  const early = await successor.send(event)
   expect([early.statusCode, JSON.parse(early.body).error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
   const before = await service.items(tenant, 'code')
   expect(before.length).toBeLessThan(count)
@@ -103,7 +103,7 @@ test.each(deaths)('an import killed %s: the retry imports the rest, and every ro
   expect(codes.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)))
   expect(await service.items(tenant, 'code_lock')).toHaveLength(count)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import'])
-  const replay = await heir.send(event)
+  const replay = await successor.send(event)
   expect(replay).toMatchObject({ statusCode: 207, headers: { 'Idempotency-Status': 'replayed' } })
   expect(replay.body).toBe(answer.body)
 })

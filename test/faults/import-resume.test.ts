@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
-import { hurriedSettings } from '#test/support/settings.ts'
+import { shortTimeoutSettings } from '#test/support/settings.ts'
 import type { Call } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
@@ -15,7 +15,7 @@ let tenant: string
 let tenants = 0
 const waiting = { waitSeconds: 0.3, status: 503 } as const
 const service = await useFaultyService({
-  settings: { ...hurriedSettings, 'idempotency.whilePending': waiting },
+  settings: { ...shortTimeoutSettings, 'idempotency.whilePending': waiting },
 })
 beforeEach(() => {
   tenant = `resumer-${tenants++}`
@@ -134,7 +134,7 @@ describe('two concurrent requests for one import', () => {
   test('that take too long fail as retryable for the second while the first is in progress', async () => {
     const held = service.faults.inject({ when: isRow, fault: 'hold' })
     const first = importAll()
-    await held.struck
+    await held.injected
     const second = await importAll()
     expect(outcome(second)).toBe('503 DEPENDENCY.unavailable')
     expect(second).toMatchObject({
@@ -148,7 +148,7 @@ describe('two concurrent requests for one import', () => {
   test('create each row once and return the same response, although the first resumes after its lease expired', async () => {
     const held = service.faults.inject({ when: isRow, times: 16, fault: 'hold-request' })
     const first = importAll()
-    await held.struck
+    await held.injected
     service.clock.advance(31_000)
     const second = importAll()
     // The rows of both are in progress when the first continues.

@@ -68,10 +68,10 @@ describe('inserting items of which the table rejects some', () => {
       maxLength: 4,
     })
     await fc.assert(
-      fc.asyncProperty(rounds, fc.shuffledSubarray(mayPass, { minLength: 1 }), async (struck, codes) => {
+      fc.asyncProperty(rounds, fc.shuffledSubarray(mayPass, { minLength: 1 }), async (injected, codes) => {
         proxy.reset()
         const items = itemsOf(25)
-        for (const places of struck) failing(places, codes)
+        for (const places of injected) failing(places, codes)
         expect(await open().insertMany(items)).toEqual([])
         expect(await stored(items)).toEqual(items)
       }),

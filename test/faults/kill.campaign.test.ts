@@ -48,16 +48,17 @@ const steps: [string, Fault, boolean][] = [
   ['after its transaction took effect', 'hold', true],
 ]
 
-/** Each attempt of the function is struck: it makes another one if a busy machine kills it only after three seconds. */
-const strike = (fault: Fault) => proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault })
+/** Each attempt of the function fails: it makes another one if a busy machine kills it only after three seconds. */
+const injectFault = (fault: Fault) =>
+  proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault })
 
 /** Starts an order in a function that is killed at its call of the table. */
-async function die(event: object, fault: Fault): Promise<void> {
-  const { struck } = strike(fault)
-  const victim = await startFunction()
-  victim.begin(event)
-  await struck
-  await victim.kill()
+async function killDuring(event: object, fault: Fault): Promise<void> {
+  const { injected } = injectFault(fault)
+  const target = await startFunction()
+  target.begin(event)
+  await injected
+  await target.kill()
   proxy.reset()
 }
 
@@ -68,12 +69,12 @@ describe('a function killed in the middle of an order', () => {
       const [, fault, takesEffect] = step
       const tenant = `killed-${tenants++}`
       const event = await eventOf(tenant)
-      await die(event, fault)
+      await killDuring(event, fault)
       expect(await service.items(tenant, 'order')).toHaveLength(takesEffect ? 1 : 0)
 
-      const heir = await startFunction()
-      const first = await heir.send(event)
-      const second = await heir.send(event)
+      const successor = await startFunction()
+      const first = await successor.send(event)
+      const second = await successor.send(event)
       expect(status(first)).toEqual([201, takesEffect ? 'replayed' : 'stored'])
       expect(status(second)).toEqual([201, 'replayed'])
       expect(second.body).toBe(first.body)
@@ -86,28 +87,28 @@ describe('a function killed in the middle of an order', () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
     const { promise, resolve: land } = Promise.withResolvers<void>()
-    const late = strike({ until: promise })
-    const [victim, heir] = await Promise.all([startFunction(), startFunction()])
-    victim.begin(event)
+    const late = injectFault({ until: promise })
+    const [target, successor] = await Promise.all([startFunction(), startFunction()])
+    target.begin(event)
     while (late.hits === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    await victim.kill()
+    await target.kill()
     proxy.reset()
-    const first = await heir.send(event)
+    const first = await successor.send(event)
     expect(status(first)).toEqual([201, 'stored'])
     // The late transaction fails, because the retry wrote the record.
     land()
-    expect(await late.struck).toMatchObject({ status: 400 })
-    expect(status(await heir.send(event))).toEqual([201, 'replayed'])
+    expect(await late.injected).toMatchObject({ status: 400 })
+    expect(status(await successor.send(event))).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)
   })
 
   test('after its response: another process returns the same response', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
-    const victim = await startFunction()
-    const answer = await victim.send(event)
+    const target = await startFunction()
+    const answer = await target.send(event)
     expect(status(answer)).toEqual([201, 'stored'])
-    await victim.kill()
+    await target.kill()
     const replay = await (await startFunction()).send(event)
     expect(status(replay)).toEqual([201, 'replayed'])
     expect(replay.body).toBe(answer.body)
@@ -117,7 +118,8 @@ describe('a function killed in the middle of an order', () => {
   test('repeatedly: each killed process leaves the same single order to the next', async () => {
     const tenant = `killed-${tenants++}`
     const event = await eventOf(tenant)
-    for (let round = 0; round < 6; round += 1) await die(event, round % 2 === 0 ? 'hold-request' : 'hold')
+    for (let round = 0; round < 6; round += 1)
+      await killDuring(event, round % 2 === 0 ? 'hold-request' : 'hold')
     const answer = await (await startFunction()).send(event)
     expect(status(answer)).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)

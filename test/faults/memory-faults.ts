@@ -3,7 +3,7 @@ import { serviceError } from '#test/simulation/memory-store.ts'
 import type { TableCall, Transit } from '#test/simulation/memory-table.ts'
 import { connectionError } from '#test/support/memory-runtime.ts'
 import { failureError } from './dynamodb-failures.ts'
-import type { FaultPlans, RecordedCall, Strike } from './faults.ts'
+import type { ActiveFault, FaultPlans, RecordedCall } from './faults.ts'
 import type { MovableClock } from './payment-saga.ts'
 
 /** The operations of DynamoDB, by the calls of the table. */
@@ -37,8 +37,8 @@ export function faultyTransit(plans: FaultPlans, clock: MovableClock): Transit {
     // Each call takes a millisecond, so ids of different requests are in order.
     clock.advance(1)
     const body = name === 'transact' ? { TransactItems: changes.map(transactItem) } : input
-    const { call, strike } = plans.record(operations[name] ?? name, body)
-    return strike ? happen(strike, call, tableCall, giveUp) : tableCall.effect()
+    const { call, injectFault } = plans.record(operations[name] ?? name, body)
+    return injectFault ? happen(injectFault, call, tableCall, giveUp) : tableCall.effect()
   }
 }
 
@@ -48,7 +48,7 @@ function transactItem(change: Change) {
 }
 
 async function happen<Result>(
-  { fault, struck, released }: Strike,
+  { fault, injected, released }: ActiveFault,
   call: RecordedCall,
   { effect, milliseconds }: TableCall<Result>,
   giveUp: (milliseconds: number) => Promise<never>,
@@ -57,7 +57,7 @@ async function happen<Result>(
     try {
       return effect()
     } finally {
-      struck.resolve(call)
+      injected.resolve(call)
     }
   }
   const takeEffectUnseen = () => {
@@ -78,19 +78,19 @@ async function happen<Result>(
   }
   switch (fault) {
     case 'lose-request':
-      struck.resolve(call)
+      injected.resolve(call)
       throw connectionError()
     case 'lose-answer':
       takeEffectUnseen()
       throw connectionError()
     case 'no-arrival':
-      struck.resolve(call)
+      injected.resolve(call)
       return giveUp(milliseconds)
     case 'no-answer':
       takeEffectUnseen()
       return giveUp(milliseconds)
     case 'hold-request':
-      struck.resolve(call)
+      injected.resolve(call)
       if ((await released.promise) === 'dropped') throw connectionError()
       return effect()
     case 'hold':
@@ -100,7 +100,7 @@ async function happen<Result>(
         await released.promise
       }
     default:
-      struck.resolve(call)
+      injected.resolve(call)
       throw failureError(fault, call.operation, call.body)
   }
 }

@@ -61,7 +61,7 @@ describe('POST /v1/orders while the table fails', () => {
     async (_, often, fault, count) => {
       const tenant = newTenant()
       const before = (await service.records()).length
-      service.strike(fault, 0, count)
+      service.inject(fault, 0, count)
       const answer = await place(tenant, 'key', often === 'once' ? {} : budget)
       if (often === 'forever' && typeof fault === 'string') expect(answer.status).not.toBe(201)
       if (often === 'once') expect(answer.status).toBe(201)
@@ -76,14 +76,14 @@ describe('POST /v1/orders while the table fails', () => {
       const [, , fault, count] = row
       const tenant = newTenant()
       const first = await place(tenant, 'key')
-      service.strike(fault, 0, count)
+      service.inject(fault, 0, count)
       const replay = await place(tenant, 'key')
       await expectOneOrder(tenant, 'key', [first, replay])
     },
   )
 
   test('returns 503 with Retry-After while the table is throttled', async () => {
-    service.strike('throttle', 0, times.forever)
+    service.inject('throttle', 0, times.forever)
     const answer = await place(newTenant(), 'key', {})
     expectRetryable(answer)
     expect(answer.status).toBe(503)
@@ -92,12 +92,12 @@ describe('POST /v1/orders while the table fails', () => {
   test('replays a late write that takes effect after the 504', async () => {
     const tenant = newTenant()
     const { promise, resolve: land } = Promise.withResolvers<void>()
-    const late = service.strike({ until: promise })
+    const late = service.inject({ until: promise })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
     expect(outcome(answer)).toBe('504 DEPENDENCY.timeout')
     expect(await service.items(tenant, 'order')).toEqual([])
     land()
-    await late.struck
+    await late.injected
     const [landed] = await service.items(tenant, 'order')
     const retry = await expectOneOrder(tenant, 'key', [answer])
     expect(retry.json.id).toBe(landed?.id)
@@ -107,11 +107,11 @@ describe('POST /v1/orders while the table fails', () => {
   test('ignores a late write that takes effect after the retry', async () => {
     const tenant = newTenant()
     const { promise, resolve: land } = Promise.withResolvers<void>()
-    const late = service.strike({ until: promise })
+    const late = service.inject({ until: promise })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
     const retry = await expectOneOrder(tenant, 'key', [answer], async () => {
       land()
-      await late.struck
+      await late.injected
     })
     expect(retry.headers['Idempotency-Status']).toBe('stored')
   })

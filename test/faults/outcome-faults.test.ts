@@ -29,7 +29,7 @@ describe('after the payout', () => {
     'an outcome that cannot be stored (%s) is a retryable failure, and the retry stores it',
     async (fault, attempts) => {
       // For all attempts of the transaction. Afterwards the table works again.
-      provider.afterPay = () => service.strike(fault, 0, attempts)
+      provider.afterPay = () => service.inject(fault, 0, attempts)
       const answer = await pay()
       expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
       service.faults.reset()
@@ -39,7 +39,7 @@ describe('after the payout', () => {
   )
 
   test('an outcome whose every response was lost is stored and replayed', async () => {
-    provider.afterPay = () => service.strike('lose-answer', 0, Number.POSITIVE_INFINITY)
+    provider.afterPay = () => service.inject('lose-answer', 0, Number.POSITIVE_INFINITY)
     expect((await pay()).json.error.retryable).toBe(true)
     service.faults.reset()
     const replay = await pay()
@@ -88,7 +88,7 @@ describe('after the payout', () => {
   })
 
   test('an outcome that cannot be stored stays pending, and a retry after the fix stores it', async () => {
-    provider.afterPay = () => service.strike('too-large')
+    provider.afterPay = () => service.inject('too-large')
     const first = await pay()
     expect(outcome(first)).toBe('500 TRANSIENT.error')
     provider.afterPay = () => {}
@@ -107,17 +107,17 @@ describe('before the payout', () => {
     provider.conducts = ['down']
     await pay()
     // The calls of the next request: its rejected transaction, then the takeover.
-    service.strike('lose-answer', 1)
+    service.inject('lose-answer', 1)
     await expectToResume()
   })
 
   test('a saga whose response was lost is not paid twice', async () => {
-    service.strike('lose-answer')
+    service.inject('lose-answer')
     await expectToResume()
   })
 
   test('a saga whose every response was lost is found by the retry and paid', async () => {
-    service.strike('lose-answer', 0, 12)
+    service.inject('lose-answer', 0, 12)
     expect((await pay()).json.error.code).toBe('DEPENDENCY.unavailable')
     expect(provider.calls).toEqual([])
     clock.advance(31_000)
@@ -127,7 +127,7 @@ describe('before the payout', () => {
 
   test('a key is replayed although its record conflicts and another of its writes is rejected', async () => {
     const first = await pay()
-    service.strike('conflict-and-refusal')
+    service.inject('conflict-and-refusal')
     const replay = await pay()
     expect([replay.status, replay.body]).toEqual([201, first.body])
   })

@@ -31,7 +31,7 @@ interface Provider {
   /** The keys of all calls, in order. */
   calls: string[]
   /** The number of callers that died. */
-  deaths: number
+  kills: number
   /** The promise that 'slow' awaits. */
   hold: Promise<void>
   /** Runs after a payout, before its response. */
@@ -41,14 +41,14 @@ interface Provider {
 
 export function inMemoryProvider(): Provider {
   const die = () => {
-    provider.deaths += 1
+    provider.kills += 1
     return new Promise<never>(() => {})
   }
   const provider: Provider = {
     conducts: [],
     payouts: new Map(),
     calls: [],
-    deaths: 0,
+    kills: 0,
     hold: Promise.resolve(),
     afterPay: () => {},
     async pay(key) {

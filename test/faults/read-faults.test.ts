@@ -61,7 +61,7 @@ describe('reads while the table fails', () => {
         const calls = service.faults.calls.length
         for (let at = 0; at < calls; at += 1) {
           service.faults.reset()
-          service.strike(fault, at, count)
+          service.inject(fault, at, count)
           const answer = await read(budget)
           if (answer.status >= 500) expectRetryable(answer)
           else expect(seen(answer)).toEqual(seen(expected))

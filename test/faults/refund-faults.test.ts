@@ -4,9 +4,9 @@ import type { Fault as ProviderFault } from '#test/support/payment-provider/paym
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
-import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
+import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Fault } from './faults.ts'
-import { leaseMilliseconds, restMilliseconds, startRefundService } from './refund-service.ts'
+import { leaseMilliseconds, minAgeMilliseconds, startRefundService } from './refund-service.ts'
 
 const times = { once: 1, forever: Number.POSITIVE_INFINITY }
 const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
@@ -16,7 +16,7 @@ let tenant: string
 let tenants = 0
 const service = await startRefundService()
 const newTenant = () => {
-  tenant = `struck-${tenants++}`
+  tenant = `faulty-${tenants++}`
 }
 beforeEach(newTenant)
 afterEach(() => service.mend())
@@ -37,14 +37,14 @@ const stages: Record<string, { prepare(): Promise<unknown>; run(): Promise<Answe
   'the service’s own look': {
     prepare: leavePending,
     // A sweep that cannot start fails, and the next one follows a minute later.
-    run: () => service.sweep(restMilliseconds).then(...[() => undefined, () => undefined]),
+    run: () => service.sweep(minAgeMilliseconds).then(...[() => undefined, () => undefined]),
   },
 }
 
 /** After all faults: the caller retries, or the sweeper runs first. */
 const ends: Record<string, () => Promise<unknown>> = {
   'the retry': async () => service.clock.advance(leaseMilliseconds),
-  'the service itself': () => service.sweep(restMilliseconds),
+  'the service itself': () => service.sweep(minAgeMilliseconds),
 }
 
 async function expectOneRefund(earlier: Answer | undefined, end: () => Promise<unknown>) {
@@ -56,17 +56,17 @@ async function expectOneRefund(earlier: Answer | undefined, end: () => Promise<u
   expect(replay.headers['Idempotency-Status']).toBe('replayed')
   if (earlier?.status === 201) expect(earlier.body).toBe(retry.body)
   else if (earlier) expect(earlier.json.error.retryable).toBe(true)
-  const books = await booksOf(service, service.provider, tenant)
-  expect(inShort(books)).toEqual(done)
-  expectBalanced(books)
+  const state = await ledgerOf(service, service.provider, tenant)
+  expect(summaryOf(state)).toEqual(done)
+  expectBalanced(state)
   expect(await unfinished(service)).toBe(0)
 }
 
 const faults: Fault[] = ['lose-answer', 'lose-request', 'throttle', 'conflict']
-const struck = faults.flatMap((fault) =>
+const injected = faults.flatMap((fault) =>
   (['once', 'forever'] as const).map((often) => [fault, often] as const),
 )
-const struckRows = struck.map(([fault, often], row) => [fault, often, row] as const)
+const faultRows = injected.map(([fault, often], row) => [fault, often, row] as const)
 const possible = (fault: Fault, operation: string) =>
   operation === 'TransactWriteItems' || fault !== 'conflict'
 
@@ -85,7 +85,7 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
   describe.each(Object.entries(ends))(
     'ends with %s in one payout, one ledger entry and one response',
     (__, end) => {
-      test.each(struckRows)('after %s on any call of the table, %s', async (fault, often, row) => {
+      test.each(faultRows)('after %s on any call of the table, %s', async (fault, often, row) => {
         const struckCalls = [...calls.entries()].filter(([, operation]) => possible(fault, operation))
         for (const [at] of someOf(struckCalls, row)) {
           newTenant()
@@ -119,7 +119,7 @@ describe.each(Object.entries(stages))('%s', (_, { prepare, run }) => {
 })
 
 describe('a permanent rejection', () => {
-  test.each(struck)('is the same after %s on any call of the table, %s', async (fault, often) => {
+  test.each(injected)('is the same after %s on any call of the table, %s', async (fault, often) => {
     for (const at of [0, 1, 2]) {
       newTenant()
       const body = { charge_id: 'ch_declined_1', amount: 1 }
@@ -129,14 +129,14 @@ describe('a permanent rejection', () => {
       service.faults.inject({ when, times: times[often], fault })
       const first = await service.refund(tenant, 'key', body)
       service.mend()
-      await service.sweep(restMilliseconds)
+      await service.sweep(minAgeMilliseconds)
       const retry = await service.refund(tenant, 'key', body)
       const code = 'POLICY.refund.declined'
       expect(outcome(retry)).toBe(`409 ${code}`)
       if (first.status === 409 && first.json.error.code === code) expect(retry.body).toBe(first.body)
       else expect(first.json.error.retryable).toBe(true)
-      const books = await booksOf(service, service.provider, tenant)
-      expect(inShort(books)).toEqual({ refunds: ['failed'], ledger: 0, payouts: 0 })
+      const state = await ledgerOf(service, service.provider, tenant)
+      expect(summaryOf(state)).toEqual({ refunds: ['failed'], ledger: 0, payouts: 0 })
       expect(await unfinished(service)).toBe(0)
     }
   })

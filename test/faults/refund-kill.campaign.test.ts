@@ -3,14 +3,14 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
-import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
+import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { bundleFunctions, type Functions, postEvent } from './function-process.ts'
 
 /** Longer than the lease of a dead process, after which the sweeper resumes its refund. */
 const leaseMilliseconds = 31_000
-const restMilliseconds = 61_000
+const minAgeMilliseconds = 61_000
 
 let service: Service
 let functions: Functions
@@ -61,7 +61,7 @@ async function refundEvent(charge_id = 'ch_killed') {
 function held(calls: 'TransactWriteItems' | 'PutItem', n: number, fault: 'hold' | 'hold-request') {
   let seen = 0
   const when = ({ operation }: { operation: string }) => operation === calls && ++seen >= n
-  return proxy.inject({ when, times: Number.POSITIVE_INFINITY, fault }).struck
+  return proxy.inject({ when, times: Number.POSITIVE_INFINITY, fault }).injected
 }
 
 const heldTransaction = (n: number, fault: 'hold' | 'hold-request') => held('TransactWriteItems', n, fault)
@@ -90,12 +90,12 @@ const moments: [string, () => Promise<unknown>, object][] = [
 ]
 
 /** Starts a refund in a function that is killed at that time. */
-async function die(event: object, at: () => Promise<unknown>) {
-  const victim = await functions.start('refund')
+async function killDuring(event: object, at: () => Promise<unknown>) {
+  const target = await functions.start('refund')
   const reached = at()
-  victim.begin(event)
+  target.begin(event)
   await reached
-  await victim.kill()
+  await target.kill()
   proxy.reset()
   provider.faults = () => undefined
 }
@@ -106,9 +106,9 @@ const summary = ({ statusCode, headers }: { statusCode: number; headers: Record<
 ]
 
 async function expectOneRefund() {
-  const books = await booksOf(service, provider, tenant)
-  expect(inShort(books)).toEqual(done)
-  expectBalanced(books)
+  const state = await ledgerOf(service, provider, tenant)
+  expect(summaryOf(state)).toEqual(done)
+  expectBalanced(state)
   expect(await unfinished(service)).toBe(0)
   expect((await service.items(tenant, 'audit')).map(({ action }) => action).toSorted()).toEqual([
     'refund',
@@ -119,14 +119,14 @@ async function expectOneRefund() {
 describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
   test('results in one payout, one ledger entry and one response when the request is retried', async () => {
     const event = await refundEvent()
-    await die(event, at)
-    expect(inShort(await booksOf(service, provider, tenant))).toEqual(left)
+    await killDuring(event, at)
+    expect(summaryOf(await ledgerOf(service, provider, tenant))).toEqual(left)
 
-    const heir = await functions.start('refund', leaseMilliseconds)
-    const first = await heir.send(event)
+    const successor = await functions.start('refund', leaseMilliseconds)
+    const first = await successor.send(event)
     expect(summary(first)).toEqual([201, left === done ? 'replayed' : 'stored'])
     const others = await functions.start('refund')
-    for (const process of [heir, others, others]) {
+    for (const process of [successor, others, others]) {
       const replay = await process.send(event)
       expect([...summary(replay), replay.body]).toEqual([201, 'replayed', first.body])
     }
@@ -135,15 +135,15 @@ describe.each(moments)('a refund whose process is killed %s', (_, at, left) => {
 
   test('is finished once by the sweeper alone', async () => {
     const event = await refundEvent()
-    await die(event, at)
-    await (await functions.start('finish', restMilliseconds)).send({})
+    await killDuring(event, at)
+    await (await functions.start('finish', minAgeMilliseconds)).send({})
     // Without a started saga there is nothing to finish.
     if (left !== nothing) await expectOneRefund()
 
-    const heir = await functions.start('refund')
-    const first = await heir.send(event)
+    const successor = await functions.start('refund')
+    const first = await successor.send(event)
     expect(summary(first)).toEqual([201, left === nothing ? 'stored' : 'replayed'])
-    const replay = await heir.send(event)
+    const replay = await successor.send(event)
     expect([...summary(replay), replay.body]).toEqual([201, 'replayed', first.body])
     await expectOneRefund()
   })
@@ -154,35 +154,35 @@ test('a refund whose processes are killed one after another is executed once', a
   for (const [round, [, at, left]] of moments.entries()) {
     // The first transaction of later processes is rejected, and they take the saga over.
     if (left === done || round === 0) continue
-    const victim = await functions.start('refund', round * leaseMilliseconds)
+    const target = await functions.start('refund', round * leaseMilliseconds)
     const reached = at()
-    victim.begin(event)
+    target.begin(event)
     await reached
-    await victim.kill()
+    await target.kill()
     proxy.reset()
     provider.faults = () => undefined
   }
-  const heir = await functions.start('refund', moments.length * leaseMilliseconds)
-  const first = await heir.send(event)
+  const successor = await functions.start('refund', moments.length * leaseMilliseconds)
+  const first = await successor.send(event)
   expect(summary(first)).toEqual([201, 'stored'])
-  expect((await heir.send(event)).body).toBe(first.body)
+  expect((await successor.send(event)).body).toBe(first.body)
   await expectOneRefund()
 })
 
 test('until the lease of a dead process expires, a retry fails as retryable', async () => {
   const event = await refundEvent()
-  await die(event, () => heldPayout('after'))
+  await killDuring(event, () => heldPayout('after'))
   const early = await (await functions.start('refund')).send(event)
   expect([early.statusCode, JSON.parse(early.body).error.code]).toEqual([503, 'DEPENDENCY.unavailable'])
   await (await functions.start('finish')).send({})
-  expect(inShort(await booksOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
-  await (await functions.start('finish', restMilliseconds)).send({})
+  expect(summaryOf(await ledgerOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
+  await (await functions.start('finish', minAgeMilliseconds)).send({})
   await expectOneRefund()
 })
 
 test('a sweeper killed at any of its steps leaves the refund to the next one', async () => {
   const event = await refundEvent()
-  await die(event, () => heldPayout('before'))
+  await killDuring(event, () => heldPayout('before'))
   const ends: (() => Promise<unknown>)[] = [
     () => held('PutItem', 1, 'hold-request'),
     () => held('PutItem', 1, 'hold'),
@@ -192,7 +192,7 @@ test('a sweeper killed at any of its steps leaves the refund to the next one', a
     () => heldTransaction(1, 'hold'),
   ]
   for (const [round, at] of ends.entries()) {
-    const sweeper = await functions.start('finish', restMilliseconds + round * leaseMilliseconds)
+    const sweeper = await functions.start('finish', minAgeMilliseconds + round * leaseMilliseconds)
     const reached = at()
     sweeper.begin({})
     await reached
@@ -224,7 +224,7 @@ describe('a refund that is pending at the provider', () => {
   test('is settled by the service itself', async () => {
     await leavePending()
     await (await functions.start('finish', pendingMilliseconds)).send({})
-    expect(inShort(await booksOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
+    expect(summaryOf(await ledgerOf(service, provider, tenant))).toEqual({ ...pending, payouts: 1 })
     pay()
     await (await functions.start('finish', 3 * pendingMilliseconds)).send({})
     await expectOneRefund()
@@ -236,13 +236,13 @@ describe('a refund that is pending at the provider', () => {
   ] as const)('is settled once if the sweeper is killed %s', async (_, fault) => {
     await leavePending()
     pay()
-    const victim = await functions.start('finish', pendingMilliseconds)
+    const target = await functions.start('finish', pendingMilliseconds)
     const reached = heldTransaction(1, fault)
-    victim.begin({})
+    target.begin({})
     await reached
-    await victim.kill()
+    await target.kill()
     proxy.reset()
-    await (await functions.start('finish', pendingMilliseconds + restMilliseconds)).send({})
+    await (await functions.start('finish', pendingMilliseconds + minAgeMilliseconds)).send({})
     await expectOneRefund()
   })
 })

@@ -13,7 +13,7 @@ import { movableClock } from './payment-saga.ts'
 
 /** The duration of a lease, after which the sweeper resumes a saga. */
 export const leaseMilliseconds = 31_000
-export const restMilliseconds = 91_000
+export const minAgeMilliseconds = 91_000
 
 interface RefundService extends FaultyService {
   provider: FakePaymentProvider

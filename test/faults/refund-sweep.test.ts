@@ -3,8 +3,8 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
-import { booksOf, expectBalanced, inShort, unfinished } from '../refunds/refund-ledger-check.ts'
-import { restMilliseconds, startRefundService, swept } from './refund-service.ts'
+import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
+import { minAgeMilliseconds, startRefundService, swept } from './refund-service.ts'
 
 const down: Fault = { when: 'before', how: serverError(503) }
 const answerLost: Fault = { when: 'after', how: 'reset' }
@@ -30,13 +30,13 @@ async function leavePending(of: readonly string[] = keys) {
 }
 
 async function expectAllDone(of: readonly string[] = keys) {
-  const books = await booksOf(service, service.provider, tenant)
-  expect(inShort(books)).toEqual({
+  const state = await ledgerOf(service, service.provider, tenant)
+  expect(summaryOf(state)).toEqual({
     refunds: of.map(() => 'succeeded'),
     ledger: of.length,
     payouts: of.length,
   })
-  expectBalanced(books)
+  expectBalanced(state)
   expect(await unfinished(service)).toBe(0)
   for (const key of of) {
     const answer = await service.refund(tenant, key, bodyOf(key))
@@ -48,8 +48,8 @@ describe('the sweeper of pending sagas', () => {
   test('fails while the provider is down, and finishes all once it works', async () => {
     await leavePending()
     service.provider.faults = () => down
-    for (let look = 0; look < 5; look += 1) {
-      const sweep = await service.sweep(restMilliseconds)
+    for (let run = 0; run < 5; run += 1) {
+      const sweep = await service.sweep(minAgeMilliseconds)
       expect(sweep).toMatchObject({
         finished: 0,
         left: 4,
@@ -58,7 +58,7 @@ describe('the sweeper of pending sagas', () => {
       expect(await unfinished(service)).toBe(4)
     }
     service.mend()
-    expect(await service.sweep(restMilliseconds)).toEqual({
+    expect(await service.sweep(minAgeMilliseconds)).toEqual({
       finished: 4,
       left: 0,
       oldest: expect.any(Number),
@@ -72,9 +72,9 @@ describe('the sweeper of pending sagas', () => {
       await leavePending()
       service.faults.reset()
       service.faults.inject({ when: ({ index }) => index % 2 === 0, times: 1000, fault })
-      for (let look = 0; look < 3; look += 1) await service.sweep(restMilliseconds)
+      for (let run = 0; run < 3; run += 1) await service.sweep(minAgeMilliseconds)
       service.mend()
-      await service.sweep(restMilliseconds)
+      await service.sweep(minAgeMilliseconds)
       await expectAllDone()
     },
   )
@@ -82,7 +82,7 @@ describe('the sweeper of pending sagas', () => {
   test('fails while the table throttles every call, and finishes all in the next run', async () => {
     await leavePending()
     service.faults.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault: 'throttle' })
-    await expect(service.sweep(restMilliseconds)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    await expect(service.sweep(minAgeMilliseconds)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     service.mend()
     expect(await service.sweep()).toEqual({ finished: 4, left: 0, oldest: expect.any(Number) })
     await expectAllDone()
@@ -90,10 +90,10 @@ describe('the sweeper of pending sagas', () => {
 
   test('pays each once, with two concurrent sweepers and retries of the callers', async () => {
     await leavePending()
-    service.clock.advance(restMilliseconds)
+    service.clock.advance(minAgeMilliseconds)
     const retries = keys.map((key) => service.refund(tenant, key, bodyOf(key)))
     await Promise.all([service.sweep(), service.sweep(), service.sweep(), ...retries])
-    await service.sweep(restMilliseconds)
+    await service.sweep(minAgeMilliseconds)
     await expectAllDone()
   })
 
@@ -118,15 +118,15 @@ describe('the sweeper of pending sagas', () => {
     service.provider.faults = ({ parameters }) => (parameters.charge === 'ch_z' ? undefined : down)
     const { clock } = service
     const by = { ...clock, jitter: systemClock.jitter }
-    const isDone = async () => inShort(await booksOf(service, service.provider, tenant)).ledger === 1
-    for (let look = 0; look < 60 && !(await isDone()); look += 1) {
-      clock.advance(restMilliseconds)
+    const isDone = async () => summaryOf(await ledgerOf(service, service.provider, tenant)).ledger === 1
+    for (let run = 0; run < 60 && !(await isDone()); run += 1) {
+      clock.advance(minAgeMilliseconds)
       const sweep = await finishSagas(swept, { ...service.runtime, clock: by })
       expect(sweep.left).toBeGreaterThan(15)
     }
     expect(await isDone()).toBe(true)
     service.mend()
-    while ((await service.sweep(restMilliseconds)).left > 0);
+    while ((await service.sweep(minAgeMilliseconds)).left > 0);
     await expectAllDone([...stuck, 'z'])
   })
 })
@@ -139,11 +139,11 @@ describe('one run with many stuck refunds of one tenant', () => {
     for (const key of stuck) await service.refund(tenant, key, bodyOf(key))
     await service.refund(other, 'z', bodyOf('z'))
     service.provider.faults = ({ parameters }) => (parameters.charge === 'ch_z' ? undefined : down)
-    const { left } = await service.sweep(restMilliseconds)
+    const { left } = await service.sweep(minAgeMilliseconds)
     expect(left).toBe(stuck.length)
-    expect(inShort(await booksOf(service, service.provider, other)).ledger).toBe(1)
+    expect(summaryOf(await ledgerOf(service, service.provider, other)).ledger).toBe(1)
     service.mend()
-    while ((await service.sweep(restMilliseconds)).left > 0);
+    while ((await service.sweep(minAgeMilliseconds)).left > 0);
   })
 })
 
@@ -157,10 +157,10 @@ describe('an internal error', () => {
       status: 500,
       json: { error: { code: 'TRANSIENT.error', retryable: true } },
     })
-    expect(await service.sweep(restMilliseconds)).toMatchObject({ finished: 0, left: 1 })
-    expect(inShort(await booksOf(service, service.provider, tenant)).refunds).toEqual(['pending'])
+    expect(await service.sweep(minAgeMilliseconds)).toMatchObject({ finished: 0, left: 1 })
+    expect(summaryOf(await ledgerOf(service, service.provider, tenant)).refunds).toEqual(['pending'])
     service.mend()
-    expect(await service.sweep(restMilliseconds)).toEqual({
+    expect(await service.sweep(minAgeMilliseconds)).toEqual({
       finished: 1,
       left: 0,
       oldest: expect.any(Number),

@@ -8,7 +8,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
 import { createTable } from '#test/support/tables.ts'
-import { booksOf, expectBalanced } from '../refunds/refund-ledger-check.ts'
+import { expectBalanced, ledgerOf } from '../refunds/refund-ledger-check.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { bundleFunctions, type FunctionProcess, type Functions } from './function-process.ts'
 import { settingsAt } from './refund-service.ts'
@@ -42,15 +42,17 @@ const published: PublishedEvent[] = []
 const queued: string[] = []
 let coming: Fate[] = []
 let held = Promise.withResolvers<'held'>()
-let deaths = 0
+let kills = 0
 
 /** @returns whether each entry is accepted; a killed caller gets no response */
 async function meet<Entry>(entries: Entry[], take: (entry: Entry) => void): Promise<boolean[]> {
-  const fate = coming.shift() ?? 'take'
-  if (fate === 'refuse') throw new Error('refused')
-  const taken = entries.map((_, at) => fate !== 'die-before' && (fate !== 'take-some' || at % 2 === 0))
+  const behavior = coming.shift() ?? 'take'
+  if (behavior === 'refuse') throw new Error('refused')
+  const taken = entries.map(
+    (_, at) => behavior !== 'die-before' && (behavior !== 'take-some' || at % 2 === 0),
+  )
   for (const [at, entry] of entries.entries()) if (taken[at]) take(entry)
-  if (fate.startsWith('die')) {
+  if (behavior.startsWith('die')) {
     held.resolve('held')
     await new Promise(() => {})
   }
@@ -119,7 +121,7 @@ async function deliver(name: string, records: DynamoDBRecord[], meeting: Fate[])
     held = Promise.withResolvers()
     const reply = await Promise.race([worker.send({ Records: batch }), held.promise])
     if (reply === 'held') {
-      deaths += 1
+      kills += 1
       await worker.kill()
       worker = undefined
       continue
@@ -202,7 +204,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
   const after = await stream.read()
   await deliver('relay', before, ofBus)
   await deliver('relay', after, ofRest)
-  expect(deaths).toBeGreaterThanOrEqual(6)
+  expect(kills).toBeGreaterThanOrEqual(6)
 
   const distinct = firstSeen(published)
   expect(published.length).toBeGreaterThan(distinct.length)
@@ -211,7 +213,7 @@ test('whichever processes die, the bus gets the committed events, and their repl
     const ofItem = [...new Set(published.filter(({ data }) => data.id === id).map(({ type }) => type))]
     expect(ofItem).toEqual(['order.created', 'order.placed', ...(paid.includes(id) ? ['order.paid'] : [])])
   }
-  expectBalanced(await booksOf(service, provider, tenant))
+  expectBalanced(await ledgerOf(service, provider, tenant))
 
   // The archive of the bus replays all events to the service, some of them twice.
   const state = await snapshot()

@@ -10,7 +10,7 @@ import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { otherThan } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
-import { hurriedSettings, profile } from '#test/support/settings.ts'
+import { profile, shortTimeoutSettings } from '#test/support/settings.ts'
 import { signed } from '#test/support/signed-events.ts'
 
 let service: Service
@@ -252,7 +252,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
 
   test('stops at X-Request-Timeout without an effect', async () => {
     const slow = await startService({
-      settings: hurriedSettings,
+      settings: shortTimeoutSettings,
       tableName: service.tableName,
       clock: {
         now: () => Date.now() + calls++ * 50,

@@ -14,7 +14,7 @@ import { inMemoryProvider, type Payment, payEndpoint, paymentItem } from '#test/
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { itemsOf } from './scripted-run.ts'
 
-const restMilliseconds = 60_000
+const minAgeMilliseconds = 60_000
 
 let runtime: ReturnType<typeof memoryRuntime>
 let provider: ReturnType<typeof inMemoryProvider>
@@ -58,7 +58,7 @@ describe('the sweeper of pending sagas', () => {
   test('finishes a saga from its recorded state', async () => {
     const { payment } = await leavePending()
     const oldest = runtime.clock.now()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     expect(await sweep()).toEqual({ finished: 1, left: 0, oldest })
     expect(provider.calls).toEqual([`key-${payment.id}`])
     expect(states()).toEqual(['paid'])
@@ -68,7 +68,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('stores the response until the lifetime of a record that is created now', async () => {
     await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     await sweep()
     const hours = runtime.settings['idempotency.lifetimeHours']
     expect(itemsOf(runtime, 'idempotency')[0]?.expires_at).toBe(
@@ -78,14 +78,14 @@ describe('the sweeper of pending sagas', () => {
 
   test('skips sagas of the last minute, whose requests may be at work', async () => {
     await leavePending()
-    runtime.clock.advance(restMilliseconds - 1)
+    runtime.clock.advance(minAgeMilliseconds - 1)
     expect(await sweep()).toEqual({ finished: 0, left: 0 })
     expect(provider.calls).toEqual([])
   })
 
   test('leaves a saga whose lease another holds', async () => {
-    await leavePending({ leaseMilliseconds: restMilliseconds + 1 })
-    runtime.clock.advance(restMilliseconds)
+    await leavePending({ leaseMilliseconds: minAgeMilliseconds + 1 })
+    runtime.clock.advance(minAgeMilliseconds)
     expect(await sweep()).toMatchObject({ finished: 0, left: 1 })
     expect(provider.calls).toEqual([])
     runtime.clock.advance(1)
@@ -95,7 +95,7 @@ describe('the sweeper of pending sagas', () => {
   test('reports the last failure, and goes on with the next saga', async () => {
     await leavePending()
     await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     provider.conducts = ['down', 'pay']
     expect(await sweep()).toMatchObject({
       finished: 1,
@@ -106,7 +106,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('fails for a saga of an unknown operation', async () => {
     await leavePending({ operation: 'tests.unknown' })
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     expect(await sweep()).toMatchObject({
       finished: 0,
       left: 1,
@@ -116,7 +116,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('picks the endpoint of the operation', async () => {
     await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     const other = payEndpoint(provider)
     const never: Endpoint = {
       route: { ...other.route, operation: 'tests.other' },
@@ -135,7 +135,7 @@ describe('the sweeper of pending sagas', () => {
   ])('removes an entry whose record %s', async (_, change) => {
     const { record } = await leavePending()
     await change(record)
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     expect(await sweep()).toMatchObject({ finished: 1, left: 0 })
     expect(itemsOf(runtime, pendingSagas)).toEqual([])
     expect(provider.calls).toEqual([])
@@ -143,7 +143,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('starts no saga after fifteen seconds', async () => {
     for (let count = 0; count < 3; count += 1) await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     provider.afterPay = () => runtime.clock.advance(7_500)
     expect(await sweep()).toMatchObject({ finished: 2, left: 1 })
   })
@@ -151,7 +151,7 @@ describe('the sweeper of pending sagas', () => {
   test('can still finish a saga that starts after almost fifteen seconds', async () => {
     await leavePending()
     await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     let calls = 0
     provider.afterPay = () => {
       calls += 1
@@ -162,7 +162,7 @@ describe('the sweeper of pending sagas', () => {
 
   test('has the correlation of the request', async () => {
     await leavePending()
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     let seen: unknown
     const endpoint = payEndpoint(provider)
     const { saga } = endpoint as Extract<Endpoint, { saga: unknown }>
@@ -182,7 +182,7 @@ describe('the sweeper of pending sagas', () => {
   async function orderOf(tenants: string[], jitters: number[]): Promise<number[]> {
     const ids: string[] = []
     for (const tenant of tenants) ids.push((await leavePending({ tenant })).payment.id)
-    runtime.clock.advance(restMilliseconds)
+    runtime.clock.advance(minAgeMilliseconds)
     await sweep([payEndpoint(provider)], { ...runtime.clock, jitter: () => jitters.shift() ?? 0 })
     return provider.calls.map((key) => ids.indexOf(key.slice('key-'.length)))
   }

@@ -39,8 +39,8 @@ test('errors are searchable by code on the functions that count them', () => {
 })
 
 test.each([
-  ['Loudest tenants', 'tenant'],
-  ['Loudest anonymous sources', 'source'],
+  ['Busiest tenants', 'tenant'],
+  ['Busiest anonymous sources', 'source'],
 ])('%s are found in the requests of all functions behind the gateway', (title, by) => {
   const { query, view } = titled(title).properties
   const [sources, lines] = [/SOURCE/g, /\n\| /g].map((pattern) => query.match(pattern)?.length)

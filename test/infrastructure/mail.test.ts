@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { strayMailDomains } from '#lib/check-operations.ts'
+import { mailDomainsOutsideIdentity } from '#lib/check-operations.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 
@@ -45,14 +45,14 @@ describe('mail.domain', () => {
 
   test('is rejected if it does not contain the sender or the MAIL FROM domain', () => {
     const domain = { identity: 'acme.cloud', mailFrom: 'bounce.acme.dev', verified: true }
-    expect(strayMailDomains({ ...otherSettings, 'mail.domain': domain })).toEqual([
+    expect(mailDomainsOutsideIdentity({ ...otherSettings, 'mail.domain': domain })).toEqual([
       'otp.mail sends from example.org, which is not in acme.cloud',
       'mailFrom has to be a subdomain of acme.cloud',
     ])
   })
 
   test('is accepted if it contains both', () => {
-    expect(strayMailDomains(otherSettings)).toEqual([])
+    expect(mailDomainsOutsideIdentity(otherSettings)).toEqual([])
   })
 })
 

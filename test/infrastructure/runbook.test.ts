@@ -3,8 +3,8 @@ import { runbook } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { AlarmDefinition } from '#lib/alarm-definition.ts'
 import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { busiestQueries } from '#lib/busiest.ts'
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
-import { loudestQueries } from '#lib/loudest.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 import { moreRoutes, withDomain } from './stage-settings.ts'
@@ -70,9 +70,9 @@ describe('the runbook', () => {
     }
   })
 
-  test('finds the loudest tenant and source by the queries of the dashboard', () => {
+  test('finds the busiest tenant and source by the queries of the dashboard', () => {
     const [, text = ''] = page.split('# Who causes the load')
-    for (const { lines } of loudestQueries)
+    for (const { lines } of busiestQueries)
       for (const line of lines) expect(text).toContain(`| ${line.replaceAll('"', "'")}`)
     expect(text.match(/SOURCE logGroups\(namePrefix: \['STACK-'\]\)/g)).toHaveLength(2)
   })

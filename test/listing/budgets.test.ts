@@ -9,7 +9,7 @@ const table = openTable(await newTable())
 
 describe('a session with read budgets over several partitions, beyond a filtered range', () => {
   const walk = fc.record({
-    makings: fc.array(
+    drafts: fc.array(
       fc.record({
         code: fc.constantFrom('A', 'A-', 'B'),
         offset: fc.integer({ min: 0, max: 5 }),
@@ -29,13 +29,13 @@ describe('a session with read budgets over several partitions, beyond a filtered
 
   test('shows everything after its offset, each page adjacent to the previous one, and the same pages backward', async () => {
     const property = fc.asyncProperty(walk, async (drawn) => {
-      const { makings, sort, type, shards, offset, pageSize, readBudget, byteBudget } = drawn
+      const { drafts, sort, type, shards, offset, pageSize, readBudget, byteBudget } = drawn
       const store = new CodeStore(table, newTenant(), shards)
       const codes: StoredCode[] = []
-      for (const making of makings) {
-        const added = await store.add(start + making.offset, making.code, { type: making.type })
+      for (const draft of drafts) {
+        const added = await store.add(start + draft.offset, draft.code, { type: draft.type })
         if (added) codes.push(added)
-        if (added && making.aside) await store.softDelete(added, true)
+        if (added && draft.aside) await store.softDelete(added, true)
       }
       const matching = sorted(codes, sort).filter((code) => type === undefined || code.type === type)
       const ids = matching.map(({ id }) => id)

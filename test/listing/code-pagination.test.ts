@@ -5,7 +5,7 @@ import { startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
 import { manualClock } from './manual-clock.ts'
-import { WalkModel } from './pagination-model.ts'
+import { PaginationModel } from './pagination-model.ts'
 
 const clock = manualClock(start)
 const service = await startService({ clock, extra: [codeList] })
@@ -67,7 +67,7 @@ const made = fc.record({
   code: text,
   offset: fc.integer({ min: 0, max: 10 }),
   type: fc.constantFrom('percent', 'fixed'),
-  fate: fc.constantFrom('live', 'live', 'aside', 'aside', 'kept'),
+  lifecycle: fc.constantFrom('live', 'live', 'aside', 'aside', 'kept'),
 })
 
 /** The changes of codes during a session. */
@@ -94,18 +94,18 @@ describe.each(['code', 'id'])('any session by %s', (sortedBy) => {
     fc.constantFrom(...queries),
     fc.constantFrom('asc', 'desc'),
     fc.array(step, { minLength: 4, maxLength: 20 }),
-    async (makings, [filter, passes], direction, steps) => {
+    async (drafts, [filter, matches], direction, steps) => {
       const store = new CodeStore(service.table, newTenant())
       const codes: StoredCode[] = []
       const gone = new Set<StoredCode>()
       clock.at = start + 10
-      for (const { code, offset, type, fate } of makings) {
+      for (const { code, offset, type, lifecycle } of drafts) {
         const added = await store.add(start + offset, code, { type })
         if (added) codes.push(added)
-        if (added && fate !== 'live') await store.softDelete(added, fate === 'aside')
+        if (added && lifecycle !== 'live') await store.softDelete(added, lifecycle === 'aside')
       }
       const sort = `${sortedBy}.${direction}`
-      const model = new WalkModel(sorted(codes, sort), (code) => !gone.has(code) && passes(code))
+      const model = new PaginationModel(sorted(codes, sort), (code) => !gone.has(code) && matches(code))
       const query = { ...filter, sort }
 
       let expected = model.next(3)

@@ -159,12 +159,12 @@ describe('an item', () => {
     ['lte', [2], false],
     ['lt', [4], true],
     ['lt', [3], false],
-  ])('with the value 3 passes a filter %s %j: %j', (operator, values, passes) => {
-    expect(isListed({}, { filters: [{ field: 'uses', operator, values }] })).toBe(passes)
+  ])('with the value 3 passes a filter %s %j: %j', (operator, values, matches) => {
+    expect(isListed({}, { filters: [{ field: 'uses', operator, values }] })).toBe(matches)
     const times = values.map((value) => start + value)
     const created_at = timestamp(start + 3)
     expect(isListed({ created_at }, { filters: [{ field: 'created_at', operator, values: times }] })).toBe(
-      passes,
+      matches,
     )
   })
 

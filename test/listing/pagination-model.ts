@@ -2,19 +2,19 @@
  * A model of a pagination session, based only on the items stored at its start and their changes: a page is a range of
  * these items, without those that the filters exclude.
  */
-export class WalkModel<Member> {
+export class PaginationModel<Member> {
   readonly #all: readonly Member[]
-  readonly #passes: (member: Member) => boolean
+  readonly #matches: (member: Member) => boolean
   /** The start and end of the current page. */
   #start = 0
   #end = 0
   /** The start of the previous page, if it was read. */
   #bound: number | undefined
 
-  /** @param all the items before the first page, in the order of the session; @param passes the filters on their current state */
-  constructor(all: readonly Member[], passes: (member: Member) => boolean) {
+  /** @param all the items before the first page, in the order of the session; @param matches the filters on their current state */
+  constructor(all: readonly Member[], matches: (member: Member) => boolean) {
     this.#all = all
-    this.#passes = passes
+    this.#matches = matches
   }
 
   /** Returns the following page, and whether there is a next one. */
@@ -43,6 +43,6 @@ export class WalkModel<Member> {
   }
 
   #between(low: number, high: number): Member[] {
-    return this.#all.slice(low, high).filter(this.#passes)
+    return this.#all.slice(low, high).filter(this.#matches)
   }
 }

@@ -161,7 +161,7 @@ describe('any session', () => {
           })),
         )
         const expected = stored
-          .filter((one) => passes(one, filter))
+          .filter((one) => matches(one, filter))
           .map(({ id }) => id)
           .toSorted((a, b) => (a < b === (direction === 'asc') ? -1 : 1))
         const query = { ...filter, sort: `created_at.${direction},id.${direction}` }
@@ -204,7 +204,7 @@ function ids({ data }: { data: Listed[] }): string[] {
 }
 
 /** An independent implementation of the filters, as the oracle. */
-function passes(
+function matches(
   { offset, status }: { offset: number; status: string },
   filter: Record<string, string>,
 ): boolean {

@@ -87,13 +87,13 @@ describe('an access token for a refresh token', () => {
   })
 
   test('is audited once if the response of the table is lost', async () => {
-    service.strike('lose-answer')
+    service.inject('lose-answer')
     await add(attributes({ 'custom:tenant': 'lost' }), refresh)
     expect(await service.items('lost', 'audit')).toHaveLength(1)
   })
 
   test('is not issued while it cannot be audited', async () => {
-    service.strike('lose-request', 0, Number.POSITIVE_INFINITY)
+    service.inject('lose-request', 0, Number.POSITIVE_INFINITY)
     const adding = add(attributes({ 'custom:tenant': 'down' }), refresh, 500)
     await expect(adding).rejects.toMatchObject({ code: expect.stringMatching(/^DEPENDENCY\./) })
     service.faults.reset()

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
-import { localSettings, patientSettings } from '../support/settings.ts'
+import { localSettings, longTimeoutSettings } from '../support/settings.ts'
 
-const service = await startService({ settings: patientSettings })
+const service = await startService({ settings: longTimeoutSettings })
 
 const order = { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }

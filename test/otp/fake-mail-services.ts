@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 /** The handling of a mail. */
-export type MailFate =
+export type MailBehavior =
   | 'taken'
   | 'refused'
   /** No response. */
@@ -30,7 +30,7 @@ export interface FakeMailServices {
   attempts: number
   /** The new visibility timeout of each failed message, in seconds. */
   pauses: number[]
-  fate: MailFate
+  behavior: MailBehavior
   /** Resolves with the next accepted mail. */
   nextMail(): Promise<void>
   stop(): Promise<void>
@@ -43,23 +43,23 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
     mails: [],
     attempts: 0,
     pauses: [],
-    fate: 'taken',
+    behavior: 'taken',
     nextMail: () => new Promise((resolve) => waiting.push(resolve)),
   }
 
   function takeMail(body: string, answer: ServerResponse): void {
-    const { fate } = fake
+    const { behavior } = fake
     fake.attempts += 1
-    if (fate === 'ignored') return
-    if (fate === 'refused') {
+    if (behavior === 'ignored') return
+    if (behavior === 'refused') {
       answer.writeHead(503, { 'content-type': 'application/json' }).end('{"message":"down"}')
       return
     }
     fake.mails.push(JSON.parse(body))
     for (const resolve of waiting) resolve()
     waiting = []
-    if (fate === 'taken-and-lost') answer.destroy()
-    else if (fate === 'taken')
+    if (behavior === 'taken-and-lost') answer.destroy()
+    else if (behavior === 'taken')
       answer.writeHead(200, { 'content-type': 'application/json' }).end('{"MessageId":"m"}')
   }
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
   sender = await startSender()
 })
 beforeEach(() => {
-  Object.assign(aws, { fate: 'taken', mails: [], attempts: 0, pauses: [] })
+  Object.assign(aws, { behavior: 'taken', mails: [], attempts: 0, pauses: [] })
   behindMilliseconds = 0
 })
 afterAll(async () => {
@@ -130,12 +130,12 @@ describe('the mail of a code', () => {
 
   test('stays queued while SES is down, and its message is delayed', async () => {
     const { id } = await asked()
-    aws.fate = 'refused'
+    aws.behavior = 'refused'
     for (let n = 0; n < 3; n += 1) expect(await deliver(id)).toBe(false)
     expect(aws.pauses).toHaveLength(3)
     for (const pause of aws.pauses) expect(pause).toBeGreaterThan(0)
     expect(await kept(id)).toMatchObject({ state: 'queued' })
-    aws.fate = 'taken'
+    aws.behavior = 'taken'
     expect(await deliver(id)).toBe(true)
     expect(aws.mails).toHaveLength(1)
     expect(await kept(id)).toMatchObject({ state: 'sent' })
@@ -143,20 +143,20 @@ describe('the mail of a code', () => {
 
   test('stays queued while SES does not respond', async () => {
     const { id } = await asked()
-    aws.fate = 'ignored'
+    aws.behavior = 'ignored'
     expect(await deliver(id)).toBe(false)
     // The time limit of one attempt is thus that of the delivery.
     expect(aws.attempts).toBe(1)
-    aws.fate = 'taken'
+    aws.behavior = 'taken'
     expect(await deliver(id)).toBe(true)
     expect(aws.mails).toHaveLength(1)
   })
 
   test('whose response is lost is sent again with the same code, because nobody knows whether it was accepted', async () => {
     const { id, code } = await asked()
-    aws.fate = 'taken-and-lost'
+    aws.behavior = 'taken-and-lost'
     expect(await deliver(id)).toBe(false)
-    aws.fate = 'taken'
+    aws.behavior = 'taken'
     expect(await deliver(id)).toBe(true)
     expect(await deliver(id)).toBe(true)
     const texts = aws.mails.map(({ Content }) => Content.Simple.Body.Text.Data)
@@ -165,15 +165,15 @@ describe('the mail of a code', () => {
 
   test('is sent by another process after the lease of one that was killed before it recorded the mail', async () => {
     const { id } = await asked()
-    aws.fate = 'taken-and-held'
-    const victim = await startSender()
+    aws.behavior = 'taken-and-held'
+    const target = await startSender()
     const taken = aws.nextMail()
-    void deliver(id, victim).catch(() => undefined)
+    void deliver(id, target).catch(() => undefined)
     await taken
-    const gone = once(victim, 'exit')
-    victim.kill('SIGKILL')
+    const gone = once(target, 'exit')
+    target.kill('SIGKILL')
     await gone
-    aws.fate = 'taken'
+    aws.behavior = 'taken'
     // However slow the machine is, the lease still holds.
     await moveLease(Date.now() + 3_600_000)
     expect(await deliver(id)).toBe(false)

@@ -14,11 +14,11 @@ import {
 } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, startService } from '#test/support/service.ts'
-import { patientSettings } from '#test/support/settings.ts'
+import { longTimeoutSettings } from '#test/support/settings.ts'
 
 let now = Date.parse('2026-03-01T12:00:00Z')
 const service = await startService({
-  settings: patientSettings,
+  settings: longTimeoutSettings,
   clock: { ...systemClock, now: () => now, sleep: async () => {} },
 })
 

@@ -24,7 +24,7 @@ interface Options {
 export class Functions {
   /** Slots in use now, and the largest number of them since `resetMost`. */
   inUse = 0
-  mostInUse = 0
+  maxInUse = 0
   readonly #options: Options
   readonly #idle = new Map<string, Clock[]>()
   readonly #used = new Map<string, number>()
@@ -35,7 +35,7 @@ export class Functions {
   }
 
   resetMost(): void {
-    this.mostInUse = this.inUse
+    this.maxInUse = this.inUse
   }
 
   /** Runs work in a process of a function. @returns undefined if the function has no free slot */
@@ -48,7 +48,7 @@ export class Functions {
     if (used >= limit) return undefined
     this.#used.set(pool, used + 1)
     this.inUse += 1
-    this.mostInUse = Math.max(this.mostInUse, this.inUse)
+    this.maxInUse = Math.max(this.maxInUse, this.inUse)
     const idle = this.#idle.get(name) ?? []
     this.#idle.set(name, idle)
     const process = idle.pop() ?? (await this.#start())

@@ -103,7 +103,7 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     peakEnds * 1000,
     () => {
       callsAt.push(service.calls.get(greedy) ?? 0)
-      most = functions.mostInUse
+      most = functions.maxInUse
     },
     true,
   )

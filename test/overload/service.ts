@@ -120,9 +120,9 @@ export class OverloadedService {
         refundSaga(context, async () => ({
           refund: async (request, budget) => {
             const wanted = providerHangs() ? hangingMilliseconds : between(providerMilliseconds, random)
-            const patience = budget.remaining()
-            await scheduler.sleep(Math.min(wanted, patience))
-            if (wanted >= patience) throw fail('DEPENDENCY.timeout')
+            const remaining = budget.remaining()
+            await scheduler.sleep(Math.min(wanted, remaining))
+            if (wanted >= remaining) throw fail('DEPENDENCY.timeout')
             const providerRefundId = `re_${request.refundId}`
             return { status: 'succeeded' as const, providerRefundId, currency: 'EUR', replayed: false }
           },

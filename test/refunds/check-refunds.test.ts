@@ -3,7 +3,7 @@ import { newId, timeOf } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/effects.ts'
-import { sweepMilliseconds } from '#shared/platform/request/finish-sagas.ts'
+import { runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import { openRefunds } from '#shared/refunds/open-refunds.ts'
@@ -60,7 +60,7 @@ const provider = {
     return respond()
   },
 }
-const sweep = () => checkRefunds(runtime, async () => provider, runtime.clock.now() + sweepMilliseconds)
+const sweep = () => checkRefunds(runtime, async () => provider, runtime.clock.now() + runLimitMilliseconds)
 const sweepAfter = (minutes: number) => {
   runtime.clock.advance(minutes * minute)
   return sweep()
@@ -68,7 +68,7 @@ const sweepAfter = (minutes: number) => {
 const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
 const entries = () => runtime.store.all().filter(({ pk }) => pk === openRefunds)
 const stored = () => itemsOf('refund')[0] as Item & Refund
-const books = () => ({
+const state = () => ({
   status: stored().status,
   ledger: itemsOf('ledger').map(({ kind, amount, currency }) => `${kind} ${amount} ${currency}`),
   audit: itemsOf('audit').map(({ action, actor_id }) => `${action} by ${actor_id}`),
@@ -100,14 +100,14 @@ describe('a refund that is pending at the provider', () => {
   test('that the provider has paid is booked', async () => {
     await start(accepted)
     expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(books()).toEqual(paid)
+    expect(state()).toEqual(paid)
   })
 
   test('that has failed at the provider ends as failed', async () => {
     respond = () => answerOf('failed')
     await start(accepted)
     await sweepAfter(15)
-    expect(books()).toEqual({
+    expect(state()).toEqual({
       status: 'failed',
       ledger: [],
       audit: ['refund_failed by payment_provider'],
@@ -150,7 +150,7 @@ describe('a refund that is pending at the provider', () => {
       return answerOf('succeeded')
     }
     expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(books()).toEqual(paid)
+    expect(state()).toEqual(paid)
   })
 
   test('and that an event settles while the answer says pending stays settled', async () => {
@@ -160,14 +160,14 @@ describe('a refund that is pending at the provider', () => {
       return answerOf('pending')
     }
     expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(books()).toEqual(paid)
+    expect(state()).toEqual(paid)
   })
 
   test('is booked once by two runs at the same time', async () => {
     await start(accepted)
     runtime.clock.advance(15 * minute)
     await Promise.all([sweep(), sweep()])
-    expect(books()).toEqual(paid)
+    expect(state()).toEqual(paid)
   })
 })
 
@@ -193,14 +193,14 @@ describe('a payout without the facts of the provider', () => {
     await start(...late)
     await sweepAfter(15)
     expect(stored()).toMatchObject({ status: 'succeeded', ...facts })
-    expect(books()).toMatchObject({ ledger: ['payout 700 EUR'], open: 0 })
+    expect(state()).toMatchObject({ ledger: ['payout 700 EUR'], open: 0 })
   })
 
   test('that was reversed gets them in both entries', async () => {
     respond = () => answerOf('failed')
     await start(...late, { status: 'failed', at: '2026-03-01T12:01:00.000Z' })
     await sweepAfter(15)
-    expect(books()).toMatchObject({
+    expect(state()).toMatchObject({
       status: 'reversed',
       ledger: ['payout 700 EUR', 'reversal -700 EUR'],
       open: 0,
@@ -216,7 +216,7 @@ describe('a question without a useful answer', () => {
     expect(await sweepAfter(15)).toMatchObject({ finished: 0, left: 1, oldest: timeOf(id), fault })
     respond = () => answerOf('succeeded')
     expect(await sweepAfter(1)).toEqual({ finished: 1, left: 0 })
-    expect(books()).toEqual(paid)
+    expect(state()).toEqual(paid)
   })
 
   test('because the provider does not know the refund is left, and the refund unchanged', async () => {
@@ -265,7 +265,7 @@ describe('a run whose calls of the table break', () => {
       runtime[hook] = () => {}
       await sweepAfter(1)
       await sweepAfter(30)
-      expect(books()).toEqual(paid)
+      expect(state()).toEqual(paid)
     }
     expect(calls).toBeGreaterThan(2)
   })

@@ -360,7 +360,7 @@ test('random histories have exactly the differences that were planted, however t
   const refund = fc.record({
     at: fc.integer({ min: 0, max: hour - 1 }),
     delay: fc.integer({ min: -5000, max: 20_000 }),
-    fate: fc.constantFrom('same', 'same', 'same', 'unbooked', 'unpaid', 'amount', 'reversed'),
+    difference: fc.constantFrom('same', 'same', 'same', 'unbooked', 'unpaid', 'amount', 'reversed'),
   })
   const history = fc.record({
     refunds: fc.array(refund, { maxLength: 40 }),
@@ -371,7 +371,7 @@ test('random histories have exactly the differences that were planted, however t
       table = openTable(newMemoryTable())
       records = []
       const planted: string[] = []
-      for (const { at, delay, fate } of refunds) {
+      for (const { at, delay, difference } of refunds) {
         const id = idAt(start + at)
         const createdAt = Math.floor((start + at + delay) / 1000) * 1000
         const name = {
@@ -380,17 +380,17 @@ test('random histories have exactly the differences that were planted, however t
           unpaid: 'not_at_provider',
           amount: 'fields_differ',
           reversed: 'not_reversed',
-        }[fate]
+        }[difference]
         if (name) planted.push(`${name} ${id}`)
-        if (fate !== 'unpaid')
+        if (difference !== 'unpaid')
           records.push(
             payoutOf(id, {
               createdAt,
-              ...(fate === 'amount' && { amount: 1 }),
-              ...(fate === 'reversed' && { status: 'failed' as const }),
+              ...(difference === 'amount' && { amount: 1 }),
+              ...(difference === 'reversed' && { status: 'failed' as const }),
             }),
           )
-        if (fate !== 'unbooked') await book(id)
+        if (difference !== 'unbooked') await book(id)
       }
       // The provider may create a refund a little before or after the hour.
       const edges = [start - hour, ...borders.map((at) => start + at), start + 2 * hour].toSorted(

@@ -13,7 +13,7 @@ import type { Service } from '../support/service.ts'
 export const captured = 100_000
 
 /** The refunds of a tenant, in the table and at the provider. */
-interface Books {
+interface LedgerState {
   refunds: Refund[]
   ledger: LedgerEntry[]
   payouts: PaidRefund[]
@@ -21,11 +21,11 @@ interface Books {
   succeededEvents: unknown[]
 }
 
-export async function booksOf(
+export async function ledgerOf(
   service: Pick<Service, 'items'>,
   provider: FakePaymentProvider,
   tenant: string,
-): Promise<Books> {
+): Promise<LedgerState> {
   const items = await service.items(tenant, 'refund')
   return {
     refunds: items.map(asRefund),
@@ -38,7 +38,7 @@ export async function booksOf(
 }
 
 /** Returns the status of each refund, and the numbers of ledger entries and payouts. */
-export function inShort({ refunds, ledger, payouts }: Books) {
+export function summaryOf({ refunds, ledger, payouts }: LedgerState) {
   return { refunds: refunds.map(({ status }) => status), ledger: ledger.length, payouts: payouts.length }
 }
 
@@ -46,7 +46,7 @@ export function inShort({ refunds, ledger, payouts }: Books) {
  * Expects no pending refunds. Each successful refund has one payout, one ledger entry with its currency and the provider's
  * id, and one event. There are no others, and no charge is refunded above its captured amount.
  */
-export function expectBalanced({ refunds, ledger, payouts, succeededEvents }: Books): void {
+export function expectBalanced({ refunds, ledger, payouts, succeededEvents }: LedgerState): void {
   expect(refunds.filter(({ status }) => status === 'pending')).toEqual([])
   const succeeded = refunds.filter(({ status }) => status === 'succeeded')
   expect(ledger).toEqual(

@@ -8,7 +8,7 @@ import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { booksOf, captured, expectBalanced, inShort } from './refund-ledger-check.ts'
+import { captured, expectBalanced, ledgerOf, summaryOf } from './refund-ledger-check.ts'
 
 const provider = await startPaymentProvider()
 const works = () => undefined
@@ -39,7 +39,7 @@ const refund = (tenant: string, body: object, key = `k${keys++}`, headers = {}) 
     headers: { 'Idempotency-Key': key, ...headers },
     body,
   })
-const ledgerOf = async (tenant: string) => service.items(tenant, 'ledger')
+const entriesOf = async (tenant: string) => service.items(tenant, 'ledger')
 const paidTo = (tenant: string) => provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
 
 describe('a refund', () => {
@@ -70,7 +70,7 @@ describe('a refund', () => {
     expect((await refund('once', { ...body, amount: 701 }, 'one')).json.error.code).toBe(
       'CONFLICT.idempotency.payload_mismatch',
     )
-    expect(await ledgerOf('once')).toEqual([
+    expect(await entriesOf('once')).toEqual([
       expect.objectContaining({ refund_id: first.json.id, charge_id: 'ch_1', amount: 700, currency: 'EUR' }),
     ])
     expect(paidTo('once')).toHaveLength(1)
@@ -86,7 +86,7 @@ describe('a refund', () => {
     const over = await refund('twice', { charge_id: 'ch_2', amount: 1 }, 'c')
     expect(outcome(over)).toBe('409 POLICY.refund.exceeds_charge')
     expect(over.json.error.details).toEqual({ refund_id: expect.any(String), remaining: 0 })
-    expect((await ledgerOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
+    expect((await entriesOf('twice')).map(({ amount }) => amount)).toEqual([50_000, 50_000])
   })
 
   test.each([
@@ -156,7 +156,7 @@ describe('a refund', () => {
     expect(first.json.error.details).toEqual({ refund_id: stored?.id })
     expect([first.status, first.json.error.code, again.body]).toEqual([status, code, first.body])
     expect(again.headers['Idempotency-Status']).toBe('replayed')
-    expect(await ledgerOf(tenant)).toEqual([])
+    expect(await entriesOf(tenant)).toEqual([])
     expect((await service.items(tenant, 'refund')).map(({ status: of }) => of)).toEqual(['failed'])
   })
 
@@ -164,7 +164,7 @@ describe('a refund', () => {
     for (const charge_id of ['ch_slow_1', 'ch_down_1']) {
       const tenant = charge_id.replaceAll('_', '-')
       expect((await refund(tenant, { charge_id, amount: 10 })).status).toBe(201)
-      expect([paidTo(tenant).length, (await ledgerOf(tenant)).length]).toEqual([1, 1])
+      expect([paidTo(tenant).length, (await entriesOf(tenant)).length]).toEqual([1, 1])
     }
   })
 
@@ -176,7 +176,7 @@ describe('a refund', () => {
     expect((await service.items('pending', 'refund')).map(({ status }) => status)).toEqual(['pending'])
     provider.faults = works
     expect((await refund('pending', body, 'k')).status).toBe(201)
-    expect([paidTo('pending').length, (await ledgerOf('pending')).length]).toEqual([1, 1])
+    expect([paidTo('pending').length, (await entriesOf('pending')).length]).toEqual([1, 1])
   })
 
   test('that is never retried is finished by the sweeper, and its key then returns the result', async () => {
@@ -189,7 +189,7 @@ describe('a refund', () => {
     const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
     expect(sweep).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
     expect(Math.abs(Date.parse(since) - Number(sweep.oldest))).toBeLessThan(60_000)
-    expect([paidTo('left').length, (await ledgerOf('left')).length]).toEqual([1, 1])
+    expect([paidTo('left').length, (await entriesOf('left')).length]).toEqual([1, 1])
     const replayed = await refund('left', body, 'k')
     expect(replayed).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
     expect(await finishSagas([createRefund], { ...service.runtime, clock: later })).toEqual({
@@ -204,11 +204,11 @@ describe('a refund', () => {
     )
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(20)
-    const books = await booksOf(service, provider, 'crowd')
-    expectBalanced(books)
-    expect([books.refunds.length, books.ledger.length, books.payouts.length]).toEqual([30, 10, 10])
-    expect(books.ledger.reduce((sum, { amount }) => sum + amount, 0)).toBe(captured)
-    expect(books.ledger.map(({ refund_id }) => refund_id)).toEqual(
+    const state = await ledgerOf(service, provider, 'crowd')
+    expectBalanced(state)
+    expect([state.refunds.length, state.ledger.length, state.payouts.length]).toEqual([30, 10, 10])
+    expect(state.ledger.reduce((sum, { amount }) => sum + amount, 0)).toBe(captured)
+    expect(state.ledger.map(({ refund_id }) => refund_id)).toEqual(
       answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])).toSorted(),
     )
   })
@@ -221,9 +221,9 @@ describe('a refund', () => {
     const statuses = answers.map(({ headers }) => headers['Idempotency-Status'])
     expect(statuses.filter((status) => status === 'stored')).toHaveLength(1)
     expect(statuses.filter((status) => status === 'replayed')).toHaveLength(29)
-    const books = await booksOf(service, provider, 'twins')
-    expectBalanced(books)
-    expect(inShort(books)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+    const state = await ledgerOf(service, provider, 'twins')
+    expectBalanced(state)
+    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
   })
 
   test('that the provider had executed before returns its result, and is logged', async () => {
@@ -235,9 +235,9 @@ describe('a refund', () => {
     const answer = await refund('again', body, 'k', { 'X-Correlation-Id': 'corr-7' })
     expect(answer).toMatchObject({ status: 201, json: { status: 'succeeded' } })
     expect(await refund('again', body, 'k')).toMatchObject({ status: 201, body: answer.body })
-    const books = await booksOf(service, provider, 'again')
-    expectBalanced(books)
-    expect(inShort(books)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+    const state = await ledgerOf(service, provider, 'again')
+    expectBalanced(state)
+    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
     expect(writtenOf(service.notices)).toEqual([
       expect.objectContaining({
         level: 'INFO',

@@ -5,7 +5,7 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
-import { booksOf, inShort } from './refund-ledger-check.ts'
+import { ledgerOf, summaryOf } from './refund-ledger-check.ts'
 
 let tenant: string
 let tenants = 0
@@ -52,13 +52,13 @@ const handleAtLast = (eventId: string): Promise<unknown> =>
 const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
 
 async function expectOneEntry() {
-  const books = await booksOf(service, provider, tenant)
-  expect(inShort(books)).toEqual(done)
-  const [refunded] = books.refunds
-  expect(books.ledger).toEqual([
+  const state = await ledgerOf(service, provider, tenant)
+  expect(summaryOf(state)).toEqual(done)
+  const [refunded] = state.refunds
+  expect(state.ledger).toEqual([
     expect.objectContaining({ refund_id: refunded?.id, charge_id: refunded?.charge_id, amount: 700 }),
   ])
-  expect(books.succeededEvents).toEqual([refunded?.id])
+  expect(state.succeededEvents).toEqual([refunded?.id])
 }
 
 /** Starts a refund that the provider holds until release. */
@@ -76,7 +76,7 @@ describe('a refund that the provider leaves pending', () => {
   test('is settled once by repeated events', async () => {
     const first = await refund('ch_pending_1')
     expect(first).toMatchObject({ status: 201, json: { status: 'pending' } })
-    expect(inShort(await booksOf(service, provider, tenant))).toEqual({
+    expect(summaryOf(await ledgerOf(service, provider, tenant))).toEqual({
       refunds: ['pending'],
       ledger: 0,
       payouts: 1,
@@ -146,7 +146,7 @@ describe('an event of a refund', () => {
     const { json } = await refund('ch_pending_1')
     const event = await receive(json.id, { tenant_id: 'another' })
     await expect(handle(event)).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
-    expect(inShort(await booksOf(service, provider, tenant))).toMatchObject({
+    expect(summaryOf(await ledgerOf(service, provider, tenant))).toMatchObject({
       refunds: ['pending'],
       ledger: 0,
     })
@@ -157,7 +157,7 @@ describe('an event of a refund', () => {
     service.alerts.length = 0
     const declined = await refund('ch_declined_1')
     await handle(await receive(declined.json.error.details.refund_id))
-    const { refunds, ledger, succeededEvents } = await booksOf(service, provider, tenant)
+    const { refunds, ledger, succeededEvents } = await ledgerOf(service, provider, tenant)
     expect(refunds).toMatchObject([{ status: 'succeeded' }])
     expect(ledger).toMatchObject([{ kind: 'payout', amount: 700 }])
     expect(succeededEvents).toHaveLength(1)
@@ -168,7 +168,7 @@ describe('an event of a refund', () => {
 describe('refund.failed', () => {
   const minute = 60_000
   const failed = (id: string, at = 0, more: object = {}) => receive(id, more, 'refund.failed', at)
-  const books = () => booksOf(service, provider, tenant)
+  const state = () => ledgerOf(service, provider, tenant)
 
   test('of a pending refund makes it failed, and an older one changes nothing', async () => {
     const { json } = await refund('ch_pending_1')
@@ -176,13 +176,13 @@ describe('refund.failed', () => {
     const [after] = await service.items(tenant, 'refund')
     expect(await handle(await failed(json.id, -minute))).toBe('handled')
     expect(await service.items(tenant, 'refund')).toEqual([after])
-    expect(await books()).toMatchObject({ refunds: [{ status: 'failed' }], ledger: [] })
+    expect(await state()).toMatchObject({ refunds: [{ status: 'failed' }], ledger: [] })
   })
 
   test('of a later time on a refund that was answered as succeeded is a reversal', async () => {
     const { json } = await refund('ch_ok_1')
     await handle(await failed(json.id, minute))
-    const { refunds, ledger } = await books()
+    const { refunds, ledger } = await state()
     const facts = { currency: 'EUR', provider_refund_id: refunds[0]?.provider_refund_id }
     expect(refunds).toMatchObject([{ status: 'reversed', provider_refund_id: expect.stringMatching(/^re_/) }])
     expect(ledger).toMatchObject([
@@ -228,7 +228,7 @@ describe('an answer that arrives after the event that settled its refund', () =>
     await answer
     const [paid] = provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
     const facts = { currency: 'EUR', provider_refund_id: paid?.id }
-    expect(await booksOf(service, provider, tenant)).toMatchObject({ refunds: [facts], ledger: [facts] })
+    expect(await ledgerOf(service, provider, tenant)).toMatchObject({ refunds: [facts], ledger: [facts] })
   })
 
   test('does not undo a reversal', async () => {
@@ -237,7 +237,7 @@ describe('an answer that arrives after the event that settled its refund', () =>
     await handle(await receive(id, {}, 'refund.failed', 10))
     goOn()
     expect(await answer).toMatchObject({ status: 201, json: { status: 'reversed' } })
-    const { ledger } = await booksOf(service, provider, tenant)
+    const { ledger } = await ledgerOf(service, provider, tenant)
     expect(ledger.map(({ amount, currency }) => `${amount} ${currency}`)).toEqual(['700 EUR', '-700 EUR'])
   })
 
@@ -246,7 +246,7 @@ describe('an answer that arrives after the event that settled its refund', () =>
     await handle(await receive(id, {}, 'refund.failed'))
     goOn()
     expect(await answer).toMatchObject({ status: 409, json: { error: { details: { refund_id: id } } } })
-    expect(await booksOf(service, provider, tenant)).toMatchObject({
+    expect(await ledgerOf(service, provider, tenant)).toMatchObject({
       refunds: [{ status: 'failed' }],
       ledger: [],
     })

@@ -13,11 +13,11 @@ import {
   error,
   fakeProvider,
   find,
+  injectFault,
   paidFor,
   quickClock,
   refund,
   request,
-  strike,
 } from './stripe-requests.ts'
 
 beforeEach(() => {
@@ -56,7 +56,10 @@ describe('a final response of the provider', () => {
     ['canceled', 'failed'],
   ])('of a refund that is %s: %s', async (status, expected) => {
     const asked = request()
-    strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', currency: 'eur', status } }))
+    injectFault(
+      asked,
+      answered({ status: 200, body: { id: 're_1', object: 'refund', currency: 'eur', status } }),
+    )
     const outcome = await refund(asked)
     expect(outcome).toMatchObject({ status: expected })
     expect(outcome).toMatchObject({ providerRefundId: 're_1', currency: 'EUR' })
@@ -64,7 +67,7 @@ describe('a final response of the provider', () => {
 
   test('of a refund without a currency is accepted', async () => {
     const asked = request()
-    strike(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', status: 'succeeded' } }))
+    injectFault(asked, answered({ status: 200, body: { id: 're_1', object: 'refund', status: 'succeeded' } }))
     expect(await refund(asked)).toMatchObject({ status: 'succeeded', currency: undefined })
   })
 
@@ -113,7 +116,7 @@ describe('a final response of the provider', () => {
     ['an inaccessible account', error(401, { code: 'account_invalid' }), 'no_such_charge'],
   ])('%s', async (_, answer, reason) => {
     const asked = request()
-    strike(asked, answered(answer))
+    injectFault(asked, answered(answer))
     expect(await refund(asked)).toMatchObject({ status: 'rejected', reason })
     expect(callsOf(asked)).toHaveLength(1)
   })
@@ -126,7 +129,7 @@ describe('a final response of the provider', () => {
 
   test('that the amount exceeds the charge counts without the rest if Stripe does not return it', async () => {
     const asked = request({ chargeId: 'px_absent' })
-    strike(asked, answered(error(400, { code: 'charge_already_refunded' })))
+    injectFault(asked, answered(error(400, { code: 'charge_already_refunded' })))
     expect(await refund(asked)).toEqual({
       status: 'rejected',
       reason: 'exceeds_charge',
@@ -174,7 +177,7 @@ describe('an internal error of the service', () => {
     [403, {}],
   ])('for a rejected key (%d) is not retried', async (status, of) => {
     const asked = request()
-    strike(asked, answered(error(status, of)))
+    injectFault(asked, answered(error(status, of)))
     await expect(refund(asked)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     expect(callsOf(asked)).toHaveLength(1)
   })
@@ -185,13 +188,13 @@ describe('an internal error of the service', () => {
   ])('for a rejected key (%d) has a cause without personal data', async (status, name) => {
     const asked = request({ chargeId: 'ch_secret', refundId: 'secret-id' })
     const message = `Invalid API Key provided: ${apiKey} for ch_secret`
-    strike(asked, answered(error(status, { code: 'told', message })))
+    injectFault(asked, answered(error(status, { code: 'given', message })))
     const failure = await refund(asked).catch((thrown) => thrown)
     expect(describeFault(failure.cause)).toMatchObject({
       name,
       at: expect.arrayContaining([expect.any(String)]),
     })
-    expect(failure.cause.message).toMatch(new RegExp(`^${status} told req_\\w+$`))
+    expect(failure.cause.message).toMatch(new RegExp(`^${status} given req_\\w+$`))
     const shown = inspect(failure, { depth: 10, showHidden: true })
     for (const secret of [apiKey, 'ch_secret', 'secret-id', 'acct_acme']) expect(shown).not.toContain(secret)
   })

@@ -64,7 +64,7 @@ export const paidFor = ({ account, chargeId }: ProviderRequest) =>
   fakeProvider.refunds().filter((paid) => paid.account === account && paid.charge === chargeId)
 
 /** Fails the first requests of a key. */
-export function strike(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
+export function injectFault(asked: ProviderRequest, fault: Fault, times = Number.POSITIVE_INFINITY): void {
   let left = times
   fakeProvider.faults = ({ key }) => {
     if (key !== keyOf(asked) || left === 0) return undefined

@@ -12,12 +12,12 @@ import {
   callsOf,
   error,
   fakeProvider,
+  injectFault,
   keyOf,
   paidFor,
   quickClock,
   refund,
   request,
-  strike,
 } from './stripe-requests.ts'
 
 /** Lets the fake provider and its clients go on. */
@@ -47,7 +47,7 @@ describe('a temporary failure is retried', () => {
     ['a lost response', { when: 'after', how: 'lose' }],
   ])('%s', async (_, fault) => {
     const asked = request()
-    strike(asked, fault, 2)
+    injectFault(asked, fault, 2)
     const outcome = await refund(asked, { attemptMilliseconds: 300 })
     expect(outcome).toMatchObject({ status: 'succeeded' })
     expect(callsOf(asked)).toHaveLength(3)
@@ -72,7 +72,7 @@ describe('a temporary failure is retried', () => {
   test('a key whose first request is in progress', async () => {
     const asked = request()
     const work = Promise.withResolvers<void>()
-    strike(asked, { until: work.promise }, 1)
+    injectFault(asked, { until: work.promise }, 1)
     const first = refund(asked)
     while (callsOf(asked).length === 0) await turn()
     const clock = quickClock()
@@ -98,7 +98,7 @@ describe('the schedule', () => {
   ])('has five attempts, with delays drawn from their ranges (%d)', async (jitter, delays) => {
     const asked = request()
     const clock = quickClock(jitter)
-    strike(asked, down)
+    injectFault(asked, down)
     await expect(refund(asked, { clock })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     expect(callsOf(asked)).toHaveLength(5)
     expect(clock.slept.map(Math.round)).toEqual(delays)
@@ -106,7 +106,7 @@ describe('the schedule', () => {
 
   test('is kept by the clock of the system', async () => {
     const asked = request()
-    strike(asked, down, 2)
+    injectFault(asked, down, 2)
     const started = Date.now()
     const sleep = (milliseconds: number) => {
       const slept = systemClock.sleep(milliseconds)
@@ -127,7 +127,7 @@ describe('the schedule', () => {
   ])('honors a Retry-After within its limits: %s', async (_, status, seconds, delay) => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, answered({ ...error(status, {}), headers: { 'Retry-After': seconds } }), 1)
+    injectFault(asked, answered({ ...error(status, {}), headers: { 'Retry-After': seconds } }), 1)
     await refund(asked, { clock })
     expect(clock.slept).toEqual([delay])
   })
@@ -135,7 +135,7 @@ describe('the schedule', () => {
   test('does not wait for a Retry-After beyond the budget', async () => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, answered({ ...error(429, {}), headers: { 'Retry-After': '2' } }), 1)
+    injectFault(asked, answered({ ...error(429, {}), headers: { 'Retry-After': '2' } }), 1)
     await refund(asked, { clock, budgetMilliseconds: 2000 })
     expect(clock.slept).toEqual([100])
   })
@@ -143,14 +143,14 @@ describe('the schedule', () => {
   test('ignores a Retry-After of other statuses', async () => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, answered({ ...serverError(), headers: { 'Retry-After': '1' } }), 1)
+    injectFault(asked, answered({ ...serverError(), headers: { 'Retry-After': '1' } }), 1)
     await refund(asked, { clock })
     expect(clock.slept).toEqual([100])
   })
 
   test('ends if the provider never responds', async () => {
     const asked = request()
-    strike(asked, { when: 'before', how: 'lose' })
+    injectFault(asked, { when: 'before', how: 'lose' })
     const started = Date.now()
     const attempt = refund(asked, { attemptMilliseconds: 50 })
     await expect(attempt).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
@@ -195,7 +195,7 @@ describe('the schedule', () => {
   test('ends after ten seconds, regardless of the budget', async () => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, down)
+    injectFault(asked, down)
     // Each attempt takes nine times as long as the delay before it.
     const slow: Clock = { ...clock, now: () => clock.now() * 10 }
     await expect(refund(asked, { clock: slow })).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
@@ -219,7 +219,7 @@ describe('the budget', () => {
   test('starts no delay that takes the rest', async () => {
     const asked = request()
     const clock = quickClock()
-    strike(asked, answered(serverError(503)))
+    injectFault(asked, answered(serverError(503)))
     const failure = await refund(asked, { clock, budgetMilliseconds: 700 }).catch((thrown) => thrown)
     expect(failure.code).toBe('DEPENDENCY.timeout')
     expect(failure.cause.message).toMatch(/^503 req_\w+$/)
@@ -228,7 +228,7 @@ describe('the budget', () => {
 
   test('ends an attempt', async () => {
     const asked = request()
-    strike(asked, { when: 'after', how: 'lose' }, 1)
+    injectFault(asked, { when: 'after', how: 'lose' }, 1)
     const started = Date.now()
     const attempt = refund(asked, {
       clock: systemClock,

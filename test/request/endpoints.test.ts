@@ -13,9 +13,9 @@ import {
   ok,
   rejection,
 } from '#shared/platform/request/endpoint.ts'
-import { answerCutShort, handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
+import { handleRequest, openRequest, respondTimeout } from '#shared/platform/request/handle-request.ts'
 import { checkIfMatch } from '#shared/platform/request/parse-headers.ts'
-import { hastySunsets, preflightHeaders, securityHeaders } from '#shared/platform/request/respond.ts'
+import { preflightHeaders, prematureSunsets, securityHeaders } from '#shared/platform/request/respond.ts'
 import { defineRoute, type Route } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
@@ -25,7 +25,7 @@ import { codeList } from '#test/listing/code-list.ts'
 import { idAt } from '#test/support/ids.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
-import { hurriedSettings, localSettings } from '#test/support/settings.ts'
+import { localSettings, shortTimeoutSettings } from '#test/support/settings.ts'
 import { signed } from '#test/support/signed-events.ts'
 import { newTable } from '#test/support/tables.ts'
 
@@ -200,7 +200,7 @@ const endpoints = [
 let tableName: string
 let service: Service
 const serve = (changes: Partial<Settings> = {}) =>
-  startService({ settings: { ...hurriedSettings, ...changes }, clock, tableName, only: endpoints })
+  startService({ settings: { ...shortTimeoutSettings, ...changes }, clock, tableName, only: endpoints })
 beforeEach(async () => {
   now = start
   failing = false
@@ -385,7 +385,7 @@ describe('a response', () => {
       received,
       service.runtime,
     )
-    const early = answerCutShort(opened)
+    const early = respondTimeout(opened)
     expect([early.status, JSON.parse(early.body ?? '').error.code]).toEqual([504, 'DEPENDENCY.timeout'])
     expect(early.cookies).toEqual([])
     await handleRequest(opened, AbortSignal.abort())
@@ -1038,10 +1038,10 @@ describe('a deprecated operation', () => {
 
   test('is announced as early as the settings promise', () => {
     const settings = { ...localSettings, 'versioning.sunset': sunset }
-    expect(hastySunsets(settings)).toEqual([
+    expect(prematureSunsets(settings)).toEqual([
       'things.read ends 29 days after its deprecation, but callers are promised 30',
     ])
     const longer = { ...sunset, windowDays: 29 }
-    expect(hastySunsets({ ...settings, 'versioning.sunset': longer })).toEqual([])
+    expect(prematureSunsets({ ...settings, 'versioning.sunset': longer })).toEqual([])
   })
 })

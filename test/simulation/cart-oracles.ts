@@ -27,17 +27,17 @@ const clockMilliseconds = 5000
 export function checkCarts(world: World, handled: readonly WebhookEvent[], of: Of): void {
   const lines = of('cart_line')
   const codes = new Map(of('code').map((code) => [String(code.id), code]))
-  const published = Map.groupBy(
+  const byCart = Map.groupBy(
     appliedTo(world.published),
     ({ tenant_id, cart_id }) => `${tenant_id} ${cart_id}`,
   )
   checkLines(world)
   for (const cart of of('cart')) {
-    const told = published.get(`${cart.tenant_id} ${cart.cart_id}`) ?? []
+    const published = byCart.get(`${cart.tenant_id} ${cart.cart_id}`) ?? []
     checkFacts(cart, handled, lines)
     checkCodes(cart, codes, world.scheduler.now)
-    checkPublished(cart, told, world)
-    checkKept(cart, told, world, [...codes.values()])
+    checkPublished(cart, published, world)
+    checkKept(cart, published, world, [...codes.values()])
   }
 }
 
@@ -96,10 +96,10 @@ function checkCodes(cart: Stored, codes: ReadonlyMap<string, Stored>, now: numbe
 }
 
 /** What was published last about a line is the line, 0 for a code without a line, and a change is published once. */
-function checkPublished(cart: Stored, told: readonly Applied[], world: World): void {
+function checkPublished(cart: Stored, published: readonly Applied[], world: World): void {
   const lines = linesOf(cart)
-  for (const code of new Set([...told, ...lines].map(({ code }) => code))) {
-    const events = told.filter((one) => one.code === code).toSorted((a, b) => a.version - b.version)
+  for (const code of new Set([...published, ...lines].map(({ code }) => code))) {
+    const events = published.filter((one) => one.code === code).toSorted((a, b) => a.version - b.version)
     const last = events.at(-1)
     const line = lines.find((one) => one.code === code)
     const isTrue = last?.amount === (line?.amount_minor ?? 0) && (!line || last.version === line.version)
@@ -116,8 +116,13 @@ function checkPublished(cart: Stored, told: readonly Applied[], world: World): v
 }
 
 /** A code that nobody has changed, of a rule that fits every cart, keeps its line. */
-function checkKept(cart: Stored, told: readonly Applied[], world: World, codes: readonly Stored[]): void {
-  for (const { code: text, amount } of told) {
+function checkKept(
+  cart: Stored,
+  published: readonly Applied[],
+  world: World,
+  codes: readonly Stored[],
+): void {
+  for (const { code: text, amount } of published) {
     if (amount === 0 || linesOf(cart).some(({ code }) => code === text)) continue
     const code = codes.find((one) => one.code === text && one.tenant_id === cart.tenant_id)
     if (code?.version !== 1 || code.type !== 'percent-25') continue

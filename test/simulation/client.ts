@@ -72,8 +72,8 @@ export const newHistory = (): History => ({
 export const epoch = Date.UTC(2026, 2, 1)
 const tokenSeconds = 30 * 24 * 3600
 const tokens = new Map<string, Promise<string>>()
-const mostAttempts = 5
-const patienceMilliseconds = 10_000
+const maxAttempts = 5
+const timeoutMilliseconds = 10_000
 
 /** A client that retries as the contract says, over a network that loses requests and responses. */
 export class Client {
@@ -100,9 +100,9 @@ export class Client {
   }
 
   async resend(intent: Intent): Promise<Answer | undefined> {
-    const until = this.world.scheduler.now + patienceMilliseconds
+    const until = this.world.scheduler.now + timeoutMilliseconds
     let answer: Answer | undefined
-    for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       answer = await this.#attempt(intent)
       if (answer && answer.status < 500 && answer.status !== 429 && !this.#isRotated(intent, answer))
         return answer
@@ -139,7 +139,7 @@ export class Client {
     const { method, path, body } = intent
     const call = { method, path, headers, body: bytesOf(body), sourceAddress: '192.0.2.1' }
     scheduler.note(this.name, `${method} ${path} ${intent.key ?? ''}`)
-    const late = scheduler.sleep(patienceMilliseconds).then(() => undefined)
+    const late = scheduler.sleep(timeoutMilliseconds).then(() => undefined)
     const response = await Promise.race([this.world.request(`${this.name}-${intent.operation}`, call), late])
     if (!response || (faults.active && after)) {
       scheduler.note(this.name, `${intent.operation} has no answer`)

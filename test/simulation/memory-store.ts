@@ -25,9 +25,9 @@ interface StoreOptions {
   onRecord?: (record: StreamRecord) => void
 }
 
-const mostInTransaction = 100
-const mostInBatchRead = 100
-const mostInBatchInsert = 25
+const maxInTransaction = 100
+const maxInBatchRead = 100
+const maxInBatchInsert = 25
 /** How long DynamoDB remembers the token of a transaction, in milliseconds. */
 const tokenMilliseconds = 600_000
 
@@ -72,7 +72,7 @@ export class MemoryStore {
 
   getMany(keys: readonly Key[]): Item[] {
     const distinct = new Set(keys.map(nameOf))
-    if (distinct.size !== keys.length || keys.length > mostInBatchRead) throw invalid('keys')
+    if (distinct.size !== keys.length || keys.length > maxInBatchRead) throw invalid('keys')
     return keys.flatMap((key) => this.get(key) ?? [])
   }
 
@@ -118,7 +118,7 @@ export class MemoryStore {
     const known = this.#tokens.get(token)
     if (known !== undefined && now - known < tokenMilliseconds) return
     const distinct = new Set(changes.map((change) => nameOf(keyOfChange(change))))
-    if (changes.length === 0 || changes.length > mostInTransaction || distinct.size !== changes.length) {
+    if (changes.length === 0 || changes.length > maxInTransaction || distinct.size !== changes.length) {
       throw invalid('changes')
     }
     changes.forEach(checkChange)
@@ -143,7 +143,7 @@ export class MemoryStore {
   /** Inserts items, each independently. @returns whether each one existed already */
   insertMany(items: readonly Item[]): boolean[] {
     const distinct = new Set(items.map(nameOf))
-    if (distinct.size !== items.length || items.length > mostInBatchInsert) throw invalid('items')
+    if (distinct.size !== items.length || items.length > maxInBatchInsert) throw invalid('items')
     const puts = items.map((item) => ({ item, condition: 'none' as const }))
     puts.forEach(checkChange)
     return puts.map((put) => {

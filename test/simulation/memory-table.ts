@@ -1,4 +1,4 @@
-import { mostThrottled, pause, retry } from '#shared/platform/aws/retry.ts'
+import { maxThrottled, pause, retry } from '#shared/platform/aws/retry.ts'
 import { type Budget, type Clock, newId } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
@@ -75,7 +75,7 @@ export function memoryTable(
       const found: Item[] = []
       let left: readonly Key[] = keys
       for (let again = 0, idle = 0; left.length > 0; again += 1) {
-        if (idle === mostThrottled) throw fail('DEPENDENCY.unavailable')
+        if (idle === maxThrottled) throw fail('DEPENDENCY.unavailable')
         if (again > 0) await pause(clock, budget, again)
         const asked = left
         const done = await send({

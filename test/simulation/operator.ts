@@ -64,7 +64,7 @@ interface Account {
   account: string
 }
 
-/** Returns the dependencies of an operator's command, which no fault strikes. */
+/** Returns the dependencies of an operator's command, which no fault affects. */
 function operatorOf({ store, scheduler }: World, random: Random) {
   const clock: Clock = {
     now: () => Math.floor(scheduler.now),

@@ -79,14 +79,14 @@ function checkEvents({ published, records }: World, of: Of): void {
     ),
   ].toSorted()
   const about = ({ type, data }: PublishedEvent) => `${type} ${data.id}`
-  const told = [...distinct.values()]
+  const delivered = [...distinct.values()]
     .map(about)
     .filter((one) => /^(order|refund)\./.test(one))
     .toSorted()
   check(
-    String(told) === String(meant),
+    String(delivered) === String(meant),
     'events = committed changes',
-    () => `published ${told} | stored ${meant}`,
+    () => `published ${delivered} | stored ${meant}`,
   )
 }
 
@@ -109,10 +109,10 @@ function checkWebhooks(world: World, history: History, of: Of): void {
   const lost = [...dead].find((id) => !history.misfits.has(id))
   check(lost === undefined, 'received = handled + ignored + dead letters', () => `${lost} is a dead letter`)
   const inbox = store.all().filter(({ pk, state }) => pk.startsWith('inbox#') && state === 'handled')
-  const momentOf = ({ occurred_at, event_id }: WebhookEvent) => `${occurred_at} ${event_id}`
+  const positionOf = ({ occurred_at, event_id }: WebhookEvent) => `${occurred_at} ${event_id}`
   const handled = inbox
     .map(({ event }) => JSON.parse(String(event)) as WebhookEvent)
-    .toSorted((one, other) => (momentOf(one) < momentOf(other) ? -1 : 1))
+    .toSorted((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1))
   const paid = new Set(handled.flatMap(({ type, data }) => (type === 'order.paid' ? [data.id] : [])))
   for (const { id, status } of of('order')) {
     check(

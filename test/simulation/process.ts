@@ -19,15 +19,15 @@ export const faultKinds = [
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 
-/** The faults of a schedule: how often each kind strikes a call, and the calls that are spared. */
+/** The faults of a schedule: how often each kind affects a call, and the calls that are spared. */
 export interface Faults {
   rates: Partial<Record<FaultKind, number>>
   /** `<process>#<call>`; for shrinking. */
   spared: ReadonlySet<string>
   /** False once all faults have ended. */
   active: boolean
-  /** The faults that struck. */
-  struck: { id: string; kind: FaultKind; call: string }[]
+  /** The faults that took effect. */
+  injected: { id: string; kind: FaultKind; call: string }[]
 }
 
 /** A call of another service. */
@@ -35,17 +35,17 @@ interface PortCall<Result> {
   name: string
   /** Takes effect at once, or throws the error of the service. */
   effect: () => Result
-  /** The effect if it conflicts with other work, or if only a part is done. Without it, the fault does not strike. */
+  /** The effect if it conflicts with other work, or if only a part is done. Without it, the fault does not apply. */
   conflict?: (() => Result) | undefined
   partial?: (() => Result) | undefined
   /** Milliseconds that the caller waits. */
-  patience: number
+  timeoutMilliseconds: number
 }
 
 const latencies = [1, 2, 3, 5, 8, 13, 40]
 const resetDelay = 5
-const longestLateness = 40_000
-const longestFreeze = 240_000
+const maxLateness = 40_000
+const maxFreeze = 240_000
 
 /** A process of the service: one invocation of a function, on a machine with its own clock. It may die or freeze. */
 export class Process {
@@ -53,7 +53,7 @@ export class Process {
   readonly settings: Settings
   readonly clock: Clock
   /** Called when the process dies. */
-  onDeath: () => void = () => {}
+  onCrash: () => void = () => {}
   alive = true
   readonly #scheduler: Scheduler
   readonly #faults: Faults
@@ -102,13 +102,13 @@ export class Process {
       const fails = (name: string, delay: number, more: object = {}) =>
         scheduler.after(delay, () => this.#deliver(() => reject(serviceError(name, more))))
 
-      if (fault === 'crash-before') return void scheduler.after(there, () => this.die())
+      if (fault === 'crash-before') return void scheduler.after(there, () => this.crash())
       if (fault === 'lost-request')
         return fails('NetworkingError', there + resetDelay, { code: 'ECONNRESET' })
       if (fault === 'throttled') return fails('ThrottlingException', there + back)
       if (fault === 'late') {
-        fails('TimeoutError', Math.min(call.patience, 3000))
-        const lateness = this.#luck.next() * longestLateness
+        fails('TimeoutError', Math.min(call.timeoutMilliseconds, 3000))
+        const lateness = this.#luck.next() * maxLateness
         return void scheduler.after(
           lateness,
           () => {
@@ -126,10 +126,11 @@ export class Process {
             fault === 'conflict' ? call.conflict : fault === 'partial' ? call.partial : call.effect
           const outcome = attempt(effect ?? call.effect)
           this.#note(call, 'thrown' in outcome ? nameOf(outcome.thrown) : 'done')
-          if (fault === 'crash-after') return scheduler.after(back, () => this.die())
+          if (fault === 'crash-after') return scheduler.after(back, () => this.crash())
           if (fault === 'lost-response') return fails('NetworkingError', back, { code: 'ECONNRESET' })
-          if (travel + back > call.patience) return fails('AbortError', Math.max(0, call.patience - travel))
-          if (fault === 'freeze') this.#frozenUntil = scheduler.now + 1000 + this.#luck.next() * longestFreeze
+          if (travel + back > call.timeoutMilliseconds)
+            return fails('AbortError', Math.max(0, call.timeoutMilliseconds - travel))
+          if (fault === 'freeze') this.#frozenUntil = scheduler.now + 1000 + this.#luck.next() * maxFreeze
           scheduler.after(back, () =>
             this.#deliver(() => ('thrown' in outcome ? reject(outcome.thrown) : resolve(outcome.result))),
           )
@@ -140,11 +141,11 @@ export class Process {
   }
 
   /** Ends the process: whatever it waits for never resumes it. */
-  die(): void {
+  crash(): void {
     if (!this.alive) return
     this.alive = false
     this.#scheduler.note(this.name, 'dies')
-    this.onDeath()
+    this.onCrash()
   }
 
   /** Lets work on Node's own threads end before anything else happens. */
@@ -161,17 +162,17 @@ export class Process {
 
   #faultOf({ name, conflict, partial }: PortCall<unknown>): FaultKind | undefined {
     this.#calls += 1
-    const { rates, spared, active, struck } = this.#faults
+    const { rates, spared, active, injected } = this.#faults
     const drawn = this.#luck.next()
     if (!active) return undefined
     let below = 0
     for (const kind of faultKinds) {
       below += rates[kind] ?? 0
       if (drawn >= below) continue
-      const strikes = (kind !== 'conflict' || conflict) && (kind !== 'partial' || partial)
+      const applies = (kind !== 'conflict' || conflict) && (kind !== 'partial' || partial)
       const id = `${this.name}#${this.#calls}`
-      if (!strikes || spared.has(id)) return undefined
-      struck.push({ id, kind, call: name })
+      if (!applies || spared.has(id)) return undefined
+      injected.push({ id, kind, call: name })
       this.#scheduler.note(this.name, `${name}: FAULT ${kind}`)
       return kind
     }

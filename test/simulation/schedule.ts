@@ -43,7 +43,7 @@ type Policy = (typeof policies)[number]
 interface Options {
   seed: number
   recorded?: boolean
-  /** Clients that do nothing, and faults that do not strike; for shrinking. */
+  /** Clients that do nothing, and faults that do not apply; for shrinking. */
   without?: { clients: ReadonlySet<string>; faults: ReadonlySet<string> }
   /** Collects the calls and changes of the table, by function. */
   accesses?: Map<string, Set<string>>
@@ -54,11 +54,11 @@ export interface Result {
   /** The broken promise, or another error. */
   failure: Error | undefined
   clients: string[]
-  struck: Faults['struck']
+  injected: Faults['injected']
   timeline: string[]
 }
 
-const mostRounds = 90
+const maxRounds = 90
 const dayMilliseconds = 25 * 3600_000
 
 /** Plays the schedule of a seed: everything in it follows from the seed alone. */
@@ -71,7 +71,7 @@ export async function play({
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, recorded)
   const spared = without?.faults ?? new Set()
-  const faults: Faults = { rates: ratesOf(random), spared, active: true, struck: [] }
+  const faults: Faults = { rates: ratesOf(random), spared, active: true, injected: [] }
   const clients: string[] = []
   const { timeout } = AbortSignal
   const { stackTraceLimit } = Error
@@ -83,10 +83,16 @@ export async function play({
     const policy = policies[random.fork('policy').chance(0.2) ? 1 : 0] as Policy
     const world = new World({ scheduler, random, faults, settings: policy.first, accesses })
     await scheduler.runUntil(story(world, clients, { policy, silent: without?.clients ?? new Set() }))
-    return { seed, failure: undefined, clients, struck: faults.struck, timeline: scheduler.timeline ?? [] }
+    return {
+      seed,
+      failure: undefined,
+      clients,
+      injected: faults.injected,
+      timeline: scheduler.timeline ?? [],
+    }
   } catch (thrown) {
     const failure = thrown instanceof Error ? thrown : new Error(String(thrown))
-    return { seed, failure, clients, struck: faults.struck, timeline: scheduler.timeline ?? [] }
+    return { seed, failure, clients, injected: faults.injected, timeline: scheduler.timeline ?? [] }
   } finally {
     AbortSignal.timeout = timeout
     Error.stackTraceLimit = stackTraceLimit
@@ -190,7 +196,7 @@ function crowdOf(random: Random, world: World) {
 
 /** Waits until the service has nothing left to do. */
 async function settle(world: World): Promise<void> {
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     await world.scheduler.sleep(61_000)
     if (world.pending().length === 0) return
   }

@@ -53,21 +53,21 @@ function rate(count: number): string {
 }
 
 /** Prints the smallest schedule that still fails, and its timeline. */
-async function explain({ seed, failure, clients, struck }: Result): Promise<void> {
+async function explain({ seed, failure, clients, injected }: Result): Promise<void> {
   const without = { clients: new Set<string>(), faults: new Set<string>() }
   const fails = async () => nameOf((await play({ seed, without })).failure) === nameOf(failure)
   for (const name of clients) {
     without.clients.add(name)
     if (!(await fails())) without.clients.delete(name)
   }
-  for (const { id } of struck) {
+  for (const { id } of injected) {
     without.faults.add(id)
     if (!(await fails())) without.faults.delete(id)
   }
   const smallest = await play({ seed, without, recorded: true })
   console.log(smallest.timeline.join('\n'))
   const left = clients.filter((name) => !without.clients.has(name))
-  const faults = smallest.struck.map(({ id, kind, call }) => `${kind} at ${id} (${call})`)
+  const faults = smallest.injected.map(({ id, kind, call }) => `${kind} at ${id} (${call})`)
   console.log(`clients: ${left.join(', ')}\nfaults: ${faults.join(', ') || 'none'}`)
   console.log(`seed ${seed}: ${smallest.failure?.stack}`)
 }

@@ -382,7 +382,7 @@ export const acts = {
       currency: random.chance(0.9) ? 'EUR' : 'USD',
     }
     const stated = random.pick([amount, amount, amount, amount, { ...amount, ...owner }, owner, {}])
-    await tell(client, 'cart.updated', { ...cartOf(client), ...stated })
+    await sendEvent(client, 'cart.updated', { ...cartOf(client), ...stated })
   },
 
   /** Another service reports what happened. */
@@ -394,18 +394,19 @@ export const acts = {
     const foreign = order && { id: order.id, tenant_id: otherThan(order.tenant) }
     const kinds = {
       gift: () =>
-        tell(client, 'giftcard.applied', {
+        sendEvent(client, 'giftcard.applied', {
           ...cart,
           cart_id: cart.id,
           id: `applied-${client.name}`,
           ...gift,
         }),
-      tax: () => tell(client, 'tax.recalculated', cart),
+      tax: () => sendEvent(client, 'tax.recalculated', cart),
       paid: () =>
-        order ? tell(client, 'order.paid', { id: order.id, tenant_id: order.tenant }) : kinds.misfit(),
-      misfit: () => tell(client, 'order.paid', foreign ?? { id: 'absent' }, 'misfit'),
-      poison: () => tell(client, 'cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }, 'misfit'),
-      other: () => tell(client, 'loyalty.earned', cart),
+        order ? sendEvent(client, 'order.paid', { id: order.id, tenant_id: order.tenant }) : kinds.misfit(),
+      misfit: () => sendEvent(client, 'order.paid', foreign ?? { id: 'absent' }, 'misfit'),
+      poison: () =>
+        sendEvent(client, 'cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }, 'misfit'),
+      other: () => sendEvent(client, 'loyalty.earned', cart),
     }
     await kinds[random.weighted({ gift: 1, tax: 1, paid: 4, misfit: 1, poison: 1, other: 1 })]()
   },
@@ -478,7 +479,7 @@ function cartOf(client: Client): { id: string; tenant_id: string } {
 }
 
 /** Sends an event of another service, sometimes twice. A misfit can never be handled. */
-async function tell(
+async function sendEvent(
   client: Client,
   type: string,
   data: Record<string, unknown>,

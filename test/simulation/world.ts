@@ -32,7 +32,10 @@ import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/tok
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { openWork, type Runtime, type WorkContext } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
-import { finishSagas, sweepMilliseconds as sagaMilliseconds } from '#shared/platform/request/finish-sagas.ts'
+import {
+  finishSagas,
+  runLimitMilliseconds as sagaMilliseconds,
+} from '#shared/platform/request/finish-sagas.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
@@ -150,10 +153,10 @@ export class World {
       ]
       return { records, consumers }
     })
-    const longestLag = random.pick([0, 0, 50, 2000])
+    const maxLag = random.pick([0, 0, 50, 2000])
     this.store = new MemoryStore({
       now: () => scheduler.now,
-      indexLag: () => random.next() * longestLag,
+      indexLag: () => random.next() * maxLag,
       onRecord: (record) => this.#stream(record),
     })
     this.provider = new SimulatedProvider(scheduler, random.fork('provider'))
@@ -295,7 +298,7 @@ export class World {
   /** Runs work in a process. Rejects when the process dies. */
   #run<T>(process: Process, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      process.onDeath = () => reject(new Error('the process died'))
+      process.onCrash = () => reject(new Error('the process died'))
       work().then(resolve, reject)
     })
   }
@@ -335,7 +338,7 @@ export class World {
         effect,
         conflict: conflict && (() => conflict(process.clock.jitter() < 0.5 ? 'first' : 'last')),
         partial,
-        patience: Math.min(3000, budget.remaining()),
+        timeoutMilliseconds: Math.min(3000, budget.remaining()),
       })
     })
   }
@@ -343,7 +346,9 @@ export class World {
   #fileStore(process: Process, budget: Budget): FileStore {
     const files = this.#files
     const reach = async (name: string) => {
-      await available(process.call({ name, effect: () => undefined, patience: budget.remaining() }))
+      await available(
+        process.call({ name, effect: () => undefined, timeoutMilliseconds: budget.remaining() }),
+      )
     }
     return {
       async write(key, chunks, mediaType) {
@@ -378,7 +383,7 @@ export class World {
 
   #paymentProvider(process: Process): PaymentProvider {
     const reach = <T>(name: string, effect: () => T, budget: Budget) =>
-      available(process.call({ name, effect, patience: budget.remaining() }))
+      available(process.call({ name, effect, timeoutMilliseconds: budget.remaining() }))
     return {
       refund: (request, budget) => reach('pay', () => this.provider.refund(request), budget),
       find: (request, budget) => reach('find-payout', () => this.provider.find(request), budget),
@@ -387,7 +392,7 @@ export class World {
 
   #identityProvider(process: Process): IdentityProvider {
     const reach = <T>(name: string, effect: () => T) =>
-      available(process.call({ name, effect, patience: 3000 }))
+      available(process.call({ name, effect, timeoutMilliseconds: 3000 }))
     return {
       signIn: ({ password: given }) =>
         reach('sign-in', () => {
@@ -418,13 +423,14 @@ export class World {
         this.mails.push({ ...mail, messageId })
         this.enqueue('mail_events', JSON.stringify({ type: 'Delivery', message_id: [messageId] }))
       },
-      patience: 5000,
+      timeoutMilliseconds: 5000,
     })
     await table.put({ item: { ...lease, state: 'done' }, condition: 'none' })
   }
 
   #workflow(process: Process): Workflow {
-    const call = <T>(name: string, effect: () => T) => process.call({ name, effect, patience: 3000 })
+    const call = <T>(name: string, effect: () => T) =>
+      process.call({ name, effect, timeoutMilliseconds: 3000 })
     return {
       start: (name, input) =>
         call('start-workflow', () => {
@@ -536,7 +542,7 @@ export class World {
         name: 'publish',
         effect: () => publish(events, events.length),
         partial: () => publish(events, events.length - 1),
-        patience: 3000,
+        timeoutMilliseconds: 3000,
       }),
     )
     return failedFrom
@@ -552,7 +558,7 @@ export class World {
         name: `send-${queue}`,
         effect: () => send(queue, messages, messages.length),
         partial: () => send(queue, messages, messages.length - 1),
-        patience: 3000,
+        timeoutMilliseconds: 3000,
       }),
     )
   }

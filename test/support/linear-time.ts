@@ -1,4 +1,4 @@
-const mostAttempts = 10
+const maxAttempts = 10
 /** Milliseconds. Less is not compared: it is mostly the time of the measurement. */
 const least = 20
 
@@ -15,7 +15,7 @@ export function timeRatio(
 ): number {
   const [whole, part] = [textOf(length), textOf(length / 8)]
   let smallest = Number.POSITIVE_INFINITY
-  for (let attempt = 0; attempt < mostAttempts && smallest > 2; attempt += 1) {
+  for (let attempt = 0; attempt < maxAttempts && smallest > 2; attempt += 1) {
     const parts = processorTime(() => {
       for (let n = 0; n < 8; n += 1) work(part)
     })

@@ -22,12 +22,12 @@ export function profile(file: string, changes: Record<string, unknown> = {}): Se
 /** The settings that the repository ships. */
 export const localSettings = profile('shared/settings/profiles/local.json')
 /** The local settings with a budget that even a busy machine does not exceed, for many items or concurrent requests. */
-export const patientSettings: Settings = {
+export const longTimeoutSettings: Settings = {
   ...localSettings,
   'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], maxMilliseconds: 100_000 },
 }
 /** The local settings without a lower limit of X-Request-Timeout, for requests whose time is up early. */
-export const hurriedSettings: Settings = {
+export const shortTimeoutSettings: Settings = {
   ...localSettings,
   'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], minMilliseconds: 1 },
 }

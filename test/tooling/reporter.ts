@@ -35,7 +35,7 @@ export function slowestFiles({ testResults }: Pick<RunResults, 'testResults'>): 
 }
 
 /** How long after the run jest may still print, such as its warning about open handles. */
-const patienceMs = 5000
+const waitMs = 5000
 
 /** Prints the slowest files, and the totals of the run as the last line of all output. */
 export default class TotalsReporter {
@@ -52,6 +52,6 @@ export default class TotalsReporter {
     // Workers' output, the global teardown and jest's warnings come after this hook, so the totals are printed at
     // process exit. The timer covers an open handle that keeps the process alive.
     process.once('exit', print)
-    setTimeout(print, patienceMs).unref()
+    setTimeout(print, waitMs).unref()
   }
 }

@@ -68,12 +68,12 @@ const messages = (ids: string[]) => ({
   })),
 })
 
-const deaths: [string, Fault][] = [
+const kills: [string, Fault][] = [
   ['before its transaction reached the table', 'hold-request'],
   ['after its transaction took effect', 'hold'],
 ]
 
-test.each(deaths)('a handler killed %s: the next one results in one ledger entry', async (_, fault) => {
+test.each(kills)('a handler killed %s: the next one results in one ledger entry', async (_, fault) => {
   const id = await pendingRefund()
   const batch = messages([
     await receive('refund.succeeded', { id }),
@@ -82,15 +82,15 @@ test.each(deaths)('a handler killed %s: the next one results in one ledger entry
   // Each attempt: a busy machine may kill it only after three seconds, when it makes another one.
   const when = ({ operation }: Call) => operation === 'TransactWriteItems'
   const held = proxy.inject({ when, times: Number.POSITIVE_INFINITY, fault })
-  const victim = await functions.start('handle')
-  victim.begin(batch)
-  await held.struck
-  await victim.kill()
+  const target = await functions.start('handle')
+  target.begin(batch)
+  await held.injected
+  await target.kill()
   proxy.reset()
   expect(await service.items(tenant, 'ledger')).toHaveLength(fault === 'hold' ? 1 : 0)
 
-  const heir = await functions.start('handle')
-  for (let n = 0; n < 2; n += 1) expect(await heir.send(batch)).toEqual({ batchItemFailures: [] })
+  const successor = await functions.start('handle')
+  for (let n = 0; n < 2; n += 1) expect(await successor.send(batch)).toEqual({ batchItemFailures: [] })
   const ledger = await service.items(tenant, 'ledger')
   expect(ledger.map(({ refund_id }) => refund_id)).toEqual([id])
 })

@@ -3,7 +3,7 @@ import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
 import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { secondsSince } from '#shared/platform/base/clock.ts'
-import { finishSagas, sweepMilliseconds } from '#shared/platform/request/finish-sagas.ts'
+import { finishSagas, runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
@@ -13,7 +13,7 @@ export const handler = eventFunction(
   { log: powertoolsLog, table: deployedTable, secret: readSecret },
   async (_, runtime) => {
     const { log, clock } = runtime
-    const until = clock.now() + sweepMilliseconds
+    const until = clock.now() + runLimitMilliseconds
     const sweeps = [
       { ...(await finishSagas([createRefund], runtime)), codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'] },
       {

@@ -24,7 +24,7 @@ import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Condition, Put, Refusal, Table, Update } from '../table/table.ts'
 import { httpHandler } from './http-handler.ts'
-import { attemptMilliseconds, mostThrottled, pause, retry } from './retry.ts'
+import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
 
 /** Returns the client of this process. The table retries, within each request's budget. */
 export const dynamodbClient = lazy(() => {
@@ -130,7 +130,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
       let left: Attributes[] = keys.map((key) => marshall(key))
       // Unprocessed keys, which were throttled, are requested again after a growing pause.
       for (let again = 0, idle = 0; left.length > 0; again += 1) {
-        if (idle === mostThrottled) throw fail('DEPENDENCY.unavailable')
+        if (idle === maxThrottled) throw fail('DEPENDENCY.unavailable')
         if (again > 0) await pause(clock, budget, again)
         const command = new BatchGetItemCommand({
           RequestItems: { [name]: { Keys: left, ConsistentRead: true } },

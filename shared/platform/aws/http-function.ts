@@ -5,7 +5,7 @@ import { jsonLog } from '../base/log.ts'
 import { poolIssuer, tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Endpoint } from '../request/endpoint.ts'
-import { answerCutShort, handleRequest, openRequest } from '../request/handle-request.ts'
+import { handleRequest, openRequest, respondTimeout } from '../request/handle-request.ts'
 import { deployedTable, prepareTable } from './dynamodb-table.ts'
 import { basePathOf, toRequest, toResult } from './gateway-event.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
@@ -33,7 +33,7 @@ export function httpFunction(
   const runtime = lazy(() => makeRuntime(adapters))
   // Lambda may start a function before its first request, which then finds everything created.
   if (process.env.AWS_LAMBDA_INITIALIZATION_TYPE) prepare(served, runtime())
-  const cutShort = new WeakMap<APIGatewayProxyEvent, () => APIGatewayProxyResult>()
+  const timeoutResponses = new WeakMap<APIGatewayProxyEvent, () => APIGatewayProxyResult>()
   return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context>({
     timeoutEarlyInMillis: earlyMilliseconds,
     // Middy does not pass the request here, so the early response is created in `after`.
@@ -42,11 +42,11 @@ export function httpFunction(
     .handler(async (event, _context, { signal }) => {
       const context = openRequest(served, toRequest(event), runtime())
       const basePath = basePathOf(event, context.environment('BASE_PATH'))
-      cutShort.set(event, () => toResult(answerCutShort(context), basePath))
+      timeoutResponses.set(event, () => toResult(respondTimeout(context), basePath))
       return toResult(await handleRequest(context, signal), basePath)
     })
     .after((request) => {
-      request.response ??= cutShort.get(request.event)?.()
+      request.response ??= timeoutResponses.get(request.event)?.()
     })
 }
 

@@ -97,7 +97,7 @@ async function within<T>(limit: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-const longestSeconds = 900
+const maxSeconds = 900
 
 /**
  * Returns the pause before an attempt, in whole seconds. It doubles each time, and its jitter spreads the retries of
@@ -105,6 +105,6 @@ const longestSeconds = 900
  * @param attempt 2 for the first retry
  */
 export function retryDelaySeconds(attempt: number, clock: Pick<Clock, 'jitter'>): number {
-  const ceiling = Math.min(longestSeconds, 2 ** attempt)
+  const ceiling = Math.min(maxSeconds, 2 ** attempt)
   return Math.ceil(ceiling * (0.5 + clock.jitter() / 2))
 }

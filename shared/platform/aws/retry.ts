@@ -2,13 +2,13 @@ import type { Budget, Clock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 
 /** Enough for a burst of a hundred transactions on one item; the budget usually ends a retry first. */
-const mostAttempts = 12
+const maxAttempts = 12
 /** Further attempts against a throttle only add to the load that causes it. */
-export const mostThrottled = 3
+export const maxThrottled = 3
 /** A request that hangs is aborted, and sent again. */
 export const attemptMilliseconds = 3000
 const firstDelayMilliseconds = 25
-const longestDelayMilliseconds = 400
+const maxDelayMilliseconds = 400
 
 /** Errors of concurrent requests, and of requests without a response, by name or code. Every 5xx response counts, too. */
 const transient = new Set([
@@ -79,7 +79,7 @@ export async function retry<T>(
       const transience = transienceOf(thrown)
       if (!transience) throw thrown
       if (transience === 'throttled') throttled += 1
-      const isLast = attempt === mostAttempts || throttled === mostThrottled
+      const isLast = attempt === maxAttempts || throttled === maxThrottled
       if (isLast) throw fail('DEPENDENCY.unavailable', { cause: thrown })
       await pause(clock, budget, attempt, thrown)
     }
@@ -91,7 +91,7 @@ export async function retry<T>(
  * @throws DEPENDENCY.timeout if nothing of the budget would be left
  */
 export async function pause(clock: Clock, budget: Budget, attempt: number, cause?: unknown): Promise<void> {
-  const ceiling = Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
+  const ceiling = Math.min(maxDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
   const delay = clock.jitter() * ceiling
   if (delay >= budget.remaining()) throw fail('DEPENDENCY.timeout', { cause })
   await clock.sleep(delay)

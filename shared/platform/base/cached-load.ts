@@ -46,7 +46,7 @@ export function cachedLoad<Value>(
   let failed: { thrown: unknown; at: number } | undefined
   let running: Running<Value> | undefined
   /** The time of the latest renewal by a request with too little time for it. */
-  let hurriedAt = Number.NEGATIVE_INFINITY
+  let callerLimitedAt = Number.NEGATIVE_INFINITY
 
   function start(): Running<Value> {
     const abandoned = new AbortController()
@@ -102,11 +102,11 @@ export function cachedLoad<Value>(
       const usable = known && now - known.at < times.maxAge ? known : undefined
       if (budget.remaining() < times.deadline && !running) {
         // Its load may be aborted, so it must not be started again and again.
-        if (now - hurriedAt < minAge) {
+        if (now - callerLimitedAt < minAge) {
           if (usable) return usable.value
           throw fail('DEPENDENCY.timeout')
         }
-        hurriedAt = now
+        callerLimitedAt = now
       }
       try {
         return await loaded(budget)

@@ -22,8 +22,8 @@ export const traceparentPattern =
 /** A list member of tracestate: a key, perhaps of one tenant of a system, and a value. */
 const stateMember =
   /^[a-z0-9](?:[a-z0-9_*/-]{0,255}|[a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/
-const mostStateMembers = 32
-const longestState = 512
+const maxStateMembers = 32
+const maxStateLength = 512
 /** A list member of W3C Baggage: key, value and properties, without surrounding white space. */
 const member = /^[\w!#$%&'*+.^`|~-]+[\t ]*=[\t \x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e;]*$/
 
@@ -77,8 +77,8 @@ function readTraceparent(text: string): string | undefined {
 /** Returns a tracestate without optional white space; nothing of an invalid one. */
 function readTracestate(text: string): string {
   const members = membersOf(text)
-  const valid = members.length <= mostStateMembers && members.every((one) => stateMember.test(one))
-  return valid ? within(members, longestState) : ''
+  const valid = members.length <= maxStateMembers && members.every((one) => stateMember.test(one))
+  return valid ? within(members, maxStateLength) : ''
 }
 
 function membersOf(text: string): string[] {

@@ -16,7 +16,7 @@ export interface RowRange {
  * The length of the longest row that is read, in bytes. A quote that no other one closes within this length of its row
  * is never closed.
  */
-export const longestRow = 256 * 1024
+export const maxRowBytes = 256 * 1024
 
 /** The rest of a line after a quote that is never closed is `unclosed`: quotes and commas have no meaning there. */
 type Field = 'begins' | 'plain' | 'quoted' | 'quote_in_quotes' | 'unclosed'
@@ -39,7 +39,7 @@ const noBytes = new Uint8Array()
  * The bytes of an open cell are held, because they are scanned again if it is never closed. All quotes among them are
  * doubled and open no cell that goes on behind them: the time is linear in the length of the file.
  */
-export function rowScanner(maxBytes: number = longestRow) {
+export function rowScanner(maxBytes: number = maxRowBytes) {
   let at = 0
   let from = 0
   let field: Field = 'begins'

@@ -38,7 +38,7 @@ export interface FetchRequest {
 /** A failure of the host of a file, which the service does not retry. */
 export class HostFailure extends Failure {}
 
-const mostRedirects = 5
+const maxRedirects = 5
 /** A connection without data for this long counts as lost. */
 const silenceMilliseconds = 10_000
 /** The time limit for the head of a response, including name lookup and handshakes. */
@@ -101,7 +101,7 @@ async function within<T>(milliseconds: number, limit: string, work: Promise<T>):
 async function follow(request: FetchRequest, network: Network): Promise<IncomingMessage> {
   const { url: first, field } = request
   let url = fileUrl(first, field)
-  for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const answer = await headOf(url, request, network)
     const { statusCode = 0, headers } = answer
     if (statusCode === 200 && (headers['content-encoding'] ?? 'identity') === 'identity') return answer

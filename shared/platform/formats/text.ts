@@ -43,8 +43,8 @@ export function characters(min: number, max: number, tooLong?: ErrorCode): v.Gen
 }
 
 /** In octets (RFC 5321 4.5.3.1). The limit of an address is two below that of a path, which has angle brackets. */
-const longestLocal = 64
-export const longestEmail = 254
+const maxLocalPartBytes = 64
+export const maxEmailBytes = 254
 
 /** A dot-atom (RFC 5322 3.2.3), also with letters, marks and digits beyond ASCII (RFC 6532). No quoted strings. */
 const atom = "[\\p{L}\\p{M}\\p{N}!#$%&'*+/=?^_`{|}~-]+"
@@ -73,10 +73,10 @@ export function normalizeEmail(text: string): string | undefined {
   const local = address.slice(0, Math.max(at, 0)).replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
   const unicodeDomain = address.slice(at + 1)
   // Other characters are rejected first: the conversion would remove them.
-  const convertible = unicodeDomain.length <= longestEmail && /^[\p{L}\p{M}\p{N}.-]+$/u.test(unicodeDomain)
+  const convertible = unicodeDomain.length <= maxEmailBytes && /^[\p{L}\p{M}\p{N}.-]+$/u.test(unicodeDomain)
   const domain = convertible ? domainToASCII(unicodeDomain) : ''
   const email = `${local}@${domain}`
-  const fits = Buffer.byteLength(local) <= longestLocal && Buffer.byteLength(email) <= longestEmail
+  const fits = Buffer.byteLength(local) <= maxLocalPartBytes && Buffer.byteLength(email) <= maxEmailBytes
   return fits && localPart.test(local) && domainName.test(domain) ? email : undefined
 }
 

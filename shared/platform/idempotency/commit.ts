@@ -27,9 +27,9 @@ interface PlatformChanges {
  * The maximum number of decisions of a request, unless its budget ends it earlier. When several requests change one
  * item at once, all but one decide again each time.
  */
-const mostDecisions = 20
+const maxDecisions = 20
 const firstDelayMilliseconds = 10
-const longestDelayMilliseconds = 200
+const maxDelayMilliseconds = 200
 
 /**
  * Commits the effects of a decision and the changes of the platform, such as its idempotency record, in one
@@ -54,7 +54,7 @@ export async function commit<Decision extends Effects<Decision>>(
       return { existing: refusal.existing }
     }
     const write = current.writes?.[refusal.index - (guard ? 1 : 0)]
-    if (!write || !current.onConflict || count === mostDecisions) {
+    if (!write || !current.onConflict || count === maxDecisions) {
       throw fail(write?.onFailure ?? 'INTERNAL.unexpected')
     }
     // The first failure reveals what a decision did not know. Only later ones are contention, which a pause spreads.
@@ -64,7 +64,7 @@ export async function commit<Decision extends Effects<Decision>>(
 }
 
 function delayAfter(count: number): number {
-  return Math.min(longestDelayMilliseconds, firstDelayMilliseconds * 2 ** count)
+  return Math.min(maxDelayMilliseconds, firstDelayMilliseconds * 2 ** count)
 }
 
 function changesOfEffects(context: CommitContext, { writes = [], events = [], audit }: Effects): Change[] {

@@ -149,10 +149,10 @@ async function finish(
   try {
     result = await run.work.execute(state)
   } catch (thrown) {
-    const passes = isRetryable(thrown)
-    if (!passes && saga.entry === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
+    const isTransient = isRetryable(thrown)
+    if (!isTransient && saga.entry === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
     await release(run, saga, held)
-    throw passes ? thrown : fail('TRANSIENT.error', { cause: thrown })
+    throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
   let committed: Awaited<ReturnType<typeof commit<RenderedDecision>>>
   try {
@@ -198,12 +198,12 @@ async function storeFault(
 /** Responds from the record of an earlier run: waits for it, or takes it over once its lease has expired. */
 async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise<Outcome> {
   const { waitSeconds, status } = run.settings['idempotency.whilePending']
-  const patience = run.clock.now() + waitSeconds * 1000
+  const waitUntil = run.clock.now() + waitSeconds * 1000
   for (let record: IdempotencyRecord | undefined = existing; record; record = await findRecord(run)) {
     checkPayload(record, run.keyed)
     if (record.state !== 'pending') return { response: storedResponse(record), status: 'replayed' }
     if (record.lease_until <= run.clock.now()) return takeOver(run, record)
-    if (run.clock.now() >= patience) break
+    if (run.clock.now() >= waitUntil) break
     await run.clock.sleep(pollMilliseconds)
   }
   const code = status === 409 ? 'CONFLICT.idempotency.in_progress' : 'DEPENDENCY.unavailable'

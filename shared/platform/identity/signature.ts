@@ -4,7 +4,7 @@ import { ConfigurationError, type Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 
 /** More than any sender sends while it rotates its key. */
-const mostSignatures = 16
+const maxSignatures = 16
 
 /**
  * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
@@ -21,7 +21,7 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
   if (Math.abs(now / 1000 - Number(timestamp)) > settings['webhooks.windowSeconds']) throw invalidSignature()
   const given = header(signatureHeader)
     .split(' ')
-    .slice(0, mostSignatures)
+    .slice(0, maxSignatures)
     .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
   // Every pair is compared: the timing must not reveal which key or signature was close.
   const matching = webhookKeys(secret).flatMap((key) => {

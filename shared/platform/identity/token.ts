@@ -33,11 +33,11 @@ export function poolIssuer(environment: NodeJS.ProcessEnv): Settings['auth.issue
 }
 
 /** In characters; longer than any legitimate token. Checked before parsing. */
-const longestHeader = 8192
-const longestSubject = 255
+const maxHeaderLength = 8192
+const maxSubjectLength = 255
 
 /** How many verified tokens are remembered. Each takes a few kilobytes at most. */
-const mostVerified = 200
+const maxVerified = 200
 
 type Issuer = Settings['auth.issuers'][number]
 
@@ -96,7 +96,7 @@ export function tokenVerifier(
     const current = isKnown ? known : await verifyToken(token, now, budget)
     verified.delete(hash)
     verified.set(hash, current)
-    if (verified.size > mostVerified) verified.delete(String(verified.keys().next().value))
+    if (verified.size > maxVerified) verified.delete(String(verified.keys().next().value))
     return current.caller
   }
 
@@ -162,7 +162,7 @@ function bearerToken(authorization: string | undefined): string {
     throw fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
   }
   const match =
-    authorization.length <= longestHeader ? /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) : null
+    authorization.length <= maxHeaderLength ? /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) : null
   if (!match?.[1]) throw invalidToken()
   return match[1]
 }
@@ -198,7 +198,7 @@ function mediaType(typ: string): string {
 
 function callerOf(claims: JWTPayload, settings: Settings): Caller {
   const { sub, tenant } = claims
-  if (typeof sub !== 'string' || sub === '' || sub.length > longestSubject) throw invalidToken()
+  if (typeof sub !== 'string' || sub === '' || sub.length > maxSubjectLength) throw invalidToken()
   // The table stores no lone surrogates, and nobody sees control characters in the audit.
   if (/[\p{Cc}\p{Cs}]/u.test(sub)) throw invalidToken()
   if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()

@@ -25,10 +25,10 @@ export interface ListQuery extends Sort {
   offset: number
 }
 
-const smallestPage = 1
-const largestPage = 100
+const minPageSize = 1
+const maxPageSize = 100
 const defaultPage = 25
-const longestCursor = 1024
+const maxCursorLength = 1024
 const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 
 /** The listing of a route, with its parser: functions without a list do not bundle the parser. */
@@ -110,8 +110,8 @@ function contradiction(name: string, value: string, other: string): Failure {
 }
 
 function parseCursor(cursor: string | undefined): string | undefined {
-  if (cursor !== undefined && (cursor === '' || cursor.length > longestCursor)) {
-    const problem = { reason: 'invalid', min: 1, max: longestCursor, actual: cursor.length }
+  if (cursor !== undefined && (cursor === '' || cursor.length > maxCursorLength)) {
+    const problem = { reason: 'invalid', min: 1, max: maxCursorLength, actual: cursor.length }
     throw failField('VALIDATION.cursor.invalid', 'cursor', problem)
   }
   return cursor
@@ -147,14 +147,14 @@ function parseDeleted(
 
 function parsePageSize(name: string, value: string | undefined, settings: Settings): number {
   if (value === undefined) return defaultPage
-  const bounds = { min: smallestPage, max: largestPage }
+  const bounds = { min: minPageSize, max: maxPageSize }
   const size = integerOf(value.replace(/^\+(?=\d)/, ''))
   if (size === undefined) {
     const problem = { reason: 'integer', integer: true, ...bounds, actual: value.length } as const
     throw failField('VALIDATION.page_size.invalid', name, problem)
   }
-  if (size === 0 && settings['lists.pageSizeZero'] === 'one') return smallestPage
-  if (size < smallestPage) {
+  if (size === 0 && settings['lists.pageSizeZero'] === 'one') return minPageSize
+  if (size < minPageSize) {
     throw failField('VALIDATION.page_size.min', name, { reason: 'too_small', ...bounds, actual: size })
   }
   // Sizes between the largest page and this one are accepted and get the largest page.
@@ -162,7 +162,7 @@ function parsePageSize(name: string, value: string | undefined, settings: Settin
   if (size > max) {
     throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', ...bounds, max, actual: size })
   }
-  return Math.min(size, largestPage)
+  return Math.min(size, maxPageSize)
 }
 
 function parseOffset(value = '0', max: number): number {

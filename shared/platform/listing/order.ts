@@ -81,7 +81,7 @@ function partitionsOfList({ tenant, listing, shards }: TenantList): string[] {
 }
 
 /** The maximum number of items that one request reads by key. */
-const mostItems = 100
+const maxItems = 100
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
 export function indexOrder(list: TenantList, index: SortIndex): Order {
@@ -93,7 +93,7 @@ export function indexOrder(list: TenantList, index: SortIndex): Order {
     fullRange: () => keys,
     adjacent: adjacentKey,
     async read(range, snapshotBound) {
-      const limit = Math.min(range.limit, mostItems)
+      const limit = Math.min(range.limit, maxItems)
       const { found, exhausted } = await readIndex(list, index, { ...range, limit })
       // The upper bound is an id. An item created after the session started can be anywhere in this order.
       const { low, high } = boundedAbove(ids, snapshotBound)

@@ -218,10 +218,10 @@ export function matches(
   ) {
     return false
   }
-  return filters.every((filter) => passes(item, filter, listing))
+  return filters.every((filter) => isMatch(item, filter, listing))
 }
 
-function passes(item: Item, { field, operator, values }: Filter, listing: Listing): boolean {
+function isMatch(item: Item, { field, operator, values }: Filter, listing: Listing): boolean {
   const stored = item[field]
   const actual = listing.fields[field] === 'date-time' ? Date.parse(String(stored)) : (stored as FilterValue)
   return comparisons[operator](actual, values)

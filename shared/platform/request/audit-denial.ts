@@ -23,7 +23,7 @@ export interface Attempt extends Pick<AuditEntry, 'action' | 'after'> {
 }
 
 /** The equal denials in a minute that get a record each. The others share one. */
-const mostEqual = 10
+const maxEqual = 10
 const minuteMilliseconds = 60_000
 
 /**
@@ -52,7 +52,7 @@ export async function writeDenial(
   const { area, id, summedBy, ...attempt } = attemptOf()
   if (summedBy !== undefined) {
     const equal = ['denials', caller.tenant, summedBy, attempt.action, reason]
-    const counter = { subject: equal, limit: mostEqual, windowSeconds: minuteMilliseconds / 1000 }
+    const counter = { subject: equal, limit: maxEqual, windowSeconds: minuteMilliseconds / 1000 }
     if (!(await hasRoom(counter, table, clock))) {
       const entry = { action: attempt.action, target: area, result: 'deny' as const, reason }
       await table.update(summed(auditItem(caller, entry, correlation.id, clock), equal, clock))

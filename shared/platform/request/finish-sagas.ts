@@ -19,10 +19,10 @@ export interface Finished {
 }
 
 /** Requests may still be working on younger sagas. */
-const restMilliseconds = 60_000
+const minAgeMilliseconds = 60_000
 const budgetMilliseconds = 10_000
 /** No saga is continued after this time; the function has time left for the last one. */
-export const sweepMilliseconds = 15_000
+export const runLimitMilliseconds = 15_000
 
 /**
  * Finishes the sagas that no caller retried. Each is taken over as by a retry and executed with its recorded state.
@@ -31,9 +31,9 @@ export const sweepMilliseconds = 15_000
  */
 export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
-  const until = clock.now() + sweepMilliseconds
-  const table = runtime.openTable(startBudget(clock, sweepMilliseconds + budgetMilliseconds))
-  const items = await pendingEntries(table, pendingSagas, clock.now() - restMilliseconds)
+  const until = clock.now() + runLimitMilliseconds
+  const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
+  const items = await pendingEntries(table, pendingSagas, clock.now() - minAgeMilliseconds)
   const entries = items as unknown as PendingSaga[]
   const result = await workInTurns(entries, { clock, until }, (entry) =>
     finishSaga(entry, endpoints, runtime, table),

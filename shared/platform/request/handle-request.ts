@@ -17,9 +17,9 @@ import { checkRead, failureOutcome, respond } from './respond.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
- * @param cutShort aborted once an early response was sent; this call then logs nothing
+ * @param isAnswered aborted once an early response was sent; this call then logs nothing
  */
-export async function handleRequest(opened: RequestContext, cutShort?: AbortSignal): Promise<HttpResponse> {
+export async function handleRequest(opened: RequestContext, isAnswered?: AbortSignal): Promise<HttpResponse> {
   let context = opened
   let outcome: Outcome
   let cookies: readonly string[] = []
@@ -45,12 +45,12 @@ export async function handleRequest(opened: RequestContext, cutShort?: AbortSign
   }
   await counted?.settle(outcome)
   const source = await hashedSource(context)
-  if (!cutShort?.aborted) logOutcome(context, outcome, source)
+  if (!isAnswered?.aborted) logOutcome(context, outcome, source)
   return respond(context, outcome, cookies)
 }
 
 /** Responds to and logs a request whose time is up, while its original call is still running. */
-export function answerCutShort(context: RequestContext): HttpResponse {
+export function respondTimeout(context: RequestContext): HttpResponse {
   const outcome = failureOutcome(fail('DEPENDENCY.timeout'), context)
   logOutcome(context, outcome)
   return respond(context, outcome)

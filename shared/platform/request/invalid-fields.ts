@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { displayName, type Failure, type FieldProblem, fail, failField } from '../base/failure.ts'
-import { charactersOf, dateTimePattern, longestEmail } from '../formats/text.ts'
+import { charactersOf, dateTimePattern, maxEmailBytes } from '../formats/text.ts'
 
 /**
  * Returns one error for all invalid fields (setting errors.multiField). Its code is theirs if they agree. If some
@@ -38,7 +38,7 @@ const rawProblems: Record<string, FieldProblem> = {
   no_such_time: { reason: 'no_such_time' },
   without_zone: { reason: 'timezone_required', regex: dateTimePattern.source },
   not_utc: { reason: 'utc_required', regex: 'Z$' },
-  email: { reason: 'email', max: longestEmail },
+  email: { reason: 'email', max: maxEmailBytes },
 }
 
 const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {

@@ -73,7 +73,7 @@ async function limitedByDeployment(context: RequestContext): Promise<Counter[]> 
       return { ...limit, subject: [operation, tenant, 'source', hash] }
     }
     // All of a tenant's callers share this window: its parts keep a busy one from being a hot item.
-    const parts = Math.ceil(limit.limit / mostInPart)
+    const parts = Math.ceil(limit.limit / maxInPart)
     const part = Math.floor(clock.jitter() * parts)
     const subject = [operation, tenant, 'tenant', String(part)]
     return { ...limit, limit: Math.ceil(limit.limit / parts), subject }
@@ -107,10 +107,10 @@ export interface Counter extends RateLimit {
 /** The time limit of the counting after a request, below the function's remaining time. */
 const settleMilliseconds = 300
 /** The most times in one part of a tenant's window: about one read unit. */
-const mostInPart = 200
+const maxInPart = 200
 /** A round is lost only to a concurrent request that was admitted or that made room. */
-const mostRounds = 12
-const longestPauseMilliseconds = 100
+const maxRounds = 12
+const maxPauseMilliseconds = 100
 
 /** @throws RATE_LIMIT.exceeded if one of the counters is full, with the longest wait of those that are */
 async function checkRoom(counters: readonly Counter[], table: Table, clock: Clock): Promise<void> {
@@ -161,8 +161,8 @@ async function admit(counter: Counter, now: number, table: Table, clock: Clock):
     const window = refusal.existing
     const wait = waitOf(counter, window, now)
     if (wait > 0) return wait
-    if (round === mostRounds) return 1
-    if (round > 1) await clock.sleep(clock.jitter() * longestPauseMilliseconds)
+    if (round === maxRounds) return 1
+    if (round > 1) await clock.sleep(clock.jitter() * maxPauseMilliseconds)
     const hasRoom = timesOf(window).length < counter.limit
     refusal = hasRoom
       ? await table.update(appended(counter, now))
@@ -196,14 +196,14 @@ export async function uncountRequest(
   clock: Clock,
 ): Promise<void> {
   let window = await table.get(keyOf(counter))
-  for (let round = 0; round < mostRounds; round += 1) {
+  for (let round = 0; round < maxRounds; round += 1) {
     const times = timesOf(window)
     const index = times.indexOf(countedAt)
     if (index < 0) return
     const refusal = await table.put(replaced(window, { times: times.toSpliced(index, 1) }))
     if (!refusal) return
     window = refusal.existing
-    await clock.sleep(clock.jitter() * longestPauseMilliseconds)
+    await clock.sleep(clock.jitter() * maxPauseMilliseconds)
   }
 }
 

@@ -235,7 +235,7 @@ function datesOf(operation: string, settings: Settings): { deprecated: number; s
 }
 
 /** Returns a message for each operation whose sunset comes sooner after its deprecation than the profile promises. */
-export function hastySunsets(settings: Settings): string[] {
+export function prematureSunsets(settings: Settings): string[] {
   const { windowDays, deprecated } = settings['versioning.sunset']
   return Object.keys(deprecated).flatMap((operation) => {
     const { deprecated: from = 0, sunset: to = 0 } = datesOf(operation, settings) ?? {}

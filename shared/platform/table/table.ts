@@ -131,7 +131,7 @@ export function inState(
   return { matches, oneOf: { state: states } }
 }
 
-const mostEntries = 20_000
+const maxEntries = 20_000
 const pageSize = 1000
 
 /**
@@ -143,7 +143,7 @@ const pageSize = 1000
 export async function pendingEntries(table: Table, partition: string, olderThan: number): Promise<Item[]> {
   const range = { partition, high: lastIdAt(olderThan), descending: false, limit: pageSize }
   const entries: Item[] = []
-  for (let low = smallestId; entries.length < mostEntries; ) {
+  for (let low = smallestId; entries.length < maxEntries; ) {
     const { items, exhausted } = await table.readRange({ ...range, low })
     entries.push(...items)
     if (exhausted) break

@@ -18,9 +18,9 @@ const exportable = [
   ...(['state', 'soft_deleted', 'created_at', 'updated_at'] as const),
 ] as const
 /** Lambda accepts and returns at most 6 MB; base64 makes a body a third larger. */
-const largestBodyBytes = 4 * 1024 * 1024
+const maxBodyBytes = 4 * 1024 * 1024
 /** The size limit of a bulk update item: a name of 64 code points, each escaped as two \uXXXX, takes 768 bytes. */
-const largestItemBytes = 1024
+const maxItemBytes = 1024
 const path = text(/^\/codes[:/][A-Za-z]+$/)
 /** The path of a property in the data of an event. */
 const inData = text(/^data(\.[A-Za-z_][A-Za-z0-9_]*)+$/, 'a path such as data.amount_minor')
@@ -112,16 +112,16 @@ export const codes = {
   'codes.bulkUpdate': setting(
     'Path and limits of the bulk update (AIP-136, AIP-234)',
     v.pipe(
-      v.strictObject({ path, maxItems: integer(1, 1000), maxBytes: integer(1, largestBodyBytes) }),
+      v.strictObject({ path, maxItems: integer(1, 1000), maxBytes: integer(1, maxBodyBytes) }),
       v.check(
-        ({ maxItems, maxBytes }) => maxItems * largestItemBytes <= maxBytes,
-        `maxBytes must hold maxItems of ${largestItemBytes} bytes each`,
+        ({ maxItems, maxBytes }) => maxItems * maxItemBytes <= maxBytes,
+        `maxBytes must hold maxItems of ${maxItemBytes} bytes each`,
       ),
     ),
   ),
   'codes.list': setting(
     'Maximum size of a list of codes, in bytes: a larger page ends early',
-    v.strictObject({ maxBytes: integer(8192, largestBodyBytes) }),
+    v.strictObject({ maxBytes: integer(8192, maxBodyBytes) }),
   ),
   'bulk.layout': setting(
     'Body of a 207: the names of its list and its counts, and the number of the first row (Zalando rule 152)',

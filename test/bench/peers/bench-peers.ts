@@ -52,7 +52,7 @@ async function versions(folders: { vendure: string; medusa: string }, postgres: 
   }
 }
 
-/** What fails because everything was told to end is no failure of its own. */
+/** Errors after the request to stop are not failures. */
 function report(error: unknown): number {
   if (!wasStopped()) console.error(error)
   return 1

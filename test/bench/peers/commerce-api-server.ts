@@ -38,12 +38,12 @@ process.on('message', async ({ operation, requests, clients, database, token }: 
     ...callsBy(async (_, path, { method = 'GET', headers = {}, body } = {}) => {
       const sent = { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
       const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-      const told = await answer(method, path, lowerCase(sent), payload)
-      const given = lowerCase(told.headers)
+      const response = await answer(method, path, lowerCase(sent), payload)
+      const given = lowerCase(response.headers)
       return {
-        status: told.status,
+        status: response.status,
         header: (name) => given[name],
-        json: told.body === undefined ? undefined : JSON.parse(told.body),
+        json: response.body === undefined ? undefined : JSON.parse(response.body),
       }
     }),
   })
@@ -54,8 +54,8 @@ async function overHttp(request: IncomingMessage, response: ServerResponse): Pro
   const { method = 'GET', url = '/' } = request
   const body = await buffer(request)
   const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)])
-  const told = await answer(method, url, Object.fromEntries(headers), body.length > 0 ? body : undefined)
-  response.writeHead(told.status, told.headers).end(told.body)
+  const answered = await answer(method, url, Object.fromEntries(headers), body.length > 0 ? body : undefined)
+  response.writeHead(answered.status, answered.headers).end(answered.body)
 }
 
 async function answer(

@@ -66,10 +66,10 @@ describe('the local run', () => {
   })
 
   test('reports an occupied port with the log', async () => {
-    const double = await startPaymentProvider()
-    const port = Number(new URL(double.endpoint).port)
+    const fake = await startPaymentProvider()
+    const port = Number(new URL(fake.endpoint).port)
     const starting = startLocalProvider({ port, logFile: join(folder, 'provider.log') })
     await expect(starting).rejects.toMatchObject({ output: expect.stringContaining('EADDRINUSE') })
-    await double.stop()
+    await fake.stop()
   })
 })

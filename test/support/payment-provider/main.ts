@@ -11,4 +11,4 @@ const end = async () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end)
 process.once('disconnect', end)
 process.send?.('listening')
-console.log(`The double of the payment provider listens on ${provider.endpoint}`)
+console.log(`The fake payment provider listens on ${provider.endpoint}`)

@@ -42,7 +42,7 @@ export interface FakePaymentProvider {
   stop(): Promise<void>
 }
 
-const longestWaitMilliseconds = 30_000
+const maxWaitMilliseconds = 30_000
 const workMilliseconds = 5
 
 /**
@@ -90,23 +90,23 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
   /** @param work makes duplicates overlap: the second request with a key arrives while the first is in progress */
   async function outcomeOf(call: Call, work: () => Promise<unknown>): Promise<'lose' | 'reset' | Answer> {
     calls.push(call)
-    const fault = double.faults(call)
-    const strike = fault !== undefined && 'how' in fault ? fault : undefined
-    if (strike?.when === 'before') return strike.how
+    const fault = fake.faults(call)
+    const loss = fault !== undefined && 'how' in fault ? fault : undefined
+    if (loss?.when === 'before') return loss.how
     const until = fault !== undefined && 'until' in fault ? fault.until : undefined
     const answer = await api.answerTo(call, () => until ?? work())
-    return strike ? strike.how : answer
+    return loss ? loss.how : answer
   }
 
   async function callerIsGone(response: ServerResponse): Promise<void> {
     if (response.destroyed) return
-    const signal = AbortSignal.timeout(longestWaitMilliseconds)
+    const signal = AbortSignal.timeout(maxWaitMilliseconds)
     const gone = once(response, 'close', { signal }).catch(() => {})
-    double.whileSilent()
+    fake.whileSilent()
     await gone
   }
 
-  const double: FakePaymentProvider = {
+  const fake: FakePaymentProvider = {
     endpoint: `http://127.0.0.1:${address.port}`,
     calls,
     refunds: api.paid,
@@ -130,9 +130,9 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
       await closed
     },
   }
-  return double
+  return fake
 }
 
 function bodyOf(thrown: unknown): string {
-  return JSON.stringify(errorAnswer(400, { message: `The double failed: ${thrown}` }).body)
+  return JSON.stringify(errorAnswer(400, { message: `The fake failed: ${thrown}` }).body)
 }
