@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
-import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
+import { tenantPattern } from '#shared/platform/table/keys.ts'
 
 /** A command line that is wrong as a whole. Wrong values of single options are InvalidArgumentErrors. */
 export class UsageError extends Error {}

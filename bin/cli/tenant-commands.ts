@@ -1,6 +1,7 @@
 import { Option } from '@commander-js/extra-typings'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { roles } from '#shared/platform/identity/caller.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { defineApiKeyCommands } from './api-key-commands.ts'
 import {
   type Define,
@@ -21,6 +22,10 @@ export function defineTenantCommands(define: Define): void {
   defineRecords(
     define,
     'audit',
+    async (table, tenant) => {
+      const { auditRecords } = await import('#shared/platform/audit/queries.ts')
+      return auditRecords(table, tenant)
+    },
     'List the audit records of a tenant, oldest first: who did what, allowed or denied.',
     'at',
     'actor_id',
@@ -32,6 +37,10 @@ export function defineTenantCommands(define: Define): void {
   defineRecords(
     define,
     'ledger',
+    async (table, tenant) => {
+      const { recordsOf } = await import('../commands/tenant-records.ts')
+      return recordsOf(table, tenant, 'ledger')
+    },
     'List the paid refunds of a tenant, oldest first, with amounts in minor units.',
   )
   defineErasure(define)
@@ -60,16 +69,16 @@ function defineErasure(define: Define): void {
 
 function defineRecords(
   define: Define,
-  entity: 'audit' | 'ledger',
+  name: string,
+  read: (table: Table, tenant: string) => Promise<AsyncIterable<object>>,
   description: string,
   ...columns: string[]
 ): void {
-  define(`${entity} list`, description, `${entity} list --tenant acme`)
+  define(`${name} list`, description, `${name} list --tenant acme`)
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { recordsOf } = await import('../commands/tenant-records.ts')
-      await printRecords(recordsOf(await tableOf(stack), tenant, entity), ...columns)
+      await printRecords(await read(await tableOf(stack), tenant), ...columns)
     })
 }
 

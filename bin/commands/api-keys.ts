@@ -1,9 +1,9 @@
 import { type Clock, newId, timestamp } from '#shared/platform/base/clock.ts'
 import { type ApiKeyItem, hasExpired, makeApiKey, type NewApiKey } from '#shared/platform/identity/api-key.ts'
-import { keyOf } from '#shared/platform/table/keys.ts'
+import { itemsOf } from '#shared/platform/listing/read-index.ts'
+import { keyOf, tenantPattern } from '#shared/platform/table/keys.ts'
 import { type Change, inState, type Table } from '#shared/platform/table/table.ts'
-import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
-import { auditOfOperator, itemsOf, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** The public fields of a key: everything but its secret. */
 type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash' | 'state'> & {

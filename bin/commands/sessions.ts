@@ -1,7 +1,8 @@
 import type { Clock } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
+import { itemsOf } from '#shared/platform/listing/read-index.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { auditOfOperator, itemsOf, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** The public fields of a session: everything but its secret. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>

@@ -10,7 +10,7 @@ import {
 import { type PoolUser, userAttributes, userOf } from '#shared/login/token-claims.ts'
 import { normalizeEmail } from '#shared/platform/formats/text.ts'
 import type { Role } from '#shared/platform/identity/caller.ts'
-import { tenantPattern } from '#shared/settings/tenant-pattern.ts'
+import { tenantPattern } from '#shared/platform/table/keys.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 import { operatorOf } from './operator.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'

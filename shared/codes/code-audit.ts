@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../platform/idempotency/commit.ts'
+import type { AuditEntry } from '../platform/audit/record.ts'
 import type { Code } from './code.ts'
 
 /**

@@ -33,5 +33,5 @@ export const codeBulkUpdate = bulkSaga<{ items: Record<string, unknown>[] }, Rec
   namedId: ({ id }) => (typeof id === 'string' ? id : null),
   decide: (item, context) =>
     updateCode(codeUpdateOf(item, context.settings), context, ({ id }) => ({ status: 200, id })),
-  attemptOf: ({ id }) => ({ action: 'update', area: 'codes', id }),
+  deniedAction: ({ id }) => ({ action: 'update', area: 'codes', id }),
 })

@@ -64,5 +64,5 @@ export const codeImport = bulkSaga<string, CsvRow>({
   audit: { action: 'import', target: 'codes' },
   keyOf: ({ cells }) => codeTextOf(cells?.code ?? '') ?? '',
   decide: async (row, context) => importedCode(row, context),
-  attemptOf: () => ({ action: 'import', area: 'codes' }),
+  deniedAction: () => ({ action: 'import', area: 'codes' }),
 })

@@ -1,6 +1,6 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
+import { auditPut } from '../platform/audit/record.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import { auditItem } from '../platform/idempotency/commit.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'
@@ -51,6 +51,6 @@ async function auditRotation(user: PoolUser, iss: string, adding: ClaimsContext)
   const { table, clock, settings, correlationId } = adding
   const { sub, tenant = settings['auth.publicTenant'], role } = user
   const caller = { sub, tenant, role, scopes: new Set<string>(), claims: { iss } }
-  const entry = { action: 'token.rotated', target: 'token', result: 'allow' as const, reason: 'allowed' }
-  await table.put({ item: auditItem(caller, entry, correlationId, clock), condition: { absent: true } })
+  const source = { correlation: { id: correlationId }, clock }
+  await table.put(auditPut(caller, { action: 'token.rotated', target: 'token' }, source))
 }

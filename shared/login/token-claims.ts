@@ -1,6 +1,6 @@
 import { type Role, roleFromClaim } from '../platform/identity/caller.ts'
+import { tenantPattern } from '../platform/table/keys.ts'
 import type { Settings } from '../settings/register.ts'
-import { tenantPattern } from '../settings/tenant-pattern.ts'
 
 /** The pool attributes that define a user's permissions. Only operators of the service write them. */
 export const userAttributes = { tenant: 'tenant', role: 'role' } as const

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../platform/idempotency/commit.ts'
+import type { AuditEntry } from '../platform/audit/record.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Write } from '../platform/table/table.ts'
 import { partialCompletion } from './end-operation.ts'

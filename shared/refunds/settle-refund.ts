@@ -1,6 +1,6 @@
+import type { AuditEntry } from '../platform/audit/record.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import type { AlertCode } from '../platform/base/log.ts'
-import type { AuditEntry } from '../platform/idempotency/commit.ts'
 import type { Effects } from '../platform/idempotency/effects.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'

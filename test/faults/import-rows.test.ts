@@ -33,7 +33,7 @@ const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecisio
     rows,
     keyOf,
     decide: async (row) => decide(row),
-    attemptOf: () => ({ action: 'import', area: 'codes' }),
+    deniedAction: () => ({ action: 'import', area: 'codes' }),
     resumableSeconds: 3600,
   }
   return runRows(batch, context)

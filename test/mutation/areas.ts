@@ -50,10 +50,12 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   requests: {
     sources: [
-      'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,context,route,parse-headers,audit-denial}.ts',
+      'shared/platform/request/{handle-request,check-request,respond,execution,endpoint,context,route,parse-headers}.ts',
+      'shared/platform/audit/*.ts',
     ],
     tests: [
-      'test/request/{audit-denial,endpoints,accept}.test.ts',
+      'test/audit/*.test.ts',
+      'test/request/{endpoints,accept}.test.ts',
       'test/guarantees/response-headers.test.ts',
       'test/idempotency/finish-sagas.test.ts',
     ],
@@ -63,7 +65,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/request/{invalid-fields,strict-json}.test.ts'],
   },
   limits: {
-    sources: ['shared/platform/request/rate-limit.ts'],
+    sources: ['shared/platform/request/rate-limit.ts', 'shared/platform/table/window.ts'],
     tests: ['test/request/{counters,endpoints,throttle}.test.ts'],
   },
   lists: {
@@ -75,7 +77,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/listing/{pages,budgets,requests}.test.ts', 'test/request/list-decision.test.ts'],
   },
   table: {
-    sources: ['shared/platform/table/*.ts'],
+    sources: ['shared/platform/table/{keys,table}.ts'],
     tests: ['test/table/table.test.ts'],
   },
   dynamodb: {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { sourceOf } from '#shared/platform/identity/caller.ts'
-import { type Counter, countIn, uncountRequest } from '#shared/platform/request/rate-limit.ts'
 import type { Change, Put, Table, Update } from '#shared/platform/table/table.ts'
+import { type Counter, countIn, uncountRequest } from '#shared/platform/table/window.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
 const table = openTable(await newTable())

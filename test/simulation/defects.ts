@@ -136,7 +136,7 @@ export const defects: Record<string, Defect> = {
   ),
   'a change without an audit record': shared('codes/soft-delete-code.ts', '    audit: auditOf(code),\n', ''),
   'a denial without an audit record': shared(
-    'platform/request/audit-denial.ts',
+    'platform/audit/denials.ts',
     'if (!caller || !reason) return error',
     "if (!caller || !reason || reason === 'AUTHZ.role.denied') return error",
   ),
@@ -146,7 +146,7 @@ export const defects: Record<string, Defect> = {
     "  if (scope.allTenants || entity === 'order') {\n",
   ),
   'a denial that names an item of another tenant': shared(
-    'platform/request/audit-denial.ts',
+    'platform/audit/denials.ts',
     'const isOwn = (await table.get(keyOf(tenant, entity, id))) !== undefined',
     'const isOwn = true',
   ),

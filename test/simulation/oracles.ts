@@ -1,6 +1,6 @@
 import type { Operation } from '#shared/operations/operation.ts'
+import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
-import type { AuditRecord } from '#shared/platform/idempotency/commit.ts'
 import type { RecordedSaga } from '#shared/platform/idempotency/record.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'

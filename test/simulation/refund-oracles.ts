@@ -1,4 +1,4 @@
-import type { AuditRecord } from '#shared/platform/idempotency/commit.ts'
+import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { LedgerEntry } from '#shared/refunds/refund-store.ts'

@@ -97,8 +97,8 @@ const [readmeLines, readmeWords] = [readme.split('\n').length - 1, readme.split(
 const measures: Measure[] = [
   { limit: 45, target: 45, value: loaded.length, name: 'files that create-order loads', found: loaded },
   { limit: 12, target: 12, value: walk.length, name: 'files named in the walk of an order', found: walk },
-  { limit: 10, target: 10, value: new Set(platform.map(dirname)).size, name: 'folders of the platform' },
-  { limit: 70, target: 70, value: platform.length, name: 'files of the platform' },
+  { limit: 11, target: 11, value: new Set(platform.map(dirname)).size, name: 'folders of the platform' },
+  { limit: 72, target: 72, value: platform.length, name: 'files of the platform' },
   { limit: 0, target: 0, value: mutual.length, name: 'pairs of shared folders that import each other', found: mutual },
   { limit: 0, target: 0, value: single.length, name: 'platform files with one importer and no test', found: single },
   { limit: 351, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },

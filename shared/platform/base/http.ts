@@ -16,11 +16,6 @@ export interface HttpRequest {
   sourceAddress: string
 }
 
-/** Returns whether a method asks for a representation; HEAD asks for its headers alone. */
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
 export interface HttpResponse {
   status: number
   headers: Record<string, string>

@@ -1,9 +1,10 @@
+import { auditPut } from '../audit/record.ts'
 import { type Clock, newId, timestamp } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
 import type { Outbox } from '../events/outbox.ts'
 import type { Actor } from '../identity/caller.ts'
-import { type Item, keyOf } from '../table/keys.ts'
+import type { Item } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
 import type { Effects } from './effects.ts'
 
@@ -75,7 +76,10 @@ function changesOfEffects(context: CommitContext, { writes = [], events = [], au
     const outbox = outboxOf(context, events)
     changes[0] = { item: { ...first.item, outbox }, condition: first.condition }
   }
-  return [...changes, ...(audit ? [auditPut(context, audit)] : [])]
+  if (!audit) return changes
+  const { actor = context.caller, ...entry } = audit
+  if (!actor) throw new Error('an audited action has an actor')
+  return [...changes, auditPut(actor, entry, context)]
 }
 
 function outboxOf({ clock, correlation }: CommitContext, events: Outbox['events']): Outbox {
@@ -86,73 +90,4 @@ function outboxOf({ clock, correlation }: CommitContext, events: Outbox['events'
     ...correlation.trace,
     events,
   }
-}
-
-function auditPut(
-  { caller, correlation, clock }: CommitContext,
-  { actor = caller, ...entry }: AuditEntry,
-): Put {
-  if (!actor) throw new Error('an audited action has an actor')
-  const item = auditItem(actor, { result: 'allow', reason: 'allowed', ...entry }, correlation.id, clock)
-  return { item, condition: { absent: true } }
-}
-
-/** The audit data that a sensitive action adds to its transaction. */
-export interface AuditEntry {
-  action: string
-  /** The kind of resource and, if the caller may access it, its id: `order/…`. */
-  target: string
-  /** The changed values, without free text and secrets. */
-  before?: Record<string, unknown>
-  after?: Record<string, unknown>
-  /** The caller's reason, if the action requires one; the error code of a denial. */
-  reason?: string
-  /** The tenant of the action, in which the record is stored. Defaults to the actor's tenant. */
-  tenant?: string
-  /** `deny` if the committed outcome is a rejection. Defaults to `allow`. */
-  result?: AuditRecord['result']
-  /** The requester, if not the caller of this request: pending operations also finish without their request. */
-  actor?: Actor
-}
-
-/** An audit record. A denial is stored in the tenant of the actor and names no other tenant. */
-export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
-  /** The principal. It stays the same when an API key is rotated. */
-  actor_id: string
-  role: string
-  /** The subject of the credential: `api-key:<key_id>` names the API key that was used. */
-  token_sub: string
-  /** The issuer of the credential: a subject is unique per issuer only. Absent if nobody sent one. */
-  issuer?: string
-  tenant_id: string
-  result: 'allow' | 'deny'
-  reason: string
-  correlation_id: string
-  at: string
-  /** The number of equal denials that the record stands for; absent for one. */
-  count?: number
-}
-
-export function auditItem(
-  actor: Actor,
-  {
-    tenant = actor.tenant,
-    ...entry
-  }: Omit<AuditEntry, 'actor'> & { result: AuditRecord['result']; reason: string },
-  correlationId: string,
-  clock: Clock,
-): Item {
-  const id = newId(clock)
-  const issuer = actor.claims?.iss
-  const record: AuditRecord = {
-    actor_id: actor.sub,
-    role: actor.role ?? 'none',
-    token_sub: actor.apiKey === undefined ? actor.sub : `api-key:${actor.apiKey}`,
-    ...(typeof issuer === 'string' && { issuer }),
-    tenant_id: tenant,
-    correlation_id: correlationId,
-    at: timestamp(clock.now()),
-    ...entry,
-  }
-  return { ...keyOf(tenant, 'audit', id), ...record }
 }

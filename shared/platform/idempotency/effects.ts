@@ -1,8 +1,8 @@
+import type { AuditEntry } from '../audit/record.ts'
 import type { Failure } from '../base/failure.ts'
 import type { OutgoingEvent } from '../events/outbox.ts'
 import type { Item } from '../table/keys.ts'
 import type { Write } from '../table/table.ts'
-import type { AuditEntry } from './commit.ts'
 import type { StoredResponse } from './record.ts'
 
 /** The effects of a decision, committed together, all or nothing. */

@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { tenantPattern } from '../../settings/tenant-pattern.ts'
 import { isId } from '../base/clock.ts'
 import { type Failure, fail } from '../base/failure.ts'
-import { type Item, type Key, keyOf } from '../table/keys.ts'
+import { type Item, type Key, keyOf, tenantPattern } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { Caller } from './caller.ts'
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { openPoint, perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
+import type { DeniedAction } from '../audit/denials.ts'
 import type { Saga } from '../idempotency/effects.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { Attempt } from '../request/audit-denial.ts'
 import type { RequestContext, WorkContext } from '../request/context.ts'
 import type { Decision, Input, SagaContext } from '../request/endpoint.ts'
 import { type RowDecision, type RowResult, runRows } from './run-rows.ts'
@@ -23,8 +23,8 @@ interface BulkOperation<Body, Row> {
   /** Returns the id that the caller has sent for a row, for the result of a row that fails. */
   namedId?(row: Row): string | null
   decide(row: Row, context: RowContext): Promise<RowDecision>
-  /** Returns the audit data of a denied row. */
-  attemptOf(row: Row): Attempt
+  /** Returns the denied action of a row. */
+  deniedAction(row: Row): DeniedAction
 }
 
 /** Only `batch` is recorded: a retry has the same payload, and so the same rows. */
@@ -53,10 +53,10 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
         },
         execute({ batch, rows, scope, caller }) {
           const rowContext = { ...context, scope, caller }
-          const { keyOf, decide, attemptOf } = operation
+          const { keyOf, decide, deniedAction } = operation
           return runRows(
             {
-              ...{ id: batch, rows, keyOf, attemptOf },
+              ...{ id: batch, rows, keyOf, deniedAction },
               decide: (row) => decide(row, rowContext),
               onFault: ({ code, cause }) => report('ROW_FAILED', code, cause),
               resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,

@@ -1,8 +1,8 @@
 import { messageId } from '../../error-catalog.ts'
+import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { type Details, Failure, fail } from '../base/failure.ts'
 import { type CommitContext, commit } from '../idempotency/commit.ts'
 import type { Effects } from '../idempotency/effects.ts'
-import { type Attempt, writeDenial } from '../request/audit-denial.ts'
 import type { Item } from '../table/keys.ts'
 
 /** The result of one row; rows are numbered from 0 here. */
@@ -31,8 +31,8 @@ export interface Batch<Row> {
   decide: (row: Row, index: number) => Promise<RowDecision>
   /** Called when a row fails by a fault of the service, which the row's result does not describe. */
   onFault: (failure: Failure) => void
-  /** Returns the audit data of a denied row. */
-  attemptOf: (row: Row) => Attempt
+  /** Returns the denied action of a row. */
+  deniedAction: (row: Row) => DeniedAction
   /** Seconds for which a batch can be resumed. */
   resumableSeconds: number
 }
@@ -99,7 +99,7 @@ async function runRow<Row>(
     const { status, id } = result.committed
     return { index, status, id }
   } catch (thrown) {
-    const answer = await writeDenial(thrown, () => batch.attemptOf(row), context)
+    const answer = await writeDenial(thrown, () => batch.deniedAction(row), context)
     const failure = answer instanceof Failure ? answer : fail('INTERNAL.unexpected', { cause: answer })
     if (failure.retryable) throw failure
     if (failure.http >= 500) batch.onFault(failure)

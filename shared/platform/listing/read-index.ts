@@ -1,5 +1,5 @@
 import { adjacentId, type Bounds, largestId, smallestId } from '../base/clock.ts'
-import { type Item, keyOf, partitionsOf } from '../table/keys.ts'
+import { type Entity, type Item, keyOf, partitionsOf } from '../table/keys.ts'
 import type { Range, RangeRead, Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Listing, SortIndex } from './listing.ts'
@@ -49,6 +49,19 @@ export async function readMerged(
   const safe = merged.filter(({ sk }) => ends.every((end) => (range.descending ? sk >= end : sk <= end)))
   const items = safe.slice(0, range.limit)
   return { items, exhausted: ends.length === 0 && items.length === merged.length }
+}
+
+/** Yields all items of a tenant for an entity whose keys are ids, or start with ids, oldest first. */
+export async function* itemsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<Item> {
+  const partitions = partitionsOf(tenant, entity)
+  for (let last: string | undefined; ; ) {
+    const range = { low: last ?? smallestId, high: largestId, descending: false, limit: 500 }
+    const { items, exhausted } = await readMerged(table, partitions, range)
+    // The range includes the last item of the page before.
+    for (const item of items) if (item.sk !== last) yield item
+    if (exhausted) return
+    last = items.at(-1)?.sk
+  }
 }
 
 /**

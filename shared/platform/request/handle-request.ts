@@ -1,19 +1,22 @@
+import type { Settings } from '../../settings/register.ts'
+import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { newId } from '../base/clock.ts'
 import { correlationOf } from '../base/correlation.ts'
-import { fail } from '../base/failure.ts'
+import { Denial, fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
-import { sourceOf } from '../identity/caller.ts'
+import { areaOf } from '../identity/authorize.ts'
+import { principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
-import { auditDenial } from './audit-denial.ts'
-import { authenticate, checkRequest, parseInput, scopeOf } from './check-request.ts'
+import { authenticate, checkRequest, parseBody, parseInput, scopeOf } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, pickEndpoint } from './endpoint.ts'
 import { executionOf, keyedRequest, orMismatch } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, isThrottled } from './rate-limit.ts'
 import { checkRead, failureOutcome, respond } from './respond.ts'
+import { type Route, sumsDenials } from './route.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
@@ -78,6 +81,39 @@ export function openRequest(
     source: sourceOf(request),
     caller: undefined,
     scope: { tenant: settings['auth.publicTenant'], allTenants: false },
+  }
+}
+
+/**
+ * Writes the audit record of a denied request before the response. HEAD has no effect, so it leaves none.
+ * @returns the error for the response: that of the table (DEPENDENCY.*) if the record cannot be written
+ */
+async function auditDenial(thrown: unknown, context: RequestContext): Promise<unknown> {
+  if (context.request.method === 'HEAD') return thrown instanceof Denial ? thrown.failure : thrown
+  return writeDenial(thrown, () => deniedAction(context), context).catch((fault: unknown) => fault)
+}
+
+/** Describes a denied request for the audit from the request itself. */
+function deniedAction({ endpoint, request, settings, caller }: RequestContext): DeniedAction {
+  const { operation, action = operation } = endpoint.route
+  return {
+    action,
+    area: areaOf(endpoint.route),
+    id: Object.values(request.params)[0],
+    ...(sumsDenials(endpoint.route) && { summedBy: principalOf(caller) }),
+    ...auditedFields(endpoint.route, request, settings),
+  }
+}
+
+/** Stores nothing of an invalid body, because it may hold anything. */
+function auditedFields(route: Route, request: HttpRequest, settings: Settings): Pick<DeniedAction, 'after'> {
+  const { body, auditedFields: names } = route
+  if (!body || !names) return {}
+  try {
+    const fields = parseBody(request, { ...route, body }, settings) as Record<string, unknown>
+    return { after: Object.fromEntries(names.map((name) => [name, fields[name]])) }
+  } catch {
+    return {}
   }
 }
 

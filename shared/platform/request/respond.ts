@@ -3,7 +3,7 @@ import type { Settings } from '../../settings/register.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Correlation, correlationHeaders } from '../base/correlation.ts'
 import { envelope, Failure, fail } from '../base/failure.ts'
-import { type HttpRequest, type HttpResponse, isRead } from '../base/http.ts'
+import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
 import type { Outcome } from '../idempotency/run-once.ts'
 import type { RequestContext } from './context.ts'
@@ -105,6 +105,11 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
 export function checkRead({ method, headers }: HttpRequest, { response }: Outcome): void {
   const { ETag: etag } = response.headers
   if (isRead(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
+}
+
+/** Returns whether a method asks for a representation; HEAD asks for its headers alone. */
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 /** Returns 304 if the caller has the current entity. */

@@ -1,9 +1,9 @@
 import type * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
-import type { Details } from '../base/failure.ts'
 import type { Access } from '../identity/authorize.ts'
 import type { RouteListing } from '../listing/list-query.ts'
+import type { WindowLimit } from '../table/window.ts'
 
 /** A capability of a function. Its AWS permissions come only from these. */
 export type Use =
@@ -27,12 +27,8 @@ export type Use =
   | 'rejects.write'
   | 'rejects.read'
 
-/** The maximum number of requests in any sliding window of this length. */
-export interface RateLimit {
-  limit: number
-  windowSeconds: number
-  /** Added to the details of the error. */
-  details?: Details
+/** A limit of requests. */
+export interface RateLimit extends WindowLimit {
   /** `failures`: only requests that failed; a success writes nothing. Requests in flight may exceed such a limit. */
   counts?: 'requests' | 'failures'
 }

@@ -8,6 +8,9 @@ export interface Key {
 
 export type Item = Key & Record<string, unknown>
 
+/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
+export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+
 /**
  * The entities of the table. Partitions are per entity and tenant, sorted by id: one tenant's items cannot be addressed
  * from another, and a list is one Query. `shards` spreads a tenant over several partitions when it outgrows one; reads

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { type DeniedAction, writeDenial } from '#shared/platform/audit/denials.ts'
 import { newId } from '#shared/platform/base/clock.ts'
 import { Denial, fail } from '#shared/platform/base/failure.ts'
-import { type Attempt, writeDenial } from '#shared/platform/request/audit-denial.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { itemsOf } from '#test/idempotency/scripted-run.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 
 /** Returns the targets of the audit records of a denied attempt. */
-async function targetsOf(attempt: Omit<Attempt, 'action'>, thrown: Error = denied): Promise<unknown[]> {
+async function targetsOf(attempt: Omit<DeniedAction, 'action'>, thrown: Error = denied): Promise<unknown[]> {
   const context = { ...runtime, caller, correlation: { id: 'c1', trace: {} } }
   await writeDenial(thrown, () => ({ action: 'update', ...attempt }), context)
   return itemsOf(runtime, 'audit').map(({ target }) => target)

@@ -1,2 +1,0 @@
-/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
-export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
