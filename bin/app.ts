@@ -5,6 +5,7 @@ import { routes } from '#functions/routes.ts'
 import { checkConcurrency } from '#lib/check-concurrency.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
+import { freezes } from '#lib/freeze.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
@@ -13,7 +14,8 @@ import { loadSettings, localProfile } from './build/settings-file.ts'
 
 /**
  * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a
- * default profile; every other stage needs one. `-c rollout=bypass` deploys without CodeDeploy.
+ * default profile; every other stage needs one. `-c rollout=bypass` deploys without CodeDeploy, and
+ * `-c freeze=writes|all` keeps a freeze.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
@@ -39,7 +41,11 @@ function deploymentFlags(app: App) {
     if (value === undefined || value === on) return value === on
     throw new StageError(`-c ${name}=${value} is unknown: it is ${on}, or not given`)
   }
-  return { bypassesRollout: flag('rollout', 'bypass') }
+  const value: unknown = app.node.tryGetContext('freeze')
+  const freeze = freezes.find((one) => one === value)
+  if (value !== freeze)
+    throw new StageError(`-c freeze=${value} is unknown: it is ${freezes.join(' or ')}, or not given`)
+  return { bypassesRollout: flag('rollout', 'bypass'), freeze }
 }
 
 function profileOf(app: App, stage: string): string {

@@ -14,6 +14,7 @@ import { dataTable } from './data-table.ts'
 import { endpointFunctions, preflightFunction, unknownRouteFunction } from './endpoint-functions.ts'
 import { eventBus } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
+import type { Freeze } from './freeze.ts'
 import {
   preflight as entryOfPreflight,
   unknownRoute as entryOfUnknownRoute,
@@ -37,11 +38,13 @@ interface CommerceStackProps {
   codes: FunctionCodes
   /** Deploys new versions at once, without CodeDeploy and its alarms, in case the alarms block a fix. */
   bypassesRollout?: boolean
+  /** Keeps a freeze. The versions of a frozen stack are deployed at once: they receive no requests to judge them by. */
+  freeze?: Freeze | undefined
 }
 
 /** The whole service of one stage, in the order in which requests and their events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(scope: Construct, { stage, settings, codes, bypassesRollout }: CommerceStackProps) {
+  constructor(scope: Construct, { stage, settings, codes, bypassesRollout, freeze }: CommerceStackProps) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
@@ -58,7 +61,7 @@ export class CommerceStack extends Stack {
     mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
     const users = userPool(this, { stage, settings, mail })
     const resources = { key, table, secrets: secretsOfStage, bus, files, queues, mail, users }
-    const deployment = { stage, settings, codes, resources }
+    const deployment = { stage, settings, codes, resources, freeze }
 
     const endpoints = endpointFunctions(this, deployment, routes)
     const preflightHandler = preflightFunction(this, deployment, routes)
@@ -91,7 +94,7 @@ export class CommerceStack extends Stack {
     const watch = stage.onAws ? new Watch(this, { ...watched, key, table, queues, backupVault }) : undefined
     const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight, unknownRoute]
     gradualDeployments(this, stage, invoked)
-    if (bypassesRollout) for (const one of invoked) bypassRollout(one)
+    if (bypassesRollout || freeze) for (const one of invoked) bypassRollout(one)
     // The tag of the stack itself is among its properties.
     Tags.of(this).add('service', 'commerce')
 

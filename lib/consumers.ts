@@ -36,7 +36,7 @@ export function consumers(
       const handler = create(
         'It is invoked each minute and reads all pending work: no invocation has to be kept.',
       )
-      feedEachMinute(handler)
+      feedEachMinute(handler, deployment)
       return { name, handler }
     }
     if (source === 'pool.token') {
@@ -53,6 +53,7 @@ export function consumers(
       feedFromQueue(handler, queue, {
         maxConcurrency: stage.concurrency?.[name],
         batchSize: source.daily ? 1 : 10,
+        enabled: deployment.freeze === undefined,
       })
       return { name, handler, deadLetters: queue.deadLetters }
     }
@@ -70,11 +71,11 @@ export function consumers(
 function feedFromQueue(
   handler: lambda.Function,
   { queue }: WorkQueue,
-  { maxConcurrency, batchSize }: { maxConcurrency: number | undefined; batchSize: number },
+  { maxConcurrency, ...options }: { maxConcurrency: number | undefined; batchSize: number; enabled: boolean },
 ): void {
   const mapping = feed(handler, 'Queue', {
     eventSourceArn: queue.queueArn,
-    batchSize,
+    ...options,
     // Without a maximum, Lambda receives more messages than the function may handle and counts each as a failed
     // attempt.
     ...(maxConcurrency !== undefined && { maxConcurrency }),
@@ -86,23 +87,31 @@ function feedFromQueue(
 }
 
 /** Invokes the function every minute. The next run finds anything that one run missed. */
-function feedEachMinute(handler: lambda.Function): void {
+function feedEachMinute(handler: lambda.Function, { freeze }: Deployment): void {
   const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   grant(invoker, ['lambda:InvokeFunction'], [handler.functionArn])
   new CfnSchedule(handler, 'EachMinute', {
     scheduleExpression: 'rate(1 minute)',
+    state: stateOf(freeze),
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: handler.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })
 }
 
+/** Returns the state of a schedule. */
+function stateOf(freeze: Deployment['freeze']): 'ENABLED' | 'DISABLED' {
+  return freeze === undefined ? 'ENABLED' : 'DISABLED'
+}
+
 /** Sends a message to the queue of the function each day. The queue repeats it after a failure. */
-function scheduleDaily(handler: lambda.Function, queue: Queue, { settings, resources }: Deployment): void {
+function scheduleDaily(handler: lambda.Function, queue: Queue, deployment: Deployment): void {
+  const { settings, resources, freeze } = deployment
   const sender = new Role(handler, 'Sender', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   grant(sender, ['sqs:SendMessage'], [queue.queueArn])
   grantKey(sender, resources.key, ['sqs:SendMessage', 'sqs:ReceiveMessage'])
   new CfnSchedule(handler, 'Daily', {
     scheduleExpression: `cron(0 ${settings['refunds.reconcile'].hour} * * ? *)`,
+    state: stateOf(freeze),
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: queue.queueArn, roleArn: sender.roleArn, input: startMessage },
   })

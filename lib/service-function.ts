@@ -3,6 +3,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
+import { type Freeze, stoppedFunctions } from './freeze.ts'
 import { type FunctionCodes, pascalCase } from './function-entries.ts'
 import { environmentOf, grantUses, type Resources, type Right } from './grants.ts'
 import { serviceLog } from './service-log.ts'
@@ -14,6 +15,8 @@ export interface Deployment {
   settings: Settings
   codes: FunctionCodes
   resources: Resources
+  /** A freeze that the deployment keeps (`npx commerce freeze`). */
+  freeze?: Freeze | undefined
 }
 
 interface ServiceFunctionProps {
@@ -33,13 +36,14 @@ interface ServiceFunctionProps {
  */
 export function serviceFunction(
   scope: Construct,
-  { stage, codes, resources }: Deployment,
+  { stage, codes, resources, freeze }: Deployment,
   { name, description, uses, timeout, environment, onFailure }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
   const code = codes[name]
   if (!code) throw new Error(`the function ${name} was not bundled`)
-  const concurrency = stage.concurrency?.[name]
+  const isStopped = freeze !== undefined && stoppedFunctions(freeze).has(name)
+  const concurrency = isStopped ? 0 : stage.concurrency?.[name]
   const logGroup = serviceLog(scope, `${id}Log`, { stage, key: resources.key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineDeadLetters } from './dead-letter-commands.ts'
+import { defineFreeze } from './freeze-commands.ts'
 import {
   awsStack,
   type Define,
@@ -19,6 +20,7 @@ export function defineDeploymentCommands(define: Define): void {
   defineVerify(define)
   defineDeadLetters(define)
   defineRestore(define)
+  defineFreeze(define)
   defineRollback(define)
   defineDescriptions(define)
 }
@@ -43,7 +45,7 @@ function defineVerify(define: Define): void {
 function defineRestore(define: Define): void {
   define(
     'table restore',
-    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again.',
+    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again with the same time; another time needs another name.',
     'table restore commerce-prod-restored-1 --to 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the new table')
@@ -54,6 +56,20 @@ function defineRestore(define: Define): void {
       const stack = await stackOf(name)
       const restored = await withProgress((report) => restoreTableOf(stack, { target, at, report }))
       printRecord({ 'storage.restoredTable': restored })
+    })
+  define(
+    'table copy-audit',
+    'Copy the audit records of all tenants since a time from the table of the stack into a restored table. A restore loses them, among them those of denials during a freeze of writes. It reads the whole table, and can be repeated.',
+    'table copy-audit commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
+  )
+    .argument('<name>', 'the restored table')
+    .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
+    .addOption(stack)
+    .action(async (target, { from, stack: name }) => {
+      const { copyAuditOf } = await import('../commands/copy-audit.ts')
+      const stack = await stackOf(name)
+      const copied = await withProgress((report) => copyAuditOf(stack, { target, from, report }))
+      printRecord({ table: target, copied })
     })
 }
 

@@ -28,12 +28,16 @@ interface Restore {
   report?: Report
 }
 
-/** Restores a table and prepares it for the service. @throws Error for a missing target without a time */
+/**
+ * Restores a table and prepares it for the service.
+ * @throws Error for a missing target without a time, and for a target that holds another time
+ */
 export async function restoreTable(restore: Restore): Promise<RestoredTable> {
   const { dynamodb, source, target: TableName, at, pauseSeconds, report = () => {} } = restore
   const existing = await dynamodb.send(new DescribeTableCommand({ TableName })).catch((thrown: Error) => {
     if (thrown.name !== 'ResourceNotFoundException') throw thrown
   })
+  if (existing && at) assertRestoredTo(at, existing.Table ?? {})
   if (!existing) {
     if (!at) throw new Error(`there is no table ${TableName}: name the time to restore with --to`)
     const request = { SourceTableName: source, TargetTableName: TableName, RestoreDateTime: at }
@@ -66,6 +70,15 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     await waitUntilTableExists({ client: dynamodb, ...pauses }, { TableName })
     return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table ?? {}
   }
+}
+
+/** An interrupted restore continues. Another time would have no effect on a table that exists. */
+function assertRestoredTo(at: Date, { TableName, RestoreSummary }: TableDescription): void {
+  const restoredTo = RestoreSummary?.RestoreDateTime
+  // AWS may round the time.
+  if (restoredTo && Math.abs(restoredTo.getTime() - at.getTime()) < 1000) return
+  const state = restoredTo ? `was restored to ${restoredTo.toISOString()}` : 'was not restored to a time'
+  throw new Error(`the table ${TableName} exists and ${state}: restore into a table of another name`)
 }
 
 /** Restores the table of a stack. */

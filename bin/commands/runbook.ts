@@ -14,6 +14,14 @@ text that is shown; for functions of nested stacks, the name of the nested stack
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
 no resource ids. The audit holds the ids.
 
+# Freeze first
+
+Does the service write wrong data, or do callers see data of others? Then freeze it before you look for the cause. It takes seconds,
+needs no deployment, and loses nothing: callers get 503 with \`Retry-After\`, and messages wait. \`--writes\` stops changes and lets
+reads go on. \`--all\` stops every request: use it if data is disclosed, or if a key or a token of the service was stolen. Do not
+freeze if requests only fail or are slow. docs/operations.md describes both, and what to do before \`unfreeze\`.
+
+${fenced('sh', 'npx commerce freeze --writes --stack STACK\nnpx commerce freeze --all --stack STACK\nnpx commerce unfreeze --stack STACK')}
 # Who causes the load
 
 The dashboard shows the tenants and the anonymous sources with the most requests of the last 15 minutes. A source is a

@@ -30,8 +30,9 @@ export async function addressesIn(settings: string): Promise<Addresses> {
   }
 }
 
+/** Returns the values of a profile; none if it is no JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: a profile that nobody has validated
-async function profileIn(settings: string): Promise<Record<string, any>> {
+export async function profileIn(settings: string): Promise<Record<string, any>> {
   const text = await readFile(settings, 'utf8').catch(() => '')
   try {
     return Object(JSON.parse(text))

@@ -15,6 +15,7 @@ Changes behaviors for which the engine has no setting:
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
 * The engine describes content that a 204 or 304 does not have: its length as 0, and its media type as JSON.
+* The engine answers 429 for a function that has no free concurrency. The gateway of AWS reports a failed integration.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
   a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
 """
@@ -91,6 +92,28 @@ def limit_workers() -> None:
             return dispatch(func, config, *rest)
 
     lambda_svc._execute_function_dispatch = dispatch_in_turn
+
+
+def fail_throttled_integrations() -> None:
+    class Throttled(Exception):
+        pass
+
+    response_of = apigateway_v1._lambda_proxy_response
+    invoke = apigateway_v1._invoke_lambda_proxy_v1
+
+    def response_unless_throttled(result):
+        if result.get("throttle"):
+            raise Throttled
+        return response_of(result)
+
+    async def invoke_or_fail(*args, **options):
+        try:
+            return await invoke(*args, **options)
+        except Throttled:
+            return apigateway_v1._gw_error("INTEGRATION_FAILURE", "Internal server error")
+
+    apigateway_v1._lambda_proxy_response = response_unless_throttled
+    apigateway_v1._invoke_lambda_proxy_v1 = invoke_or_fail
 
 
 def ask_for_claims_once() -> None:
@@ -241,6 +264,7 @@ refuse_strangers()
 make_keys_of_roles_random()
 lower_log_waits()
 limit_workers()
+fail_throttled_integrations()
 ask_for_claims_once()
 record_activity()
 allow_as_aws_does()

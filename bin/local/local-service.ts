@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { addressesIn } from './addresses.ts'
+import { addressesIn, profileIn } from './addresses.ts'
 import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
 import { activityFile, assertPortFree, type Engine, startEngine } from './engine.ts'
 import { installEngine, isEngineInstalled } from './engine-install.ts'
@@ -42,6 +42,7 @@ export function directoryOf(port: number): string {
  */
 export async function startLocalService(options: LocalServiceOptions): Promise<LocalService> {
   const { port } = options
+  await assertNoRestoredTable(options.settings)
   const { python } = await checkPrerequisites()
   await assertPortFree(port)
   const { providerPort, origins } = await addressesIn(options.settings)
@@ -94,6 +95,15 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
 async function engineInstalled(python: string, signal: AbortSignal): Promise<void> {
   if (!isEngineInstalled()) await timed('local AWS installed (once)', installEngine(python, signal))
   signal.throwIfAborted()
+}
+
+/** The functions would answer 500. @throws StartFailure if the profile adopts a table */
+async function assertNoRestoredTable(settings: string): Promise<void> {
+  const { 'storage.restoredTable': restored } = await profileIn(settings)
+  if (!restored) return
+  throw new StartFailure(
+    `storage.restoredTable names the table ${restored.tableName}, which does not exist: the local AWS starts without tables. Set it to null.`,
+  )
 }
 
 /** Runs one step and prints its duration when it ends. Steps may overlap. */

@@ -1,4 +1,5 @@
 import { routes } from '#functions/routes.ts'
+import type { Freeze } from '#lib/freeze.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -12,6 +13,7 @@ export interface SynthesisOptions {
   /** Operations to add to the route table. */
   moreRoutes?: readonly string[]
   bypassesRollout?: boolean
+  freeze?: Freeze
 }
 
 export async function settingsOf({ changes }: SynthesisOptions): Promise<Settings> {

@@ -14,6 +14,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
     stage: stageNamed(stage),
     settings: await settingsOf(options),
     codes: stubs(options.codeShas),
+    ...(options.freeze && { freeze: options.freeze }),
     ...(options.bypassesRollout && { bypassesRollout: true }),
   })
 }

@@ -1,5 +1,6 @@
 import {
   DescribeTableCommand,
+  type DescribeTableCommandOutput,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
   PutItemCommand,
@@ -16,10 +17,12 @@ import { createTable } from '#test/support/tables.ts'
 
 const at = new Date('2026-01-31T12:00:00Z')
 const asked: unknown[] = []
+/** The times to which tables were restored, by name. */
+const restoredTo = new Map<string, Date>()
 
 /**
- * DynamoDB Local with the two calls that it does not support: a restore copies the table, and continuous backups are
- * recorded.
+ * DynamoDB Local with the calls that it does not support: a restore copies the table and its time is described, and
+ * continuous backups are recorded.
  */
 function restoringClient(): DynamoDBClient {
   const client = testClient()
@@ -27,7 +30,14 @@ function restoringClient(): DynamoDBClient {
   const restoring = Object.create(client) as DynamoDBClient
   restoring.send = (async (command: { input: unknown }) => {
     if (command instanceof UpdateContinuousBackupsCommand) return asked.push(command.input)
+    if (command instanceof DescribeTableCommand) {
+      const described = (await send(command)) as DescribeTableCommandOutput
+      const RestoreDateTime = restoredTo.get(command.input.TableName ?? '')
+      if (!RestoreDateTime) return described
+      return { Table: { ...described.Table, RestoreSummary: { RestoreDateTime, RestoreInProgress: false } } }
+    }
     if (!(command instanceof RestoreTableToPointInTimeCommand)) return send(command as never)
+    restoredTo.set(command.input.TargetTableName ?? '', command.input.RestoreDateTime as Date)
     asked.push(command.input)
     const { SourceTableName = '', TargetTableName = '' } = command.input
     await createTable(client, TargetTableName)
@@ -106,6 +116,25 @@ describe('npm run restore', () => {
   test('can be repeated', async () => {
     const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
     expect(await restoreTable(again)).toEqual(restored)
+  })
+
+  test('can be repeated with the same time', async () => {
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, at, pauseSeconds: 0.05 }
+    expect(await restoreTable(again)).toEqual(restored)
+  })
+
+  test('rejects another time for a table that exists', async () => {
+    const corrected = { ...{ dynamodb: restoringClient(), source: before.tableName }, pauseSeconds: 0.05 }
+    await expect(
+      restoreTable({ ...corrected, target, at: new Date('2026-01-31T11:59:59Z') }),
+    ).rejects.toThrow(
+      `the table ${target} exists and was restored to ${at.toISOString()}: restore into a table of another name`,
+    )
+  })
+
+  test('rejects a time for a table that was not restored to one', async () => {
+    const own = { dynamodb: restoringClient(), source: before.tableName, target: before.tableName, at }
+    await expect(restoreTable({ ...own, pauseSeconds: 0.05 })).rejects.toThrow('was not restored to a time')
   })
 
   test('without a time rejects a table that does not exist', async () => {

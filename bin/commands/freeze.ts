@@ -1,0 +1,281 @@
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { CloudWatchClient, GetMetricStatisticsCommand } from '@aws-sdk/client-cloudwatch'
+import {
+  DeleteFunctionConcurrencyCommand,
+  GetEventSourceMappingCommand,
+  GetFunctionCommand,
+  LambdaClient,
+  PutFunctionConcurrencyCommand,
+  TagResourceCommand,
+  UntagResourceCommand,
+  UpdateEventSourceMappingCommand,
+} from '@aws-sdk/client-lambda'
+import { GetScheduleCommand, SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler'
+import { paginateListExecutions, SFNClient } from '@aws-sdk/client-sfn'
+import { route as createOrder } from '#functions/orders/create-order/route.ts'
+import { route as listOrders } from '#functions/orders/list-orders/route.ts'
+import { steps } from '#functions/steps.ts'
+import { type Freeze, pausedConsumers, stoppedFunctions, streamConsumers } from '#lib/freeze.ts'
+import { pascalCase } from '#lib/function-entries.ts'
+import { stageNamed } from '#lib/stage.ts'
+import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import type { Report } from '../cli/output.ts'
+import type { DeployedStack } from './deployment.ts'
+import { reach } from './reach.ts'
+import { functionNamesOf, stackResources } from './stack-resources.ts'
+
+/** The access of `freeze` and `unfreeze` to a deployment. */
+export interface FrozenStack {
+  /** `commerce-<stage>`. */
+  name: string
+  cloudFormation: CloudFormationClient
+  lambda: LambdaClient
+  scheduler: SchedulerClient
+  stepFunctions: SFNClient
+  cloudWatch: CloudWatchClient
+  clock: Pick<Clock, 'now' | 'sleep'>
+}
+
+/** The result of a freeze. */
+export interface Frozen {
+  frozen: Freeze
+  /** After this time nothing is written. Denials are, while reads go on. */
+  time: string
+  /** The imports that were running. They fail unless the freeze ends within a few minutes. */
+  running_imports: string[]
+}
+
+/** A function with this tag has a queue or a schedule that `unfreeze` enables. */
+const pausedTag = 'commerce:paused'
+
+const pollMilliseconds = 2000
+/** Lambda applies a limit, and disables a mapping, within seconds. */
+const effectMilliseconds = 180_000
+/** The states of a mapping that is enabled, or will be. */
+const enabledStates = new Set(['Creating', 'Enabling', 'Enabled', 'Updating'])
+/** CloudWatch reports an invocation within this time. */
+const quietMilliseconds = 180_000
+const drainMilliseconds = 1_800_000
+
+/** Returns the access to the stack of this name. */
+export function frozenStack(name: string, { access }: Pick<DeployedStack, 'access'>): FrozenStack {
+  // Lambda takes 15 changes per second of an account, so some are repeated.
+  const patient = { ...access, maxAttempts: 10 }
+  return {
+    name,
+    cloudFormation: new CloudFormationClient(access),
+    lambda: new LambdaClient(patient),
+    scheduler: new SchedulerClient(patient),
+    stepFunctions: new SFNClient(access),
+    cloudWatch: new CloudWatchClient(access),
+    clock: systemClock,
+  }
+}
+
+/**
+ * Stops the changes of the table, or all requests. It can be repeated, and `all` can follow `writes`.
+ * @returns when the calls in flight have ended, a request was refused and, for `all`, the table's stream is drained
+ * @throws Error if that does not happen in time; the freeze stays
+ */
+export async function freeze(
+  stack: FrozenStack,
+  { mode, baseUrl, report = () => {} }: { mode: Freeze; baseUrl: string; report?: Report },
+): Promise<Frozen> {
+  const { lambda, clock } = stack
+  const parts = await partsOf(stack)
+  const stopped = [...stoppedFunctions(mode)]
+  report(`stopping ${stopped.length} functions`)
+  for (const name of stopped) {
+    const FunctionName = parts.functionName(name)
+    await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }))
+  }
+  for (const consumer of parts.consumers) await pause(consumer, stack)
+  for (const { mapping } of parts.consumers) {
+    const isDisabled = async () => !mapping || (await mappingState(mapping, stack)) === 'Disabled'
+    await until(isDisabled, effectMilliseconds, clock, `the mapping ${mapping} is not yet disabled`)
+  }
+  const running = await runningImports(parts.machine, stack)
+  const isRunning = running.length > 0
+  const inFlight = [...stopped, ...pausedConsumers.map(({ name }) => name)].filter(
+    (name) => isRunning || !steps.some((step) => step.name === name),
+  )
+  const seconds = Math.max(...(await Promise.all(inFlight.map((name) => timeoutOf(name)))))
+  report('waiting for a request to be refused')
+  await untilRefused(mode, baseUrl, clock)
+  report(`waiting ${seconds} s for calls in flight`)
+  await clock.sleep(seconds * 1000)
+  await untilRefused(mode, baseUrl, clock)
+  const time = timestamp(clock.now())
+  if (mode === 'all') {
+    report('waiting until all changes are published')
+    for (const { name } of streamConsumers) await untilDrained(name)
+  }
+  return { frozen: mode, time, running_imports: running }
+
+  async function timeoutOf(name: string): Promise<number> {
+    const { Configuration } = await lambda.send(
+      new GetFunctionCommand({ FunctionName: parts.functionName(name) }),
+    )
+    return Configuration?.Timeout ?? 0
+  }
+
+  async function untilDrained(name: string): Promise<void> {
+    const Value = parts.functionName(name)
+    const quiet = async () => {
+      const now = clock.now()
+      const { Datapoints = [] } = await stack.cloudWatch.send(
+        new GetMetricStatisticsCommand({
+          Namespace: 'AWS/Lambda',
+          MetricName: 'Invocations',
+          Dimensions: [{ Name: 'FunctionName', Value }],
+          StartTime: new Date(now - quietMilliseconds),
+          EndTime: new Date(now),
+          Period: 60,
+          Statistics: ['Sum'],
+        }),
+      )
+      if (Datapoints.some(({ Sum = 0 }) => Sum > 0)) return false
+      const UUID = parts.mappingOf(name)
+      const { LastProcessingResult = '' } = await lambda.send(new GetEventSourceMappingCommand({ UUID }))
+      return !LastProcessingResult.startsWith('PROBLEM')
+    }
+    await until(quiet, drainMilliseconds, clock, `${name} has not handled all changes: see its alarm`)
+  }
+}
+
+/**
+ * Restores the reserved concurrency that the stage names, and enables what a freeze disabled. It can be repeated.
+ * @returns the number of functions and of consumers that were changed
+ */
+export async function unfreeze(stack: FrozenStack): Promise<{ functions: number; consumers: number }> {
+  const { lambda } = stack
+  const { concurrency = {} } = stageNamed(stack.name.replace(/^commerce-/, ''))
+  const parts = await partsOf(stack)
+  let consumers = 0
+  for (const consumer of parts.consumers) if (await resume(consumer, stack)) consumers += 1
+  const stopped = [...stoppedFunctions('all')]
+  for (const name of stopped) {
+    const FunctionName = parts.functionName(name)
+    const { [name]: ReservedConcurrentExecutions } = concurrency
+    await (ReservedConcurrentExecutions === undefined
+      ? lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName }))
+      : lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions })))
+  }
+  return { functions: stopped.length, consumers }
+}
+
+/** A consumer with its mapping or schedules. */
+interface Consumer {
+  functionName: string
+  mapping: string | undefined
+  schedules: readonly string[]
+}
+
+async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
+  const resources = await stackResources(stackName, cloudFormation)
+  const functionName = functionNamesOf(resources)
+  const partsOfType = (type: string, start: string) =>
+    resources
+      .filter((one) => one.type === type && one.logicalId.startsWith(start))
+      .map(({ physicalId }) => physicalId)
+  const mappingOf = (name: string) => partsOfType('AWS::Lambda::EventSourceMapping', pascalCase(name))[0]
+  const consumers = pausedConsumers.map(
+    ({ name }): Consumer => ({
+      functionName: functionName(name),
+      mapping: mappingOf(name),
+      schedules: partsOfType('AWS::Scheduler::Schedule', pascalCase(name)),
+    }),
+  )
+  const [machine = ''] = partsOfType('AWS::StepFunctions::StateMachine', 'ImportMachine')
+  return { functionName, mappingOf, consumers, machine }
+}
+
+/**
+ * Disables what is enabled, and notes it in a tag of the function. The tag is written first: after an interruption,
+ * `unfreeze` knows all that was disabled.
+ */
+async function pause(consumer: Consumer, stack: FrozenStack): Promise<void> {
+  const { lambda } = stack
+  const { mapping, schedules } = consumer
+  const enabled: string[] = []
+  if (mapping && enabledStates.has(await mappingState(mapping, stack))) enabled.push(mapping)
+  for (const name of schedules) if ((await scheduleOf(name, stack)).State === 'ENABLED') enabled.push(name)
+  if (enabled.length === 0) return
+  const { arn, noted } = await notesOf(consumer, stack)
+  const value = [...new Set([...noted, ...enabled])].join(' ')
+  await lambda.send(new TagResourceCommand({ Resource: arn, Tags: { [pausedTag]: value } }))
+  for (const name of enabled) await setEnabled(consumer, name, false, stack)
+}
+
+/** Enables what the tag notes, and removes it. @returns whether there was anything */
+async function resume(consumer: Consumer, stack: FrozenStack): Promise<boolean> {
+  const { arn, noted } = await notesOf(consumer, stack)
+  if (noted.length === 0) return false
+  for (const name of noted) await setEnabled(consumer, name, true, stack)
+  await stack.lambda.send(new UntagResourceCommand({ Resource: arn, TagKeys: [pausedTag] }))
+  return true
+}
+
+async function notesOf({ functionName: FunctionName }: Consumer, { lambda }: FrozenStack) {
+  const { Configuration, Tags = {} } = await lambda.send(new GetFunctionCommand({ FunctionName }))
+  return { arn: Configuration?.FunctionArn ?? '', noted: Tags[pausedTag]?.split(' ') ?? [] }
+}
+
+async function setEnabled(
+  { mapping, schedules }: Consumer,
+  name: string,
+  enabled: boolean,
+  stack: FrozenStack,
+): Promise<void> {
+  if (name === mapping)
+    await stack.lambda.send(new UpdateEventSourceMappingCommand({ UUID: name, Enabled: enabled }))
+  // A deployment may have replaced a mapping or a schedule since.
+  else if (schedules.includes(name)) {
+    const { FlexibleTimeWindow, ScheduleExpression, Target, ...schedule } = await scheduleOf(name, stack)
+    const { GroupName, ScheduleExpressionTimezone, Description, StartDate, EndDate, KmsKeyArn } = schedule
+    const kept = { GroupName, ScheduleExpressionTimezone, Description, StartDate, EndDate, KmsKeyArn }
+    const definition = { Name: name, FlexibleTimeWindow, ScheduleExpression, Target, ...kept }
+    const State = enabled ? 'ENABLED' : 'DISABLED'
+    await stack.scheduler.send(new UpdateScheduleCommand({ ...definition, State }))
+  }
+}
+
+function scheduleOf(Name: string, { scheduler }: FrozenStack) {
+  return scheduler.send(new GetScheduleCommand({ Name }))
+}
+
+async function mappingState(UUID: string, { lambda }: FrozenStack): Promise<string> {
+  const { State = '' } = await lambda.send(new GetEventSourceMappingCommand({ UUID }))
+  return State
+}
+
+async function runningImports(stateMachineArn: string, { stepFunctions }: FrozenStack): Promise<string[]> {
+  const running: string[] = []
+  const query = { stateMachineArn, statusFilter: 'RUNNING' as const }
+  for await (const { executions = [] } of paginateListExecutions({ client: stepFunctions }, query))
+    running.push(...executions.map(({ name = '' }) => name))
+  return running
+}
+
+/** Sends requests without credentials, which change nothing, until the gateway cannot reach their functions. */
+async function untilRefused(mode: Freeze, baseUrl: string, clock: FrozenStack['clock']): Promise<void> {
+  const isRefused = async () => {
+    for (const { method, path } of mode === 'all' ? [createOrder, listOrders] : [createOrder]) {
+      const { status, headers } = await reach(`${baseUrl}${path}`, { method })
+      if (status !== 503 || !headers.has('Retry-After')) return false
+    }
+    return true
+  }
+  await until(isRefused, effectMilliseconds, clock, 'the service still accepts requests')
+}
+
+/** Repeats a check until it passes. @throws Error with the problem if it does not in time */
+async function until(
+  passes: () => Promise<boolean>,
+  milliseconds: number,
+  clock: FrozenStack['clock'],
+  problem: string,
+): Promise<void> {
+  for (const end = clock.now() + milliseconds; !(await passes()); await clock.sleep(pollMilliseconds))
+    if (clock.now() > end) throw new Error(`${problem}. The freeze stays: run the command again`)
+}

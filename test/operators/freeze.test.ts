@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze.ts'
+import { functionOf, routes } from '#functions/routes.ts'
+import type { Freeze } from '#lib/freeze.ts'
+import { pascalCase } from '#lib/function-entries.ts'
+import { definedState, type FakeStack, fakeStack, type StackState } from './freezing.ts'
+
+/** Each synthesis is a process. */
+const defined = await definedState()
+const kept: Record<Freeze, StackState> = {
+  writes: await definedState({ freeze: 'writes' }),
+  all: await definedState({ freeze: 'all' }),
+}
+/** The longest timeout of a function that a request, a queue or a schedule invokes, in seconds. */
+const longestCall = 30
+/** That of a step of an import. */
+const longestStep = 845
+
+let aws: FakeStack
+beforeEach(async () => {
+  aws = await fakeStack()
+})
+afterEach(() => aws.stop())
+
+const run = (mode: Freeze): Promise<Frozen> => freeze(aws.stack, { mode, baseUrl: aws.baseUrl })
+const state = (): StackState => ({
+  concurrency: { ...aws.concurrency },
+  mappings: { ...aws.mappings },
+  schedules: { ...aws.schedules },
+})
+const idOf = (ids: object, start: string) => Object.keys(ids).find((id) => id.startsWith(start)) ?? start
+const secondsSince = (start: number) => (aws.now() - start) / 1000
+
+describe.each(['writes', 'all'] as const)('a freeze of %s', (mode) => {
+  test('changes exactly what the template of a deployment with -c freeze keeps', async () => {
+    await run(mode)
+    expect(state()).toEqual(kept[mode])
+  })
+
+  test('that is repeated changes the same', async () => {
+    await run(mode)
+    await run(mode)
+    expect(state()).toEqual(kept[mode])
+  })
+
+  test('that is ended leaves the state of the template', async () => {
+    await run(mode)
+    await unfreeze(aws.stack)
+    expect(state()).toEqual(defined)
+  })
+
+  test('returns the time at which the longest call in flight has ended', async () => {
+    const start = aws.now()
+    const { time } = await run(mode)
+    expect(Date.parse(time) - start).toBe(longestCall * 1000)
+  })
+})
+
+describe('a freeze of writes', () => {
+  const stops = (one: (typeof routes)[number]) =>
+    kept.writes.concurrency[idOf(kept.writes.concurrency, pascalCase(functionOf(one).name))] === 0
+
+  test.each(routes.filter(({ route }) => route.method !== 'GET'))('stops $route.operation', (one) => {
+    expect(stops(one)).toBe(true)
+  })
+
+  test.each(routes.filter(({ route }) => route.method === 'GET'))('lets $route.operation go on', (one) => {
+    expect(stops(one)).toBe(false)
+  })
+
+  test('lets the consumers of the stream go on', async () => {
+    await run('writes')
+    const enabled = Object.entries(aws.mappings).flatMap(([id, is]) =>
+      is ? [id.replace(/[0-9A-F]{8}$/, '')] : [],
+    )
+    expect(enabled.sort()).toEqual(['EventsRelayTableStream', 'TasksEnqueueTableStream'])
+  })
+
+  test('disables every schedule', async () => {
+    await run('writes')
+    expect(Object.values(aws.schedules)).toEqual(Object.values(defined.schedules).map(() => false))
+  })
+
+  test('keeps the rest of a schedule', async () => {
+    await run('writes')
+    const [id = ''] = Object.keys(defined.schedules).filter((one) => one.includes('EachMinute'))
+    expect(aws.definitions[id]).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      Target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
+    })
+  })
+
+  test('names the running imports', async () => {
+    aws.running = ['import-1', 'import-2']
+    expect((await run('writes')).running_imports).toEqual(['import-1', 'import-2'])
+  })
+
+  test('waits for the steps of a running import', async () => {
+    aws.running = ['import-1']
+    const start = aws.now()
+    await run('writes')
+    expect(secondsSince(start)).toBe(longestStep)
+  })
+
+  test('waits until the gateway refuses a write', async () => {
+    aws.late = 3
+    const start = aws.now()
+    await run('writes')
+    expect(aws.late).toBe(0)
+    expect(secondsSince(start)).toBeGreaterThan(longestCall)
+  })
+
+  test('fails if the gateway accepts writes for minutes', async () => {
+    aws.late = Number.POSITIVE_INFINITY
+    await expect(run('writes')).rejects.toThrow('the service still accepts requests')
+    expect(state()).toEqual(kept.writes)
+  })
+})
+
+describe('a freeze of all', () => {
+  test('can follow a freeze of writes, and ends with it', async () => {
+    await run('writes')
+    await run('all')
+    expect(state()).toEqual(kept.all)
+    await unfreeze(aws.stack)
+    expect(state()).toEqual(defined)
+  })
+
+  test('waits until the consumers of the stream are idle', async () => {
+    const relay = idOf(aws.concurrency, 'EventsRelay')
+    aws.invocations[relay] = 4
+    await run('all')
+    expect(aws.invocations[relay]).toBe(0)
+  })
+
+  test('fails if a consumer of the stream is not idle within half an hour', async () => {
+    aws.invocations[idOf(aws.concurrency, 'TasksEnqueue')] = Number.POSITIVE_INFINITY
+    await expect(run('all')).rejects.toThrow('tasks.enqueue has not handled all changes')
+  })
+})
+
+describe('unfreeze', () => {
+  test('leaves disabled what was disabled before', async () => {
+    const mapping = idOf(aws.mappings, 'WebhooksHandle')
+    const schedule = idOf(aws.schedules, 'OperationsEndAbandoned')
+    aws.mappings[mapping] = false
+    aws.schedules[schedule] = false
+    await run('all')
+    await unfreeze(aws.stack)
+    expect([aws.mappings[mapping], aws.schedules[schedule]]).toEqual([false, false])
+  })
+
+  test('after a freeze that was interrupted at any change restores the state of the template', async () => {
+    await run('all')
+    const { length } = aws.changes
+    await unfreeze(aws.stack)
+    for (let failing = 1; failing <= length; failing += 1) {
+      Object.assign(aws, { changes: [], failing })
+      await expect(run('all')).rejects.toThrow('interrupted')
+      aws.failing = Number.POSITIVE_INFINITY
+      await unfreeze(aws.stack)
+      expect(state()).toEqual(defined)
+    }
+  })
+
+  test('that was interrupted can be repeated', async () => {
+    await run('all')
+    const changes = [...aws.changes]
+    for (let failing = 1; failing <= changes.length; failing += 7) {
+      await run('all')
+      Object.assign(aws, { changes: [], failing })
+      await expect(unfreeze(aws.stack)).rejects.toThrow('interrupted')
+      aws.failing = Number.POSITIVE_INFINITY
+      await unfreeze(aws.stack)
+      expect(state()).toEqual(defined)
+    }
+  })
+
+  test('without a freeze changes no mapping and no schedule', async () => {
+    expect((await unfreeze(aws.stack)).consumers).toBe(0)
+    expect(state()).toEqual(defined)
+  })
+})

@@ -1,0 +1,188 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
+import { LambdaClient } from '@aws-sdk/client-lambda'
+import { SchedulerClient } from '@aws-sdk/client-scheduler'
+import { SFNClient } from '@aws-sdk/client-sfn'
+import type { FrozenStack } from '#bin/commands/freeze.ts'
+import { pascalCase } from '#lib/function-entries.ts'
+import type { SynthesisOptions } from '#test/infrastructure/stage-settings.ts'
+import { type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
+
+/** What a freeze changes, by the logical ids of a stack. */
+export interface StackState {
+  /** Reserved concurrency; absent for a function without. */
+  concurrency: Record<string, number>
+  /** Whether the mappings of queues and streams are enabled. */
+  mappings: Record<string, boolean>
+  /** Whether the schedules are enabled. */
+  schedules: Record<string, boolean>
+}
+
+/** Returns the state that the templates of production define. */
+export async function definedState(options: SynthesisOptions = {}): Promise<StackState> {
+  return stateIn(await synthesise('prod', options))
+}
+
+function stateIn({ template }: Synthesis): StackState {
+  const ofType = <Value>(type: string, read: (properties: Record<string, never>) => Value | undefined) =>
+    Object.fromEntries(
+      Object.entries(template.Resources).flatMap(([id, { Type, Properties }]) => {
+        const value = Type === type ? read(Properties) : undefined
+        return value === undefined ? [] : [[id, value]]
+      }),
+    )
+  return {
+    concurrency: ofType<number>('AWS::Lambda::Function', (one) => one.ReservedConcurrentExecutions),
+    mappings: ofType('AWS::Lambda::EventSourceMapping', ({ Enabled = true }) => Enabled),
+    schedules: ofType('AWS::Scheduler::Schedule', ({ State = 'ENABLED' }) => State === 'ENABLED'),
+  }
+}
+
+export interface FakeStack extends StackState {
+  stack: FrozenStack
+  baseUrl: string
+  /** The commands that changed something. */
+  changes: string[]
+  /** The names of the running imports. */
+  running: string[]
+  /** Invocations of a function in the last minutes, by its logical id. Each reading returns one less. */
+  invocations: Record<string, number>
+  /** The requests that the gateway still accepts after its functions have stopped. */
+  late: number
+  /** Fails the change with this number, as an interruption does. */
+  failing: number
+  /** The schedules' definitions other than their state, as they were last written. */
+  definitions: Record<string, unknown>
+  now(): number
+  stop(): void
+}
+
+const startedAt = Date.parse('2026-01-31T12:00:00Z')
+
+/** Fakes the services of AWS that a freeze uses, with the resources of production. Time is virtual. */
+export async function fakeStack(): Promise<FakeStack> {
+  const prod = await synthesise('prod')
+  const state = stateIn(prod)
+  const tags: Record<string, Record<string, string>> = {}
+  let now = startedAt
+  const idOf = (start: string) => {
+    const found = Object.keys(prod.template.Resources).find((id) => id.replace(/[0-9A-F]{8}$/, '') === start)
+    if (!found) throw new Error(`there is no resource ${start}`)
+    return found
+  }
+  const isStopped = (operation: string) => state.concurrency[idOf(pascalCase(operation))] === 0
+  const server = createServer((request, response) => {
+    const stopped = isStopped(request.method === 'POST' ? 'orders.create' : 'orders.list')
+    if (stopped && fake.late > 0) fake.late -= 1
+    else if (stopped) response.setHeader('Retry-After', '5').writeHead(503)
+    else response.writeHead(401)
+    response.end()
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+
+  // biome-ignore lint/suspicious/noExplicitAny: each command has another input
+  const operations: Record<string, (input: any) => unknown> = {
+    ListStackResources: ({ StackName }) => ({
+      StackResourceSummaries: Object.entries(prod.stacks[StackName]?.Resources ?? {}).map(
+        ([id, { Type }]) => ({
+          ResourceType: Type,
+          LogicalResourceId: id,
+          // Nested stacks are named by their path.
+          PhysicalResourceId: Type === 'AWS::CloudFormation::Stack' ? id : `physical-${id}`,
+        }),
+      ),
+    }),
+    PutFunctionConcurrency: ({ FunctionName, ReservedConcurrentExecutions }) => {
+      change(`concurrency ${FunctionName}`)
+      state.concurrency[ownId(FunctionName)] = ReservedConcurrentExecutions
+    },
+    DeleteFunctionConcurrency: ({ FunctionName }) => {
+      change(`no concurrency ${FunctionName}`)
+      delete state.concurrency[ownId(FunctionName)]
+    },
+    GetFunction: ({ FunctionName }) => ({
+      Configuration: {
+        FunctionArn: `arn:${FunctionName}`,
+        Timeout: prod.template.Resources[ownId(FunctionName)]?.Properties.Timeout,
+      },
+      Tags: tags[`arn:${FunctionName}`],
+    }),
+    TagResource: ({ Resource, Tags }) => {
+      change(`tag ${Resource}`)
+      tags[Resource] = { ...tags[Resource], ...Tags }
+    },
+    UntagResource: ({ Resource, TagKeys }) => {
+      change(`untag ${Resource}`)
+      for (const key of TagKeys) delete tags[Resource]?.[key]
+    },
+    GetEventSourceMapping: ({ UUID }) => ({ State: state.mappings[ownId(UUID)] ? 'Enabled' : 'Disabled' }),
+    UpdateEventSourceMapping: ({ UUID, Enabled }) => {
+      change(`mapping ${UUID}`)
+      state.mappings[ownId(UUID)] = Enabled
+    },
+    GetSchedule: ({ Name }) => {
+      const { ScheduleExpression, FlexibleTimeWindow, Target } =
+        prod.template.Resources[ownId(Name)]?.Properties ?? {}
+      const State = state.schedules[ownId(Name)] ? 'ENABLED' : 'DISABLED'
+      const readOnly = { Arn: 'arn', CreationDate: new Date(now) }
+      return { Name, ScheduleExpression, FlexibleTimeWindow, Target, State, ...readOnly }
+    },
+    UpdateSchedule: ({ Name, State, ...definition }) => {
+      change(`schedule ${Name}`)
+      state.schedules[ownId(Name)] = State === 'ENABLED'
+      fake.definitions[ownId(Name)] = JSON.parse(JSON.stringify(definition))
+    },
+    ListExecutions: () => ({ executions: fake.running.map((name) => ({ name })) }),
+    GetMetricStatistics: ({ Dimensions: [{ Value }] }) => {
+      const count = fake.invocations[ownId(Value)] ?? 0
+      if (count > 0) fake.invocations[ownId(Value)] = count - 1
+      return { Datapoints: count > 0 ? [{ Sum: count }] : [] }
+    },
+  }
+
+  const send = async (command: { input: object; constructor: { name: string } }) => {
+    const operation = operations[command.constructor.name.replace(/Command$/, '')]
+    if (!operation) throw new Error(`nothing answers ${command.constructor.name}`)
+    return operation(command.input) ?? {}
+  }
+  const region = { region: 'eu-west-1' }
+  const { port } = server.address() as AddressInfo
+  const fake: FakeStack = {
+    ...state,
+    stack: {
+      name: 'commerce-prod',
+      cloudFormation: Object.assign(new CloudFormationClient(region), { send }),
+      lambda: Object.assign(new LambdaClient(region), { send }),
+      scheduler: Object.assign(new SchedulerClient(region), { send }),
+      stepFunctions: Object.assign(new SFNClient(region), { send }),
+      cloudWatch: Object.assign(new CloudWatchClient(region), { send }),
+      clock: {
+        now: () => now,
+        async sleep(milliseconds) {
+          now += milliseconds
+        },
+      },
+    },
+    baseUrl: `http://127.0.0.1:${port}`,
+    changes: [],
+    running: [],
+    invocations: {},
+    late: 0,
+    failing: Number.POSITIVE_INFINITY,
+    definitions: {},
+    now: () => now,
+    stop: () => void server.close(),
+  }
+  return fake
+
+  function change(text: string): void {
+    if (fake.changes.length + 1 === fake.failing) throw new Error('interrupted')
+    fake.changes.push(text)
+  }
+}
+
+function ownId(physicalId: string): string {
+  return physicalId.replace(/^physical-/, '')
+}
