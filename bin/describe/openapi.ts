@@ -47,7 +47,7 @@ export function openapiDocument(settings: Settings): Json {
       title: 'Commerce API',
       version,
       description:
-        'Orders, refunds, discount codes, logins, signed webhooks and imports for many tenants. Times in responses are UTC and end in Z. Callers must ignore fields that they do not know, and accept values that x-extensible-enum does not list. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile local.',
+        'Orders, refunds, discount codes, logins, signed webhooks and imports for many tenants. Times in responses are UTC and end in Z. Callers must ignore fields that they do not know, and accept values that x-extensible-enum does not list. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile that this description is generated from.',
       ...ownership,
     },
     servers: [{ url: '/' }],

@@ -52,6 +52,7 @@ export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: 
 export function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
   if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
+  if (code === 'VALIDATION.if_match.required') return settings['codes.missingIfMatch']
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
   if (families.session.test(code)) return settings['auth.csrf'].status
   if (code === settings['limits.tooLarge']) return 413

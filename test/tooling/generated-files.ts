@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commandsPage } from '#bin/cli/commands-page.ts'
+import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
+import { openapiDocument } from '#bin/describe/openapi.ts'
+import { withRoles } from '#bin/describe/reference/guides.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { costsOfProd } from '#test/bench/aws/costs.ts'
+import { clientTypes } from './client-types.ts'
+
+const root = join(import.meta.dirname, '../..')
+const accessGuide = 'docs/guides/access.md'
+
+/** Returns the text of every generated file that describes a deployment with this profile, by its path. */
+export async function descriptionFiles(settings: Settings): Promise<Record<string, string>> {
+  const openapi = `${compactJson(openapiDocument(settings))}\n`
+  return {
+    'openapi.json': openapi,
+    'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
+    'client/schema.ts': await clientTypes(JSON.parse(openapi)),
+    [accessGuide]: withRoles(await readFile(join(root, accessGuide), 'utf8'), settings),
+  }
+}
+
+/** Returns the text of the generated files that no profile changes, by its path. */
+export async function otherFiles(): Promise<Record<string, string>> {
+  return { 'docs/commands.md': commandsPage(), 'docs/costs.md': await costsOfProd() }
+}
+
+/** Returns a document as JSON in which everything that fits into a line is one line. */
+function compactJson(value: unknown, indent = ''): string {
+  const lineWidth = 110
+  const line = JSON.stringify(value, null, 1)?.replace(/\n\s*/g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= lineWidth) return line
+  const deeper = `${indent}  `
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const text = compactJson(member, deeper)
+    if (text === undefined) return []
+    return [`${deeper}${Array.isArray(value) ? '' : `${JSON.stringify(key)}: `}${text}`]
+  })
+  return `${open}\n${members.join(',\n')}\n${indent}${close}`
+}
