@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings'
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { type Define, stack, stackOf, yes } from './options.ts'
+import { type Define, parseTime, stack, stackOf, UsageError, yes } from './options.ts'
 import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands on messages and batches that could not be handled. */
@@ -50,15 +50,23 @@ export function defineDeadLetters(define: Define): void {
     })
   define(
     'dead-letters redrive',
-    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table.`,
+    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table. With --from and --to such a function handles all changes of that time, with or without a dead letter: for events.relay the events of each item's latest commit in it, for tasks.enqueue all tasks that are not done, because tasks have no time. Consumers recognize duplicates by their event ids.`,
     'dead-letters redrive webhooks',
     'dead-letters redrive events.relay',
+    'dead-letters redrive events.relay --from 2026-01-30T12:00:00Z --to 2026-01-31T13:00:00Z',
   )
     .addArgument(queue)
+    .option('--from <time>', 'such as 2026-01-30T12:00:00Z', parseTime)
+    .option('--to <time>', 'such as 2026-01-31T13:00:00Z; by default now', parseTime)
     .addOption(stack)
-    .action(async (name, { stack }) => {
+    .action(async (name, { stack, from, to }) => {
       const { redrive } = await import('../commands/redrive.ts')
-      const from = await stackOf(stack)
-      printRecord(await withProgress((report) => redrive(from, name, report)))
+      const { checkWindow } = await import('../commands/replay.ts')
+      const now = new Date()
+      if (to && !from) throw new UsageError('--to needs --from')
+      const window = from && { from, to: to ?? now }
+      if (window) checkWindow(window, now.getTime())
+      const at = await stackOf(stack)
+      printRecord(await withProgress((report) => redrive(at, name, { window, report })))
     })
 }

@@ -4,13 +4,14 @@ import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { type DeadLetter, type DeadLetters, unique } from './dead-letters.ts'
 import type { DeployedStack } from './deployment.ts'
+import type { Window } from './replay.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
 /** The kind of table changes that a function receives. */
 export type StreamSource = Extract<Subscription['source'], { stream: string }>['stream']
 
 /** The dependencies of a redrive. */
-interface Redrive {
+export interface Redrive {
   letters: DeadLetters
   changes: TableChanges
   /** Lets the function handle changes. @throws Error unless it handled all of them */
@@ -45,6 +46,9 @@ export const FailedBatch = v.object({
   }),
 })
 type Batch = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
+
+/** The time in which the changes of a batch arrived. */
+type Arrival = Pick<Batch, 'approximateArrivalOfFirstRecord' | 'approximateArrivalOfLastRecord'>
 
 interface Message {
   letter: DeadLetter
@@ -98,12 +102,33 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   }
 }
 
+/**
+ * Lets a function handle the items again that changed in a time, without any dead letter: a mapping that was off for more
+ * than a day leaves none. They are rebuilt from the table as in `redriveStream`.
+ * @returns the number of items
+ * @throws Error unless the function handled all of them; a repeated redrive is harmless
+ */
+export async function redriveWindow(
+  source: StreamSource,
+  { from, to }: Window,
+  redrive: Pick<Redrive, 'changes' | 'handle' | 'now'>,
+): Promise<number> {
+  const window = {
+    approximateArrivalOfFirstRecord: from.toISOString(),
+    approximateArrivalOfLastRecord: to.toISOString(),
+  }
+  let handled = 0
+  for await (const records of redrive.changes.asNew(filters[source]([window], redrive.now())))
+    handled += await handleAll(records, redrive)
+  return handled
+}
+
 /** The limits of one event: the batch size of the stream's mapping, and less than the 6 MB of an invocation. */
 const maxRecords = 100
 const maxCharacters = 4_000_000
 
 /** @returns how many changes were handled */
-async function handleAll(records: DynamoDBRecord[], { handle }: Redrive): Promise<number> {
+async function handleAll(records: DynamoDBRecord[], { handle }: Pick<Redrive, 'handle'>): Promise<number> {
   let event: DynamoDBRecord[] = []
   let characters = 0
   for (const record of records) {
@@ -131,7 +156,7 @@ const isRelevant: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
 const marginMilliseconds = 60_000
 
 /** Filters for items that expired batches may have changed. They select more items rather than fewer. */
-const filters: Record<StreamSource, (batches: readonly Batch[], now: number) => ItemFilter> = {
+const filters: Record<StreamSource, (batches: readonly Arrival[], now: number) => ItemFilter> = {
   outbox: (batches) => {
     const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
     const lasts = batches.map((batch) => Date.parse(batch.approximateArrivalOfLastRecord))

@@ -2,12 +2,14 @@ import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { deadLettersOutput, queueOutput, streamFunctionOutput } from '#lib/function-entries.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
+import { UsageError } from '../cli/options.ts'
 import type { Report } from '../cli/output.ts'
 import { deadLettersAt } from './dead-letters.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 import { auditLetters, tenantOf } from './inspect-dead-letters.ts'
 import { operatorOf } from './operator.ts'
-import { invoking, type Redriven, redriveStream, type StreamSource } from './redrive-stream.ts'
+import { invoking, type Redrive, redriveStream, redriveWindow, type StreamSource } from './redrive-stream.ts'
+import type { Window } from './replay.ts'
 import { tableChanges } from './table-changes.ts'
 
 /** The functions that the table's stream feeds, with the changes that each receives. */
@@ -17,18 +19,31 @@ const streamed = new Map<string, StreamSource>(
   ),
 )
 
+/** How a redrive is run. */
+interface Options {
+  /** The time whose changes a function of the stream handles again without dead letters. */
+  window?: Window | undefined
+  report?: Report
+}
+
 /**
- * Returns messages to their queue, or lets a function handle failed batches of the table's stream again.
- * @throws Error with the reasons if messages of a function remain
+ * Returns messages to their queue, or lets a function handle changes of the table's stream again: its failed batches, or
+ * all changes of a time.
+ * @throws Error with the reasons if messages of a function remain; UsageError for the time of a queue
  */
 export async function redrive(
   stack: DeployedStack,
   name: string,
-  report: Report = () => {},
+  { window, report = () => {} }: Options = {},
 ): Promise<object> {
   const source = streamed.get(name)
-  if (!source) return { name, messages: await redriveQueue(stack, name as TaskQueue, report) }
-  const { faults, ...counts } = await redriveFunction(stack, name, source, report)
+  if (!source) {
+    if (window) throw new UsageError(`--from and --to need one of: ${Array.from(streamed.keys()).join(', ')}`)
+    return { name, messages: await redriveQueue(stack, name as TaskQueue, report) }
+  }
+  const work = redriveOf(stack, name, report)
+  if (window) return { name, from_table: await redriveWindow(source, window, work) }
+  const { faults, ...counts } = await redriveStream(source, work)
   if (faults.length > 0) throw new Error(`${counts.left} messages remain: ${faults.join('\n')}`)
   return { name, ...counts }
 }
@@ -58,15 +73,11 @@ async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Repo
   }
 }
 
-function redriveFunction(
-  stack: DeployedStack,
-  name: string,
-  source: StreamSource,
-  report: Report,
-): Promise<Redriven> {
+/** Returns the dependencies of a redrive of a deployed function. */
+function redriveOf(stack: DeployedStack, name: string, report: Report): Redrive {
   const invoke = invoking(outputOf(stack, streamFunctionOutput(name)), stack.access)
   let handled = 0
-  return redriveStream(source, {
+  return {
     letters: deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access),
     changes: tableChanges(outputOf(stack, 'TableName'), stack.access),
     async handle(records) {
@@ -75,5 +86,5 @@ function redriveFunction(
       report(`${handled} changes handled`)
     },
     now: Date.now,
-  })
+  }
 }

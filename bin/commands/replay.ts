@@ -2,7 +2,8 @@ import { EventBridgeClient, ListArchivesCommand, StartReplayCommand } from '@aws
 import { UsageError } from '../cli/options.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 
-interface Window {
+/** A time from a start to an end. */
+export interface Window {
   from: Date
   to: Date
 }

@@ -6,8 +6,20 @@ import type { Call } from '#test/faults/faults.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
 const redriving = await startRedriving()
-const { service, stream, proxy, dead, published, queued, refused, handlers, redrive, place, receive } =
-  redriving
+const {
+  service,
+  stream,
+  proxy,
+  dead,
+  published,
+  queued,
+  refused,
+  handlers,
+  redrive,
+  redriveWindow,
+  place,
+  receive,
+} = redriving
 beforeEach(() => redriving.reset())
 afterAll(() => redriving.stop())
 
@@ -165,6 +177,46 @@ describe('changes that the stream no longer has', () => {
     expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
     expect(queued).toEqual(expect.arrayContaining([waiting, task.body]))
     for (const done of [handled, over.body]) expect(queued).not.toContain(done)
+  })
+})
+
+describe('a time without dead letters', () => {
+  const around = (at: string) => ({
+    from: new Date(Date.parse(at) - 1000),
+    to: new Date(Date.parse(at) + 1000),
+  })
+
+  /** Stores an item whose events were never published. */
+  async function unpublished(at: string): Promise<void> {
+    const events = [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }]
+    const outbox = { id: crypto.randomUUID(), occurred_at: at, correlation_id: 'c', events }
+    await service.table.put({ item: { pk: 'order#t#0', sk: at, outbox }, condition: 'none' })
+  }
+
+  test('is published again, with the ids of its events, and no other time is', async () => {
+    await unpublished('2026-01-10T12:00:00.000Z')
+    await unpublished('2026-01-12T12:00:00.000Z')
+    expect(await redriveWindow(around('2026-01-10T12:00:00.000Z'))).toBe(1)
+    expect(publishedIds()).toEqual(['order.created 2026-01-10T12:00:00.000Z'])
+  })
+
+  test('keeps the ids of its events when it is published twice', async () => {
+    await unpublished('2026-01-14T12:00:00.000Z')
+    for (let n = 0; n < 2; n += 1) await redriveWindow(around('2026-01-14T12:00:00.000Z'))
+    expect(new Set(published.map(({ event_id }) => event_id)).size).toBe(1)
+  })
+
+  test('fails if the bus rejects an event', async () => {
+    const at = '2026-01-16T12:00:00.000Z'
+    await unpublished(at)
+    refused.add(at)
+    await expect(redriveWindow(around(at))).rejects.toThrow('could not handle all')
+  })
+
+  test('queues the tasks that are not done, because a task has no time', async () => {
+    const waiting = await receive()
+    await redriveWindow(around('2026-01-10T12:00:00.000Z'), 'tasks')
+    expect(queued).toContain(waiting)
   })
 })
 

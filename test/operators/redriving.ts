@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { deadLettersAt } from '#bin/commands/dead-letters.ts'
-import { eventText, type Redriven, redriveStream, type StreamSource } from '#bin/commands/redrive-stream.ts'
+import {
+  eventText,
+  type Redrive,
+  type Redriven,
+  redriveStream,
+  redriveWindow,
+  type StreamSource,
+} from '#bin/commands/redrive-stream.ts'
+import type { Window } from '#bin/commands/replay.ts'
 import { tableChanges } from '#bin/commands/table-changes.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
@@ -30,6 +38,8 @@ interface Redriving {
   handlers: Record<StreamSource, Handler>
   /** Runs the command with these functions instead of AWS Lambda. */
   redrive(source?: StreamSource): Promise<Redriven>
+  /** Runs it for the changes of a time, without dead letters. */
+  redriveWindow(window: Window, source?: StreamSource): Promise<number>
   place(count: number): Promise<string[]>
   /** Receives an event of another service that has a task. @returns the queued messages */
   receive(): Promise<string>
@@ -85,6 +95,15 @@ export async function startRedriving(): Promise<Redriving> {
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
   const post = (path: string, body: string, headers: Record<string, string>) =>
     service.call({ method: 'POST', path, as: { tenant: 'redriven' }, headers, body })
+  const dependencies = (source: StreamSource): Redrive => ({
+    letters: deadLettersAt(`${aws.endpoint}/dead`, { ...local, endpoint: aws.endpoint }),
+    changes: tableChanges(service.tableName, { ...local, endpoint: proxy.endpoint }),
+    async handle(records) {
+      const { batchItemFailures } = await handlers[source](JSON.parse(eventText(records)))
+      if (batchItemFailures.length > 0) throw new Error('the function could not handle all')
+    },
+    now: Date.now,
+  })
   return {
     service,
     stream,
@@ -94,16 +113,8 @@ export async function startRedriving(): Promise<Redriving> {
     queued,
     refused,
     handlers,
-    redrive: (source = 'outbox') =>
-      redriveStream(source, {
-        letters: deadLettersAt(`${aws.endpoint}/dead`, { ...local, endpoint: aws.endpoint }),
-        changes: tableChanges(service.tableName, { ...local, endpoint: proxy.endpoint }),
-        async handle(records) {
-          const { batchItemFailures } = await handlers[source](JSON.parse(eventText(records)))
-          if (batchItemFailures.length > 0) throw new Error('the function could not handle all')
-        },
-        now: Date.now,
-      }),
+    redrive: (source = 'outbox') => redriveStream(source, dependencies(source)),
+    redriveWindow: (window, source = 'outbox') => redriveWindow(source, window, dependencies(source)),
     async place(count) {
       const body = JSON.stringify({ cart_id: 'c', amount_minor: 1, currency: 'EUR' })
       const ids: string[] = []
