@@ -58,27 +58,35 @@ function defineSend(define: Define): void {
 function defineSecret(define: Define): void {
   define(
     'webhook secret',
-    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. Functions use a new secret within minutes.',
+    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. A new key is accepted 30 seconds after it was stored, and a dropped one is refused within minutes. A change prints the new key only.',
     'webhook secret',
     'webhook secret --generate --keep --yes --stack commerce-prod > webhooks.key',
+    'webhook secret --drop-old --yes --stack commerce-prod',
   )
     .option('--generate', 'store a new random key')
     .option('--set-stdin', 'store the secret that standard input holds')
     .option('--keep', 'keep the present keys after the new one, for a rotation')
+    .option('--drop-old', 'keep only the first key: the end of a rotation')
     .addOption(yes)
     .addOption(stack)
-    .action(async ({ generate, setStdin, keep, yes, stack: name }) => {
-      if (generate && setStdin) throw new UsageError('--generate and --set-stdin exclude each other')
-      const { newSigningKey, signingSecret, storeSigningSecret } = await import(
+    .action(async ({ generate, setStdin, keep, dropOld, yes, stack: name }) => {
+      if ([generate, setStdin, dropOld].filter(Boolean).length > 1)
+        throw new UsageError('--generate, --set-stdin and --drop-old exclude each other')
+      const { dropOldKeys, newSigningKey, signingSecret, storeSigningSecret } = await import(
         '../commands/webhook-secret.ts'
       )
       const stack = await stackOf(name)
+      if (dropOld) {
+        await confirm('Drop all keys but the first?', yes)
+        return printRecord({ dropped_keys: await dropOldKeys(stack) })
+      }
       if (!generate && !setStdin) return console.log(await signingSecret(stack))
       const key = generate ? newSigningKey() : await secretFrom(process.stdin)
       const secret = keep ? `${key} ${await signingSecret(stack)}` : key
       if (setStdin && !yes) throw new UsageError('--set-stdin requires --yes')
       await confirm(`Replace the secret that signs webhooks${keep ? '' : ', without the present keys'}?`, yes)
       await storeSigningSecret(stack, secret)
-      console.log(secret)
+      // The sender gets the new key only.
+      console.log(key)
     })
 }

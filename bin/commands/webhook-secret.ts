@@ -19,11 +19,19 @@ export async function signingSecret(stack: Stack): Promise<string> {
   return SecretString
 }
 
-/** Stores the secret that signs webhooks. Functions use it within the minutes of the setting secrets.maxAgeSeconds. */
+/** Stores the secret that signs webhooks. Functions accept a new key after 30 seconds at most, and a dropped one for the time of the setting secrets.maxAgeSeconds. */
 export async function storeSigningSecret(stack: Stack, SecretString: string): Promise<void> {
   webhookKeys(SecretString)
   const { secrets, SecretId } = secretOf(stack)
   await secrets.send(new PutSecretValueCommand({ SecretId, SecretString }))
+}
+
+/** Stores the first key alone, at the end of a rotation. @returns how many keys were dropped */
+export async function dropOldKeys(stack: Stack): Promise<number> {
+  const keys = (await signingSecret(stack)).split(/[\s,]/).filter(Boolean)
+  const [first] = keys
+  if (first !== undefined && keys.length > 1) await storeSigningSecret(stack, first)
+  return Math.max(0, keys.length - 1)
 }
 
 /** Returns a new random key. */

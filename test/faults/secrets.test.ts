@@ -91,6 +91,35 @@ describe('a secret', () => {
   })
 })
 
+describe('a renewal of a secret', () => {
+  const renew = () =>
+    readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000), renew: true })
+
+  test('returns the value that was stored in the meantime', async () => {
+    await read()
+    value = 'second'
+    now += 30_000
+    expect(await renew()).toBe('second')
+  })
+
+  test('gives the new value to later requests', async () => {
+    await read()
+    value = 'second'
+    now += 30_000
+    await renew()
+    expect(await read()).toBe('second')
+  })
+
+  test('is made every 30 seconds at most, however many unknown signatures arrive', async () => {
+    await read()
+    for (let second = 0; second < 60; second += 1) {
+      now += 1000
+      await renew()
+    }
+    expect(reads).toBe(3)
+  })
+})
+
 describe('while Secrets Manager does not respond', () => {
   test('a request waits no longer than its budget', async () => {
     fault = 'silent'

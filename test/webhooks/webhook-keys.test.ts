@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { ConfigurationError } from '#shared/platform/base/failure.ts'
+import { ConfigurationError, fail } from '#shared/platform/base/failure.ts'
 import { describeFault } from '#shared/platform/base/log.ts'
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
-import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
+import { eventOf, signed, webhookSecret } from '#test/support/signed-events.ts'
 
 const encoded = Buffer.from('a key of 32 bytes that is long !').toString('base64')
 
@@ -72,4 +72,58 @@ test('nobody can sign with an empty key while the secret is malformed', async ()
     body,
   })
   expect(outcome(answer)).toBe('500 INTERNAL.unexpected')
+})
+
+describe('a key that was stored a moment ago', () => {
+  const next = `whsec_${Buffer.from('the key that comes after it').toString('base64')}`
+  const event = eventOf('cart.emptied', { id: 'c' })
+  const body = JSON.stringify(event)
+
+  /** Starts a service whose processes know the old secret until they read it again. */
+  async function startRotating(current: () => string) {
+    const service = await startService()
+    const reads: boolean[] = []
+    service.runtime.secret = async (_name, _budget, { renew = false } = {}) => {
+      reads.push(renew)
+      return renew ? current() : webhookSecret
+    }
+    const send = (headers: Record<string, string>) =>
+      service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    return { send, reads }
+  }
+
+  test('is accepted at the first event that it signs', async () => {
+    const { send } = await startRotating(() => `${next} ${webhookSecret}`)
+    expect((await send(signed(body, { secret: next }))).status).toBe(202)
+  })
+
+  test('is not looked for while the known key fits', async () => {
+    const { send, reads } = await startRotating(() => next)
+    await send(signed(body))
+    expect(reads).toEqual([false])
+  })
+
+  test('is not looked for by an event that is too old to be accepted', async () => {
+    const { send, reads } = await startRotating(() => next)
+    await send(signed(body, { secret: next, at: new Date(0) }))
+    expect(reads).toEqual([false])
+  })
+
+  test('is refused if nobody stored it', async () => {
+    const { send } = await startRotating(() => webhookSecret)
+    expect((await send(signed(body, { secret: next }))).status).toBe(401)
+  })
+
+  test('that cannot be read is a failure that its sender repeats, and no failure of the service', async () => {
+    const service = await startService()
+    service.runtime.secret = async (_name, _budget, { renew = false } = {}) => {
+      if (renew) throw fail('DEPENDENCY.unavailable')
+      return webhookSecret
+    }
+    service.lines.length = 0
+    const headers = signed(body, { secret: next })
+    const { status } = await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    expect(status).toBe(503)
+    expect(service.lines).toMatchObject([{ causedByCaller: true }])
+  })
 })

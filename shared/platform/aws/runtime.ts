@@ -44,9 +44,9 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     },
     openTable: (budget) => passed(adapters.table)(required('TABLE_NAME'), clock, budget),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
-    secret: (name, budget) => {
+    secret: (name, budget, { renew = false } = {}) => {
       const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
-      return passed(adapters.secret)(arn, { settings, clock, budget }).catch(unavailable)
+      return passed(adapters.secret)(arn, { settings, clock, budget, renew }).catch(unavailable)
     },
     derivedKey: async (purpose, budget) => deriveKey(await ownSecret(budget), purpose),
     environment,

@@ -17,6 +17,8 @@ export interface SecretRead {
   settings: Settings
   clock: Clock
   budget: Budget
+  /** Whether to read a known secret again, at most every 30 seconds. */
+  renew?: boolean
 }
 
 /**

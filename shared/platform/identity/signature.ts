@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
-import { ConfigurationError, type Failure, fail } from '../base/failure.ts'
+import { ConfigurationError, Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 
 /** More than any sender sends while it rotates its key. */
@@ -14,6 +14,34 @@ const maxSignatures = 16
  * @throws AUTH.invalid_credentials for any problem with the request
  */
 export function verifySignature(request: HttpRequest, secret: string, settings: Settings, now: number): void {
+  if (!hasKnownSignature(request, secret, settings, now)) throw invalidSignature()
+}
+
+/**
+ * Verifies like `verifySignature`. A recent, well-formed signature of an unknown key may be one of a key that was just
+ * stored, so the secret is read again before it is rejected.
+ * @param readSecret returns the known secret, or reads it again
+ * @throws AUTH.invalid_credentials; the error of a read
+ */
+export async function verifySender(
+  request: HttpRequest,
+  readSecret: (options?: { renew: true }) => Promise<string>,
+  settings: Settings,
+  now: number,
+): Promise<void> {
+  const known = await readSecret()
+  if (hasKnownSignature(request, known, settings, now)) return
+  const current = await readSecret({ renew: true }).catch(byUnknownSignature)
+  if (current === known || !hasKnownSignature(request, current, settings, now)) throw invalidSignature()
+}
+
+/** Throws the failure of a renewal. Anyone can send unknown signatures while the secret cannot be read. */
+function byUnknownSignature(cause: unknown): never {
+  throw cause instanceof Failure ? fail(cause.code, { cause, causedByCaller: true }) : cause
+}
+
+/** @throws AUTH.invalid_credentials if the request is not recent, or has no id */
+function hasKnownSignature(request: HttpRequest, secret: string, settings: Settings, now: number): boolean {
   const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
   const header = (name: string) => request.headers[name.toLowerCase()] ?? ''
   const [id, timestamp] = [header(idHeader), header(timestampHeader)]
@@ -31,7 +59,7 @@ export function verifySignature(request: HttpRequest, secret: string, settings: 
       .digest()
     return given.filter((one) => one.length === expected.length && timingSafeEqual(one, expected))
   })
-  if (matching.length === 0) throw invalidSignature()
+  return matching.length > 0
 }
 
 /**

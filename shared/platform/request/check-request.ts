@@ -8,7 +8,7 @@ import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
 import { type Caller, tenantNamePattern } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
-import { verifySignature } from '../identity/signature.ts'
+import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, isKnown } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
@@ -201,7 +201,7 @@ export async function authenticate(context: RequestContext): Promise<Caller | un
   const { route } = endpoint
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
-    verifySignature(request, await context.secret('webhooks'), settings, now())
+    await verifySender(request, (options) => context.secret('webhooks', options), settings, now())
     return undefined
   }
   const { headers } = request

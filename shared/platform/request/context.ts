@@ -36,7 +36,7 @@ export interface Runtime {
   tokens: TokenVerifier
   openTable(budget: Budget): Table
   openFiles(budget: Budget): FileStore
-  secret(name: SecretName, budget: Budget): Promise<string>
+  secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   /** Returns the deployment's key for one purpose. */
   derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
   /** Returns the name or address of a resource that the stack passes to the function. */
@@ -64,8 +64,8 @@ export interface WorkContext {
   derivedKey(purpose: string): Promise<KeyObject>
   /** Available only to functions that are created with files. */
   files(): FileStore
-  /** Available only to functions with the secret. */
-  secret(name: SecretName): Promise<string>
+  /** Available only to functions with the secret. `renew` reads it again, at most every 30 seconds. */
+  secret(name: SecretName, options?: { renew?: boolean }): Promise<string>
   environment(name: string): string | undefined
   /** Logs what no response shows: an error hidden from the caller, or the fault behind one of many results. */
   report(code: LogCode, error: ErrorCode, fault?: unknown): void
@@ -100,7 +100,7 @@ export function openWork(
     sleep: (pause) => clock.sleep(pause),
     derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
     files: () => runtime.openFiles(budget),
-    secret: (name) => runtime.secret(name, budget),
+    secret: (name, options) => runtime.secret(name, budget, options),
     environment: (name) => runtime.environment(name),
     report: (code, error, fault) => log.report({ code, error, fault, operation, correlation }),
     tableWithin: (limit) => runtime.openTable(startBudget(clock, limit)),
