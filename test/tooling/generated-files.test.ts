@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
@@ -35,10 +36,17 @@ describe('npm run generate -- --settings FILE', () => {
   })
 
   test('writes these files and no other', async () => {
-    const profile = join(root, 'test/support/profiles/other.json')
+    const values = JSON.parse(await readFile(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
+    // Other paths, headers and scopes.
+    for (const key of ['codes.bulkUpdate', 'webhooks.scheme', 'auth.operationScopes'] as const)
+      values[key] = otherSettings[key]
+    const folder = await mkdtemp(join(tmpdir(), 'generate-'))
+    const profile = join(folder, 'profile.json')
+    await writeFile(profile, JSON.stringify(values))
     const args = [join(root, 'test/tooling/generate.ts'), '--settings', profile, '--check']
     const checked = promisify(execFile)(process.execPath, args)
     const { stdout } = await checked.catch((failed: { stdout: string }) => failed)
+    await rm(folder, { recursive: true })
     const named = Array.from(stdout.matchAll(/^(\S+) is out of date/gm), ([, file]) => file)
     expect(named).toEqual(Object.keys(files))
   })
