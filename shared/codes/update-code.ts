@@ -1,5 +1,5 @@
 import { Denial, fail, failField } from '../platform/base/failure.ts'
-import type { Effects } from '../platform/idempotency/effects.ts'
+import type { Effects } from '../platform/idempotency/decision.ts'
 import type { RowContext } from '../platform/jobs/bulk-saga.ts'
 import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
 import type { Settings } from '../settings/register.ts'

@@ -1,7 +1,7 @@
 import { seal, unseal } from '../platform/base/secrets.ts'
 import type { Task } from '../platform/events/outbox.ts'
+import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext, WorkContext } from '../platform/request/context.ts'
-import type { Decision } from '../platform/request/endpoint.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'

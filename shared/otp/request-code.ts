@@ -1,6 +1,6 @@
 import { personOf } from '../identity/person.ts'
+import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
-import type { Decision } from '../platform/request/endpoint.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'

@@ -1,7 +1,7 @@
 import { newId, startBudget, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { commit } from '../platform/idempotency/commit.ts'
-import type { Effects } from '../platform/idempotency/effects.ts'
+import type { Effects } from '../platform/idempotency/decision.ts'
 import { openWork, type Runtime, type WorkContext } from '../platform/request/context.ts'
 import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
 import { pendingEntries } from '../platform/table/table.ts'

@@ -1,7 +1,8 @@
 import { timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import type { Saga } from '../platform/idempotency/effects.ts'
-import { created, type Decision, rejection, type SagaContext } from '../platform/request/endpoint.ts'
+import type { Decision, Saga } from '../platform/idempotency/decision.ts'
+import type { SagaContext } from '../platform/request/context.ts'
+import { created, rejection } from '../platform/request/endpoint.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, requestOf, viewOf } from './refund.ts'
@@ -9,7 +10,7 @@ import { findRefund, newRefund } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
 /** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
-interface Attempt {
+interface Execution {
   refund: Refund
   answer?: {
     outcome: ProviderOutcome
@@ -28,7 +29,7 @@ const freshMilliseconds = 10_000
 export function refundSaga(
   context: SagaContext,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
-): Saga<Refund, Attempt, Decision> {
+): Saga<Refund, Execution> {
   const { settings, table, now, budget } = context
   return {
     finishedBy: 'service',
@@ -48,7 +49,7 @@ export function refundSaga(
   }
 
   /** @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending */
-  async function attempt(refund: Refund): Promise<Attempt> {
+  async function attempt(refund: Refund): Promise<Execution> {
     const provider = await openProvider()
     const asked = now()
     const outcome = await provider.refund(requestOf(refund), budget)
@@ -57,7 +58,7 @@ export function refundSaga(
     return { refund, answer: { outcome, asked } }
   }
 
-  async function outcomeOf({ refund, answer }: Attempt): Promise<Decision> {
+  async function outcomeOf({ refund, answer }: Execution): Promise<Decision> {
     if (!answer) return responseOf(refund, settings)
     const { outcome, asked } = answer
     const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))

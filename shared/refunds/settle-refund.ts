@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../platform/audit/record.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import type { AlertCode } from '../platform/base/log.ts'
-import type { Effects } from '../platform/idempotency/effects.ts'
+import type { Effects } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { AlertCode } from '../platform/base/log.ts'
-import type { Effects } from '../platform/idempotency/effects.ts'
+import type { Effects } from '../platform/idempotency/decision.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import { created, defineSagaEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
+import { created, defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
@@ -94,8 +94,10 @@ export function payEndpoint(provider: Provider): Endpoint {
     uses: ['table.read', 'table.write'],
     impact: 'Nothing.',
   })
-  return defineSagaEndpoint(route, {
-    stateOf: ({ body }, { newId, scope }) => ({ id: newId(), tenant: scope.tenant, amount: body.amount }),
+  return defineEndpoint(route, {
+    decide: ({ body }, { newId, scope }) => ({
+      state: { id: newId(), tenant: scope.tenant, amount: body.amount },
+    }),
     saga: () => ({
       finishedBy: 'caller',
       start: (payment: Payment) => ({ writes: [create(paymentItem(payment, 'pending'))] }),

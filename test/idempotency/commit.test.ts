@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
-import type { Effects } from '#shared/platform/idempotency/effects.ts'
+import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { create, put, remove } from '#shared/platform/table/table.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId } from '#shared/platform/base/clock.ts'
+import type { Saga } from '#shared/platform/idempotency/decision.ts'
 import {
   addPendingSaga,
   fingerprint,
@@ -165,15 +166,14 @@ describe('the sweeper of pending sagas', () => {
     runtime.clock.advance(minAgeMilliseconds)
     let seen: unknown
     const endpoint = payEndpoint(provider)
-    const { saga } = endpoint as Extract<Endpoint, { saga: unknown }>
     await sweep([
       {
         ...endpoint,
-        saga: (context: Parameters<typeof saga>[0]) => {
+        saga: (context) => {
           seen = context.correlation
-          return saga(context)
+          return endpoint.saga?.(context) as Saga
         },
-      } as Endpoint,
+      },
     ])
     expect(seen).toEqual({ id: 'corr-1', trace: {} })
   })

@@ -1,20 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { Denial, fail } from '#shared/platform/base/failure.ts'
-import type { Effects } from '#shared/platform/idempotency/effects.ts'
+import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
 import { asRecord, type PendingRecord, pendingSagas } from '#shared/platform/idempotency/record.ts'
-import {
-  replayEarlier,
-  runOnce,
-  runWithoutKey,
-  takeOver,
-  type Work,
-} from '#shared/platform/idempotency/run-once.ts'
+import { replayEarlier, runOnce, runWithoutKey, takeOver } from '#shared/platform/idempotency/run-once.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { connectionError, memoryRuntime } from '#test/support/memory-runtime.ts'
 import {
   codeOf,
-  decisionWork,
   itemsOf,
   keyedRequest,
   lifetimeSeconds,
@@ -22,7 +15,9 @@ import {
   responseOf,
   runOf,
   type SagaScript,
-  sagaWork,
+  type Scripted,
+  scriptedDecision,
+  scriptedSaga,
   tenant,
 } from './scripted-run.ts'
 
@@ -34,10 +29,10 @@ function useSettings(changes: Partial<Settings> = {}) {
   runtime = memoryRuntime({ 'idempotency.whilePending': { waitSeconds: 1, status: 503 }, ...changes })
 }
 
-const once = (work: Work = decisionWork(runtime), keyed = keyedRequest(runtime)) =>
-  runOnce(runOf(runtime, work, keyed))
+const once = (scripted: Scripted = scriptedDecision(runtime), keyed = keyedRequest(runtime)) =>
+  runOnce(runOf(runtime, scripted, keyed))
 const rejecting = (thrown: unknown) =>
-  decisionWork(runtime, () => {
+  scriptedDecision(runtime, () => {
     throw thrown
   })
 const itemOf = ({ writes = [] }: Effects) => (writes[0] as Put).item
@@ -77,8 +72,8 @@ describe('a decision under a key', () => {
 
   test('reports the failure that it commits', async () => {
     const failure = fail('POLICY.refund.declined')
-    const decided = () => ({ response: responseOf('declined', 409), failure })
-    expect(await once(decisionWork(runtime, decided))).toEqual({
+    const decided = () => ({ ...responseOf('declined', 409), failure })
+    expect(await once(scriptedDecision(runtime, decided))).toEqual({
       status: 'stored',
       response: responseOf('declined', 409),
       failure,
@@ -86,10 +81,9 @@ describe('a decision under a key', () => {
   })
 
   test('that conflicts with another write fails with the error of the write, and stores nothing', async () => {
-    const work = decisionWork(runtime)
-    const decision = await work.decide()
+    const decision = (await scriptedDecision(runtime).decide()) as Decision
     await runtime.table.put({ item: itemOf(decision), condition: 'none' })
-    expect(await codeOf(once({ ...work, decide: async () => decision }))).toBe('INTERNAL.unexpected')
+    expect(await codeOf(once(scriptedDecision(runtime, () => decision)))).toBe('INTERNAL.unexpected')
     expect(recordIn(runtime)).toBeUndefined()
   })
 })
@@ -179,7 +173,7 @@ describe('a fault of the code', () => {
 })
 
 const paying = (script: Partial<SagaScript> = {}) =>
-  sagaWork(runtime, { finishedBy: 'service', execute: () => {}, ...script })
+  scriptedSaga(runtime, { finishedBy: 'service', execute: () => {}, ...script })
 const failing = (code: Parameters<typeof fail>[0]) => () => {
   throw fail(code)
 }
@@ -190,11 +184,11 @@ async function leavePending(script: Partial<SagaScript> = {}) {
 
 describe('a saga under a key', () => {
   test('is executed once, and its outcome replayed', async () => {
-    const work = paying()
-    const first = await once(work)
+    const payment = paying()
+    const first = await once(payment)
     expect(first).toMatchObject({ status: 'stored', response: responseOf(String(orders()[0]?.id)) })
-    expect(await once(work)).toEqual({ status: 'replayed', response: first.response })
-    expect(work.paid).toHaveLength(1)
+    expect(await once(payment)).toEqual({ status: 'replayed', response: first.response })
+    expect(payment.paid).toHaveLength(1)
     expect(orders()).toMatchObject([{ state: 'paid' }])
   })
 
@@ -245,38 +239,38 @@ describe('a saga under a key', () => {
   })
 
   test('whose start conflicts fails with the error of the write, and is not executed', async () => {
-    const work = paying()
-    const start = await work.decide()
-    await runtime.table.put({ item: itemOf(start), condition: 'none' })
-    expect(await codeOf(once({ ...work, decide: async () => start }))).toBe('CONFLICT.soft_deleted')
-    expect(work.paid).toEqual([])
+    const payment = paying()
+    const start = await payment.decide()
+    await runtime.table.put({ item: itemOf(payment.saga.start(start.state)), condition: 'none' })
+    expect(await codeOf(once({ ...payment, decide: async () => start }))).toBe('CONFLICT.soft_deleted')
+    expect(payment.paid).toEqual([])
     expect(recordIn(runtime)).toBeUndefined()
   })
 
   test('whose start conflicts releases no lease', async () => {
-    const work = paying()
-    const start = await work.decide()
-    await runtime.table.put({ item: itemOf(start), condition: 'none' })
+    const payment = paying()
+    const start = await payment.decide()
+    await runtime.table.put({ item: itemOf(payment.saga.start(start.state)), condition: 'none' })
     const calls: string[] = []
     runtime.beforeCall = ({ name }) => calls.push(name)
-    await codeOf(once({ ...work, decide: async () => start }))
+    await codeOf(once({ ...payment, decide: async () => start }))
     expect(calls).not.toContain('put')
   })
 })
 
 describe('a saga whose execution fails for a time', () => {
   test('fails with that error and stays pending', async () => {
-    const work = paying({ execute: failing('DEPENDENCY.timeout') })
-    expect(await codeOf(once(work))).toBe('DEPENDENCY.timeout')
+    const payment = paying({ execute: failing('DEPENDENCY.timeout') })
+    expect(await codeOf(once(payment))).toBe('DEPENDENCY.timeout')
     expect(pending()).toMatchObject({ state: 'pending', lease_until: 0 })
   })
 
   test('is resumed at once with its recorded state, and never started again', async () => {
     await leavePending()
     const [order] = orders()
-    const work = paying()
-    expect(await once(work)).toMatchObject({ status: 'stored' })
-    expect(work.paid).toEqual([order?.id])
+    const payment = paying()
+    expect(await once(payment)).toMatchObject({ status: 'stored' })
+    expect(payment.paid).toEqual([order?.id])
     expect(orders()).toHaveLength(1)
   })
 
@@ -392,10 +386,10 @@ describe('a start whose response is lost', () => {
     expect(await codeOf(once(paying()))).toMatch(/^DEPENDENCY\./)
     runtime.afterCall = () => {}
     const from = runtime.clock.now()
-    const work = paying()
-    expect(await once(work)).toMatchObject({ status: 'stored' })
+    const payment = paying()
+    expect(await once(payment)).toMatchObject({ status: 'stored' })
     expect(runtime.clock.now()).toBe(from)
-    expect(work.paid).toEqual([orders()[0]?.id])
+    expect(payment.paid).toEqual([orders()[0]?.id])
   })
 })
 
@@ -434,9 +428,9 @@ describe('a request whose key is in progress', () => {
       await stealLease(0)
       await once(paying())
     }
-    const work = paying()
-    expect(await once(work)).toMatchObject({ status: 'replayed' })
-    expect(work.paid).toEqual([])
+    const payment = paying()
+    expect(await once(payment)).toMatchObject({ status: 'replayed' })
+    expect(payment.paid).toEqual([])
   })
 
   test('fails if the record expires while it waits', async () => {
@@ -469,7 +463,7 @@ describe('a request whose key is in progress', () => {
 })
 
 describe('a takeover', () => {
-  const resume = (work: Work, record = pending()) => takeOver(runOf(runtime, work), record)
+  const resume = (scripted: Scripted, record = pending()) => takeOver(runOf(runtime, scripted), record)
 
   test('holds a new lease while it executes', async () => {
     await leavePending()
@@ -489,18 +483,18 @@ describe('a takeover', () => {
     const before = pending()
     await stealLease(0)
     await once(paying())
-    const work = paying()
-    expect(await resume(work, before)).toMatchObject({ status: 'replayed' })
-    expect(work.paid).toEqual([])
+    const payment = paying()
+    expect(await resume(payment, before)).toMatchObject({ status: 'replayed' })
+    expect(payment.paid).toEqual([])
   })
 
   test('of a record that another holds waits for it', async () => {
     await leavePending()
     const before = pending()
     await stealLease(runtime.clock.now() + leaseMilliseconds)
-    const work = paying()
-    expect(await codeOf(resume(work, before))).toBe('DEPENDENCY.unavailable')
-    expect(work.paid).toEqual([])
+    const payment = paying()
+    expect(await codeOf(resume(payment, before))).toBe('DEPENDENCY.unavailable')
+    expect(payment.paid).toEqual([])
   })
 
   test('whose response was lost recognizes its own lease', async () => {
@@ -509,24 +503,24 @@ describe('a takeover', () => {
       runtime.afterCall = () => {}
       throw connectionError()
     }
-    const work = paying()
-    expect(await resume(work)).toMatchObject({ status: 'stored' })
-    expect(work.paid).toHaveLength(1)
+    const payment = paying()
+    expect(await resume(payment)).toMatchObject({ status: 'stored' })
+    expect(payment.paid).toHaveLength(1)
   })
 
   test('of a record that is gone is transient', async () => {
     await leavePending()
     const before = pending()
     await runtime.table.transact([{ remove: { pk: before.pk, sk: before.sk }, condition: 'none' }])
-    const work = paying()
-    expect(await codeOf(resume(work, before))).toBe('TRANSIENT.error')
-    expect(work.paid).toEqual([])
+    const payment = paying()
+    expect(await codeOf(resume(payment, before))).toBe('TRANSIENT.error')
+    expect(payment.paid).toEqual([])
   })
 })
 
 describe('the replay of an earlier request', () => {
   const replay = (keyed = keyedRequest(runtime)) =>
-    replayEarlier(runOf(runtime, decisionWork(runtime), keyed))
+    replayEarlier(runOf(runtime, scriptedDecision(runtime), keyed))
 
   test('is undefined if there was none', async () => {
     expect(await replay()).toBeUndefined()
@@ -552,20 +546,20 @@ describe('the replay of an earlier request', () => {
 })
 
 describe('an operation without a key', () => {
-  const run = (work: Work) => runWithoutKey(runOf(runtime, work))
+  const run = (scripted: Scripted) => runWithoutKey(runOf(runtime, scripted))
 
   test('commits its decision, and runs again each time', async () => {
-    const first = await run(decisionWork(runtime))
+    const first = await run(scriptedDecision(runtime))
     expect(first).toEqual({ response: responseOf(String(orders()[0]?.id)), failure: undefined })
-    await run(decisionWork(runtime))
+    await run(scriptedDecision(runtime))
     expect(orders()).toHaveLength(2)
     expect(recordIn(runtime)).toBeUndefined()
   })
 
   test('commits the start of a saga, executes it and commits its outcome', async () => {
-    const work = paying({ execute: () => expect(orders()).toMatchObject([{ state: 'pending' }]) })
-    expect(await run(work)).toMatchObject({ response: { status: 201 } })
+    const payment = paying({ execute: () => expect(orders()).toMatchObject([{ state: 'pending' }]) })
+    expect(await run(payment)).toMatchObject({ response: { status: 201 } })
     expect(orders()).toMatchObject([{ state: 'paid' }])
-    expect(work.paid).toHaveLength(1)
+    expect(payment.paid).toHaveLength(1)
   })
 })

@@ -1,8 +1,8 @@
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
-import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import type { RenderedDecision, SagaStart } from '#shared/platform/idempotency/effects.ts'
+import type { Failure } from '#shared/platform/base/failure.ts'
+import type { Decision, Saga } from '#shared/platform/idempotency/decision.ts'
 import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/record.ts'
-import type { KeyedExecution, Work } from '#shared/platform/idempotency/run-once.ts'
+import type { KeyedExecution } from '#shared/platform/idempotency/run-once.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
 import type { MemoryRuntime } from '#test/support/memory-runtime.ts'
@@ -20,8 +20,15 @@ export function keyedRequest({ clock }: MemoryRuntime, payload: object = { amoun
   }
 }
 
-/** An execution of some work under the key `k`. */
-export function runOf(runtime: MemoryRuntime, work: Work, keyed = keyedRequest(runtime)): KeyedExecution {
+/** A decision, or a saga with the decision to start it. */
+export type Scripted = Pick<KeyedExecution, 'decide' | 'saga'>
+
+/** An execution under the key `k`. */
+export function runOf(
+  runtime: MemoryRuntime,
+  { decide, saga }: Scripted,
+  keyed = keyedRequest(runtime),
+): KeyedExecution {
   const { clock, settings, table } = runtime
   return {
     operation: 'tests.pay',
@@ -30,9 +37,13 @@ export function runOf(runtime: MemoryRuntime, work: Work, keyed = keyedRequest(r
     clock,
     caller: actor,
     correlation: { id: 'corr-1', trace: {} },
-    work,
+    decide,
+    saga,
     keyed,
-    renderFault: () => ({ response: responseOf('fault', 500), failure: fail('INTERNAL.unexpected') }),
+    render: ({ status, headers = {}, body, failure }) =>
+      failure && body === undefined
+        ? responseOf('fault', failure.http)
+        : { status, headers, body: String(body) },
     tableForOutcome: () => runtime.openTable(startBudget(clock, 1000)),
   }
 }
@@ -41,18 +52,15 @@ export function responseOf(body: string, status = 201) {
   return { status, headers: { 'Content-Type': 'text/plain' }, body }
 }
 
-/** Work whose only effect is a new order; it returns the order's id, or the result of `decided`. */
-export function decisionWork({ clock }: MemoryRuntime, decided?: () => RenderedDecision): Work {
-  const none = () => Promise.reject(new Error('a decision has no effect outside the table'))
+/** A decision whose only effect is a new order; it returns the order's id, or the result of `decided`. */
+export function scriptedDecision({ clock }: MemoryRuntime, decided?: () => Decision): Scripted {
   return {
     async decide() {
       if (decided) return decided()
       const id = newId(clock)
-      return { response: responseOf(id), writes: [create({ ...keyOf(tenant, 'order', id), id })] }
+      return { ...responseOf(id), writes: [create({ ...keyOf(tenant, 'order', id), id })] }
     },
-    restore: none,
-    execute: none,
-    outcome: none,
+    saga: undefined,
   }
 }
 
@@ -61,36 +69,29 @@ export interface SagaScript {
   /** Replaces the call of the provider. */
   execute: (id: string) => unknown
   /** Replaces the committed outcome. */
-  outcome?: () => RenderedDecision
+  outcome?: () => Decision
 }
 
-/** Work that stores a pending order, pays it outside the table, and stores it as paid. */
-export function sagaWork({ clock }: MemoryRuntime, script: SagaScript): Work & { paid: string[] } {
+/** A saga that stores a pending order, pays it outside the table, and stores it as paid. */
+export function scriptedSaga({ clock }: MemoryRuntime, script: SagaScript) {
   const paid: string[] = []
-  return {
-    paid,
+  const saga: Saga<{ id: string }, void> = {
     finishedBy: script.finishedBy,
-    async decide(): Promise<SagaStart> {
-      const id = newId(clock)
+    start({ id }) {
       const item = { ...keyOf(tenant, 'order', id), id, state: 'pending' }
-      return { state: { id }, recorded: { id }, writes: [create(item, 'CONFLICT.soft_deleted')] }
+      return { writes: [create(item, 'CONFLICT.soft_deleted')] }
     },
-    restore: async (recorded) => recorded,
-    async execute(state) {
-      const { id } = state as { id: string }
+    async execute({ id }) {
       await script.execute(id)
       paid.push(id)
     },
-    async outcome(state) {
+    outcome({ id }) {
       if (script.outcome) return script.outcome()
-      const { id } = state as { id: string }
       const item = { ...keyOf(tenant, 'order', id), id, state: 'paid' }
-      return {
-        response: responseOf(id),
-        writes: [replace(item, { state: 'pending' }, 'CONFLICT.soft_deleted')],
-      }
+      return { ...responseOf(id), writes: [replace(item, { state: 'pending' }, 'CONFLICT.soft_deleted')] }
     },
   }
+  return { paid, saga: saga as Saga, decide: async () => ({ state: { id: newId(clock) } }) }
 }
 
 export const itemsOf = ({ store }: MemoryRuntime, entity: string) =>

@@ -51,7 +51,7 @@ export const defects: Record<string, Defect> = {
   ),
   'an outcome that is written before the effect': shared(
     'platform/idempotency/run-once.ts',
-    '    result = await run.work.execute(state)\n',
+    '    result = await sagaOf(run).execute(state)\n',
     "    result = { refund: state, answer: { asked: 0, outcome: { status: 'succeeded', providerRefundId: 're_0', replayed: false } } }\n",
   ),
   'no entry of a pending saga': shared(

@@ -1,6 +1,7 @@
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
-import { type Decision, defineEndpoint, noContent } from '#shared/platform/request/endpoint.ts'
+import type { Decision } from '#shared/platform/idempotency/decision.ts'
+import { defineEndpoint, noContent } from '#shared/platform/request/endpoint.ts'
 import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 

@@ -1,7 +1,8 @@
 import { type CodeChanges, viewOf } from '#shared/codes/code.ts'
 import { updateCode } from '#shared/codes/update-code.ts'
+import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import type { RequestContext } from '#shared/platform/request/context.ts'
-import { type Decision, defineEndpoint, type Input, ok } from '#shared/platform/request/endpoint.ts'
+import { defineEndpoint, type Input, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export function decide(input: Input<CodeChanges>, context: RequestContext): Promise<Decision> {

@@ -1,12 +1,14 @@
-import { defineSagaEndpoint } from '#shared/platform/request/endpoint.ts'
+import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { accountOf, makeRefund } from '#shared/refunds/refund.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
-export const endpoint = defineSagaEndpoint(route, {
-  stateOf({ body }, { settings, newId, scope: { tenant } }) {
-    return makeRefund(body, { id: newId(), tenant_id: tenant, account: accountOf(tenant, settings) })
+export const endpoint = defineEndpoint(route, {
+  decide({ body }, { settings, newId, scope: { tenant } }) {
+    return {
+      state: makeRefund(body, { id: newId(), tenant_id: tenant, account: accountOf(tenant, settings) }),
+    }
   },
   saga: (context) => refundSaga(context, () => deployedProvider(context)),
 })

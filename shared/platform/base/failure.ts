@@ -143,3 +143,8 @@ export class Denial extends Error {
     this.target = target
   }
 }
+
+/** Returns a thrown value as a failure: INTERNAL.unexpected if it is none. */
+export function toFailure(thrown: unknown): Failure {
+  return thrown instanceof Failure ? thrown : fail('INTERNAL.unexpected', { cause: thrown })
+}

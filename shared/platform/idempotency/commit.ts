@@ -6,7 +6,7 @@ import type { Outbox } from '../events/outbox.ts'
 import type { Actor } from '../identity/caller.ts'
 import type { Item } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
-import type { Effects } from './effects.ts'
+import type { Effects } from './decision.ts'
 
 /** The dependencies of a commit. */
 export interface CommitContext {
@@ -18,7 +18,7 @@ export interface CommitContext {
 }
 
 /** The changes that the platform commits with a decision. */
-interface PlatformChanges {
+export interface PlatformChanges {
   /** A put that makes the decision take effect once: if its condition fails, the existing item is returned. */
   guard?: Put
   others?: readonly Change[]

@@ -1,8 +1,9 @@
 import type { Settings } from '../../settings/register.ts'
-import { Denial, Failure, fail, isRetryable } from '../base/failure.ts'
+import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.ts'
+import type { Item } from '../table/keys.ts'
 import type { Condition, Table } from '../table/table.ts'
-import { type CommitContext, commit } from './commit.ts'
-import type { RenderedDecision, SagaStart } from './effects.ts'
+import { type CommitContext, commit, type PlatformChanges } from './commit.ts'
+import type { Decision, Saga, SagaStart } from './decision.ts'
 import {
   addPendingSaga,
   asRecord,
@@ -22,23 +23,15 @@ import {
   storedResponse,
 } from './record.ts'
 
-/** One operation to run: a decision, or a saga whose state and result are known to itself alone. */
-export interface Work {
-  decide(): Promise<RenderedDecision | SagaStart>
-  finishedBy?: 'service' | 'caller'
-  /** Returns the state of a saga from its recorded part. */
-  restore(recorded: Record<string, unknown>): Promise<object>
-  execute(state: object): Promise<unknown>
-  outcome(state: object, result: unknown): Promise<RenderedDecision>
-}
-
-/** An operation with its dependencies. */
+/** An operation to run, with its dependencies. */
 export interface Execution extends CommitContext {
   operation: string
   settings: Settings
-  work: Work
-  /** Renders the response stored for a request that can never succeed. */
-  renderFault(fault: unknown): RenderedDecision
+  /** Decides the response, or the state with which the saga starts. */
+  decide(): Promise<Decision | SagaStart>
+  saga: Saga | undefined
+  /** Renders the response of a decision. @throws a fault of the service if the response violates its schema */
+  render(decision: Decision): StoredResponse
   /** Opens the table for writes after an effect, even if the request's time is spent. */
   tableForOutcome(): Table
 }
@@ -60,15 +53,17 @@ const pollMilliseconds = 50
 
 /** Runs an operation without a key. Each of its decisions is still one transaction. */
 export async function runWithoutKey(run: Execution): Promise<Outcome> {
-  let decision = await run.work.decide()
+  let decision = await run.decide()
   if ('state' in decision) {
     // Without a key, nothing can be resumed: the start is committed and executed at once.
-    await commit(run, decision)
-    decision = await run.work.outcome(decision.state, await run.work.execute(decision.state))
+    const { state } = decision
+    const saga = sagaOf(run)
+    await commit(run, saga.start(state))
+    decision = await saga.outcome(state, await saga.execute(state))
   }
-  const result = await commit(run, decision)
+  const result = await commitRendered(run, decision)
   if ('existing' in result) throw new Error('a decision without a guard has no existing item')
-  return outcomeOf(result.committed)
+  return result
 }
 
 /**
@@ -80,47 +75,62 @@ export async function runWithoutKey(run: Execution): Promise<Outcome> {
  * - A rejection (4xx) has no effect and is not stored.
  */
 export async function runOnce(run: KeyedExecution): Promise<Outcome> {
-  let decision: RenderedDecision | SagaStart
+  let decision: Decision | SagaStart
   try {
-    decision = await run.work.decide()
+    decision = await run.decide()
   } catch (thrown) {
     return afterRejection(run, thrown)
   }
-  return 'state' in decision ? startSaga(run, decision) : storeDecision(run, decision)
+  return 'state' in decision ? startSaga(run, decision.state) : storeDecision(run, decision)
 }
 
-async function storeDecision(run: KeyedExecution, decision: RenderedDecision): Promise<Outcome> {
+async function storeDecision(run: KeyedExecution, decision: Decision): Promise<Outcome> {
   const condition = isNew(run)
-  let result: Awaited<ReturnType<typeof commit<RenderedDecision>>>
+  let result: Outcome | { existing: Item }
   try {
-    result = await commit(run, decision, ({ response }) => ({
+    result = await commitRendered(run, decision, (response) => ({
       guard: { item: finishedRecord(run.keyed, response, 'complete'), condition },
     }))
   } catch (thrown) {
     return afterRejection(run, thrown)
   }
-  if ('existing' in result) return replay(run, asRecord(result.existing))
-  return { ...outcomeOf(result.committed), status: 'stored' }
+  return 'existing' in result ? replay(run, asRecord(result.existing)) : { ...result, status: 'stored' }
 }
 
-async function startSaga(run: KeyedExecution, start: SagaStart): Promise<Outcome> {
+/** Commits a decision. It is rendered first, so nothing is committed if its response violates its schema. */
+async function commitRendered(
+  run: Execution,
+  decision: Decision,
+  changesOf: (response: StoredResponse) => PlatformChanges = () => ({}),
+): Promise<Outcome | { existing: Item }> {
+  let response: StoredResponse | undefined
+  const result = await commit<Decision>(run, decision, (current) => {
+    response = run.render(current)
+    return changesOf(response)
+  })
+  if ('existing' in result) return result
+  return { response: response as StoredResponse, failure: result.committed.failure }
+}
+
+async function startSaga(run: KeyedExecution, state: object): Promise<Outcome> {
+  const { recorded = (whole: object) => whole, start, finishedBy } = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
-  const byService = run.work.finishedBy === 'service'
-  const saga = { state: start.recorded, ...(byService && { entry: lease.lease_id }) }
+  const byService = finishedBy === 'service'
+  const saga = { state: { ...recorded(state) }, ...(byService && { entry: lease.lease_id }) }
   const changes = {
     guard: { item: pendingRecord(run.keyed, saga, lease), condition: isNew(run) },
     others: addPendingSaga(run, saga),
   }
-  let result: Awaited<ReturnType<typeof commit<SagaStart>>>
+  let result: Awaited<ReturnType<typeof commit>>
   try {
-    result = await commit(run, start, () => changes)
+    result = await commit(run, start(state), () => changes)
   } catch (thrown) {
     // The start may be committed although the response was lost.
     if (isRetryable(thrown)) await release(run, saga, heldBy(lease))
     return afterRejection(run, thrown)
   }
-  return 'existing' in result ? replay(run, asRecord(result.existing)) : finish(run, saga, lease, start.state)
+  return 'existing' in result ? replay(run, asRecord(result.existing)) : finish(run, saga, lease, state)
 }
 
 /** Handles a rejection. If an earlier run has succeeded since, its response is replayed. */
@@ -147,17 +157,17 @@ async function finish(
   const held = heldBy(lease)
   let result: unknown
   try {
-    result = await run.work.execute(state)
+    result = await sagaOf(run).execute(state)
   } catch (thrown) {
     const isTransient = isRetryable(thrown)
     if (!isTransient && saga.entry === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
     await release(run, saga, held)
     throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
-  let committed: Awaited<ReturnType<typeof commit<RenderedDecision>>>
+  let committed: Outcome | { existing: Item }
   try {
-    const outcome = await run.work.outcome(state, result)
-    committed = await commit({ ...run, table: run.tableForOutcome() }, outcome, ({ response }) => ({
+    const outcome = await sagaOf(run).outcome(state, result)
+    committed = await commitRendered({ ...run, table: run.tableForOutcome() }, outcome, (response) => ({
       guard: { item: finishedRecord(run.keyed, response, 'complete'), condition: held },
       others: removePendingSaga(saga),
     }))
@@ -165,12 +175,14 @@ async function finish(
     await release(run, saga, held)
     throw isRetryable(thrown) ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
-  if ('existing' in committed) return replay(run, asRecord(committed.existing))
-  return { ...outcomeOf(committed.committed), status: 'stored' }
+  return 'existing' in committed
+    ? replay(run, asRecord(committed.existing))
+    : { ...committed, status: 'stored' }
 }
 
-function outcomeOf({ response, failure }: RenderedDecision): Outcome {
-  return { response, failure }
+function sagaOf({ saga, operation }: Execution): Saga {
+  if (!saga) throw new Error(`${operation} has no saga`)
+  return saga
 }
 
 /** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
@@ -189,10 +201,11 @@ async function storeFault(
   thrown: unknown,
   condition: Condition,
 ): Promise<Outcome> {
-  const fault = run.renderFault(thrown)
-  const refusal = await table.put({ item: finishedRecord(run.keyed, fault.response, 'failed'), condition })
+  const failure = toFailure(thrown)
+  const response = run.render({ status: failure.http, failure })
+  const refusal = await table.put({ item: finishedRecord(run.keyed, response, 'failed'), condition })
   if (refusal?.existing) return replay(run, asRecord(refusal.existing))
-  return { ...outcomeOf(fault), status: 'stored' }
+  return { response, failure, status: 'stored' }
 }
 
 /** Responds from the record of an earlier run: waits for it, or takes it over once its lease has expired. */
@@ -212,7 +225,7 @@ async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise
 
 /** Continues a saga that an earlier run left pending; it is never started again. */
 export async function takeOver(run: KeyedExecution, record: PendingRecord): Promise<Outcome> {
-  const state = await run.work.restore(record.saga.state)
+  const state = await restore(run, record.saga)
   const lease = newLease(run)
   const refusal = await run.table.put({
     item: pendingRecord(run.keyed, record.saga, lease),
@@ -222,6 +235,11 @@ export async function takeOver(run: KeyedExecution, record: PendingRecord): Prom
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
   return isHeld ? finish(run, record.saga, lease, state) : replay(run, holder)
+}
+
+/** Returns the state of a saga from its recorded part. The payload of the request holds the rest. */
+async function restore(run: Execution, { state }: RecordedSaga): Promise<object> {
+  return sagaOf(run).recorded ? { ...((await run.decide()) as SagaStart).state, ...state } : state
 }
 
 /** Replays an earlier request with the same key and payload; undefined if there was none. */

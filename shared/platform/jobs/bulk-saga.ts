@@ -2,11 +2,11 @@ import * as v from 'valibot'
 import { openPoint, perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import type { DeniedAction } from '../audit/denials.ts'
-import type { Saga } from '../idempotency/effects.ts'
+import type { Decision, Saga, SagaStart } from '../idempotency/decision.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { RequestContext, WorkContext } from '../request/context.ts'
-import type { Decision, Input, SagaContext } from '../request/endpoint.ts'
+import type { RequestContext, SagaContext, WorkContext } from '../request/context.ts'
+import type { Input } from '../request/endpoint.ts'
 import { type RowDecision, type RowResult, runRows } from './run-rows.ts'
 
 /** The dependencies of a row. */
@@ -35,14 +35,17 @@ interface BulkState<Row> {
   caller: Caller | undefined
 }
 
-/** Returns the saga of a bulk operation. Its completed rows are not executed again. */
+/** Returns the behavior of an endpoint for a bulk operation: a saga. Its completed rows are not executed again. */
 export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
   const { namedId = () => null } = operation
   return {
-    stateOf({ body }: Input<Body>, { newId, scope, caller, settings }: RequestContext): BulkState<Row> {
-      return { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller }
+    decide(
+      { body }: Input<Body>,
+      { newId, scope, caller, settings }: RequestContext,
+    ): SagaStart<BulkState<Row>> {
+      return { state: { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller } }
     },
-    saga(context: SagaContext): Saga<BulkState<Row>, readonly RowResult[], Decision> {
+    saga(context: SagaContext): Saga<BulkState<Row>, readonly RowResult[]> {
       const { settings, report } = context
       return {
         finishedBy: 'caller',

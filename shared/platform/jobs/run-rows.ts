@@ -2,7 +2,7 @@ import { messageId } from '../../error-catalog.ts'
 import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { type Details, Failure, fail } from '../base/failure.ts'
 import { type CommitContext, commit } from '../idempotency/commit.ts'
-import type { Effects } from '../idempotency/effects.ts'
+import type { Effects } from '../idempotency/decision.ts'
 import type { Item } from '../table/keys.ts'
 
 /** The result of one row; rows are numbered from 0 here. */

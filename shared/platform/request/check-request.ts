@@ -34,9 +34,8 @@ function unknownRoute({ request, environment }: RequestContext): Failure {
  * setting limits.tooLarge with 413
  */
 export function checkRequest(context: RequestContext): void {
-  const { endpoint, request, settings, startedAt } = context
-  const { route } = endpoint
-  if (!isKnown(endpoint)) throw unknownRoute(context)
+  const { route, request, settings, startedAt } = context
+  if (!isKnown(route)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
   if (!route.ignoresOptions) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
@@ -49,8 +48,7 @@ export function checkRequest(context: RequestContext): void {
  * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
  * POLICY.*
  */
-export function scopeOf({ request, endpoint, caller, settings, scope: publicScope }: RequestContext): Scope {
-  const { route } = endpoint
+export function scopeOf({ request, route, caller, settings, scope: publicScope }: RequestContext): Scope {
   if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
@@ -73,8 +71,7 @@ export function scopeOf({ request, endpoint, caller, settings, scope: publicScop
  * Parses query, headers and body by the schemas of the route.
  * @throws VALIDATION.*, AUTHZ.filter.denied
  */
-export function parseInput({ request, endpoint, caller, settings }: RequestContext): Input {
-  const { route } = endpoint
+export function parseInput({ request, route, caller, settings }: RequestContext): Input {
   const { ignoresOptions = false } = route
   if (!ignoresOptions) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
@@ -197,8 +194,7 @@ function decode(bytes: Uint8Array): string {
  * @throws AUTH.* when the credential is invalid
  */
 export async function authenticate(context: RequestContext): Promise<Caller | undefined> {
-  const { endpoint, request, runtime, settings, table, budget, now } = context
-  const { route } = endpoint
+  const { route, request, runtime, settings, table, budget, now } = context
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
     await verifySender(request, (options) => context.secret('webhooks', options), settings, now())

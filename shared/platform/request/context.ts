@@ -11,11 +11,11 @@ import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
 import type { Table } from '../table/table.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Route } from './route.ts'
 
 /** One request. Each step extends it by a copy; no step changes it. */
 export interface RequestContext extends WorkContext {
-  endpoint: Endpoint
+  route: Route
   request: HttpRequest
   runtime: Runtime
   /** Milliseconds since 1970. */
@@ -27,6 +27,9 @@ export interface RequestContext extends WorkContext {
   /** Known after authorization; the public tenant before. */
   scope: Scope
 }
+
+/** The dependencies of a saga: a request's, or those of the sweeper, which has no caller. */
+export type SagaContext = WorkContext & { caller?: Caller | undefined }
 
 /** The dependencies that all invocations of a function share. */
 export interface Runtime {

@@ -2,10 +2,9 @@ import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import type { Effects, Saga } from '../idempotency/effects.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Decision, Effects, Saga, SagaStart } from '../idempotency/decision.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { RequestContext, WorkContext } from './context.ts'
+import type { RequestContext, SagaContext } from './context.ts'
 import type { Precondition } from './parse-headers.ts'
 import { methodsOf, pathOf, pathVariables, type Route, verbOf } from './route.ts'
 
@@ -25,10 +24,15 @@ export interface Input<Body = unknown> {
   list: ListQuery | undefined
 }
 
-/** An endpoint whose effects are all in the table. */
-interface DecisionEndpoint<Body> {
-  /** Decides. It may read but never writes. */
-  decide(input: Input<Body>, context: RequestContext): Decision | Promise<Decision>
+/** An operation of the service: its route, its decision and, for an effect outside the table, its saga. */
+export interface Endpoint<Body = unknown, State extends object = object, Result = unknown> {
+  route: Route
+  /** Decides the response with its effects, or the state with which the saga starts. It may read but never writes. */
+  decide(
+    input: Input<Body>,
+    context: RequestContext,
+  ): Decision | SagaStart<State> | Promise<Decision | SagaStart<State>>
+  saga?(context: SagaContext): Saga<State, Result>
   /**
    * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
    * as long as the endpoint allows.
@@ -36,36 +40,12 @@ interface DecisionEndpoint<Body> {
   cookies?(body: Readonly<Record<string, unknown>>, context: RequestContext): Promise<readonly string[]>
 }
 
-/** The dependencies of a saga: a request's, or those of the sweeper, which has no caller. */
-export type SagaContext = WorkContext & { caller?: Caller | undefined }
-
-/** An endpoint with an effect outside the table. */
-interface SagaEndpoint<Body, State extends object, Result> {
-  /** Decides the state with which the saga starts. It may read but never writes. */
-  stateOf(input: Input<Body>, context: RequestContext): State | Promise<State>
-  saga(context: SagaContext): Saga<State, Result, Decision>
-}
-
-/** An operation of the service: its route, and the decision or the saga behind it. */
-export type Endpoint<Body = unknown, State extends object = object, Result = unknown> = { route: Route } & (
-  | (DecisionEndpoint<Body> & { saga?: never })
-  | SagaEndpoint<Body, State, Result>
-)
-
-/** Joins a route with its decision; `httpFunction` turns it into a function on AWS. */
-export function defineEndpoint<Body extends v.GenericSchema>(
+/** Joins a route with its behavior; `httpFunction` turns it into a function on AWS. */
+export function defineEndpoint<Body extends v.GenericSchema, State extends object, Result>(
   route: Route<Body>,
-  decision: DecisionEndpoint<v.InferOutput<Body>>,
+  behavior: Omit<Endpoint<v.InferOutput<Body>, State, Result>, 'route'>,
 ): Endpoint {
-  return { route, ...decision }
-}
-
-/** Joins a route with its saga. */
-export function defineSagaEndpoint<Body extends v.GenericSchema, State extends object, Result>(
-  route: Route<Body>,
-  saga: SagaEndpoint<v.InferOutput<Body>, State, Result>,
-): Endpoint {
-  return { route, ...saga }
+  return { route, ...behavior } as Endpoint
 }
 
 /** Takes a request that no endpoint of the function takes. It is rejected before anything else is checked. */
@@ -90,8 +70,8 @@ const unknownRoute = defineEndpoint(
   },
 )
 
-export function isKnown(endpoint: Endpoint): boolean {
-  return endpoint !== unknownRoute
+export function isKnown(route: Route): boolean {
+  return route !== unknownRoute.route
 }
 
 /**
@@ -128,19 +108,6 @@ function paramsFor(
   if (verb === undefined) return value.includes(':') ? undefined : params
   if (!value.endsWith(`:${verb}`)) return undefined
   return { ...params, [last]: value.slice(0, -verb.length - 1) }
-}
-
-/** An endpoint's decision: the response and, as data, the effects that are committed with it. */
-export interface Decision extends Effects<Decision> {
-  status: number
-  /** The failure of a committed decision, which is stored with its effects and replayed. */
-  failure?: Failure
-  body?: unknown
-  /** The entity tag; by default the strong one of the body, on routes with tags. */
-  etag?: string
-  /** The path of the created item, as in the route table; or a URL elsewhere. */
-  location?: string
-  headers?: Record<string, string>
 }
 
 type Extra = Omit<Decision, 'status' | 'body'> & { status?: number }

@@ -4,7 +4,7 @@ import { takeOver } from '../idempotency/run-once.ts'
 import { pendingEntries, roundRobin, type Table } from '../table/table.ts'
 import { openWork, type Runtime } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
-import { recordExpiry, sagaExecution } from './execution.ts'
+import { executionOf, recordExpiry } from './execution.ts'
 
 /** The result of one run. */
 export interface Finished {
@@ -90,6 +90,9 @@ async function finishSaga(
   const correlation = { id, trace: {} }
   const context = openWork(runtime, { operation, correlation, milliseconds: budgetMilliseconds })
   const keyed = { key: entry.record, payloadHash: entry.payload_hash, expiresAt: recordExpiry(context) }
-  await takeOver({ ...sagaExecution(endpoint, context), keyed }, record)
+  const execution = executionOf(endpoint, context, () => {
+    throw new Error('a recorded saga is not started again')
+  })
+  await takeOver({ ...execution, keyed }, record)
   return true
 }

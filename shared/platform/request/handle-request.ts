@@ -5,25 +5,32 @@ import { correlationOf } from '../base/correlation.ts'
 import { Denial, fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
+import type { Decision, SagaStart } from '../idempotency/decision.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
 import { areaOf } from '../identity/authorize.ts'
 import { principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
 import { authenticate, checkRequest, parseBody, parseInput, scopeOf } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
-import { type Endpoint, pickEndpoint } from './endpoint.ts'
+import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
 import { executionOf, keyedRequest, orMismatch } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, isThrottled } from './rate-limit.ts'
 import { checkRead, failureOutcome, respond } from './respond.ts'
 import { type Route, sumsDenials } from './route.ts'
 
+/** A request with the endpoint that takes it. */
+interface OpenedRequest extends RequestContext {
+  endpoint: Endpoint
+}
+
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
  * @param isAnswered aborted once an early response was sent; this call then logs nothing
  */
-export async function handleRequest(opened: RequestContext, isAnswered?: AbortSignal): Promise<HttpResponse> {
-  let context = opened
+export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSignal): Promise<HttpResponse> {
+  const { endpoint } = opened
+  let context: RequestContext = opened
   let outcome: Outcome
   let cookies: readonly string[] = []
   let counted: CountedRequest | undefined
@@ -32,17 +39,20 @@ export async function handleRequest(opened: RequestContext, isAnswered?: AbortSi
     context = { ...context, caller: await authenticate(context) }
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
-    context = { ...context, scope: await orMismatch(authenticated, () => scopeOf(authenticated)) }
-    const authorized = context
-    const input = await orMismatch(authorized, () => parseInput(authorized))
-    const execution = executionOf(context, input)
+    const { scope, input } = await orMismatch(authenticated, () => ({
+      scope: scopeOf(authenticated),
+      input: parseInput(authenticated),
+    }))
+    const authorized = { ...authenticated, scope }
+    context = authorized
+    const execution = executionOf(endpoint, authorized, () => decide(endpoint, input, authorized))
     const keyed = await keyedRequest(context, input)
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess.
     const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
     checkRead(context.request, outcome)
-    cookies = await cookiesOf(context, outcome)
+    cookies = await cookiesOf(endpoint, context, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
   }
@@ -67,14 +77,16 @@ export function openRequest(
   endpoints: readonly Endpoint[],
   received: HttpRequest,
   runtime: Runtime,
-): RequestContext {
+): OpenedRequest {
   const { settings, clock } = runtime
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
-  const milliseconds = timeBudget(endpoint.route.ignoresOptions ? {} : request.headers, settings)
+  const { route } = endpoint
+  const milliseconds = timeBudget(route.ignoresOptions ? {} : request.headers, settings)
   return {
-    ...openWork(runtime, { operation: endpoint.route.operation, correlation, milliseconds }),
+    ...openWork(runtime, { operation: route.operation, correlation, milliseconds }),
     endpoint,
+    route,
     request,
     runtime,
     startedAt: clock.now(),
@@ -82,6 +94,18 @@ export function openRequest(
     caller: undefined,
     scope: { tenant: settings['auth.publicTenant'], allTenants: false },
   }
+}
+
+/** Decides. HEAD returns what GET would return, and has no effect. */
+async function decide(
+  endpoint: Endpoint,
+  input: Input,
+  context: RequestContext,
+): Promise<Decision | SagaStart> {
+  const decision = await endpoint.decide(input, context)
+  if (context.request.method !== 'HEAD' || 'state' in decision) return decision
+  const { writes: _, events: _events, audit: _audit, onConflict: _onConflict, ...response } = decision
+  return response
 }
 
 /**
@@ -94,14 +118,14 @@ async function auditDenial(thrown: unknown, context: RequestContext): Promise<un
 }
 
 /** Describes a denied request for the audit from the request itself. */
-function deniedAction({ endpoint, request, settings, caller }: RequestContext): DeniedAction {
-  const { operation, action = operation } = endpoint.route
+function deniedAction({ route, request, settings, caller }: RequestContext): DeniedAction {
+  const { operation, action = operation } = route
   return {
     action,
-    area: areaOf(endpoint.route),
+    area: areaOf(route),
     id: Object.values(request.params)[0],
-    ...(sumsDenials(endpoint.route) && { summedBy: principalOf(caller) }),
-    ...auditedFields(endpoint.route, request, settings),
+    ...(sumsDenials(route) && { summedBy: principalOf(caller) }),
+    ...auditedFields(route, request, settings),
   }
 }
 
@@ -118,27 +142,30 @@ function auditedFields(route: Route, request: HttpRequest, settings: Settings): 
 }
 
 /** Creates the cookies for each success, replays included, because no record may store them. */
-async function cookiesOf(context: RequestContext, { response }: Outcome): Promise<readonly string[]> {
-  const { endpoint } = context
-  if (response.status >= 400 || response.body === undefined || endpoint.saga || !endpoint.cookies) return []
-  return endpoint.cookies(JSON.parse(response.body), context)
+async function cookiesOf(
+  { cookies }: Endpoint,
+  context: RequestContext,
+  { response }: Outcome,
+): Promise<readonly string[]> {
+  if (response.status >= 400 || response.body === undefined || !cookies) return []
+  return cookies(JSON.parse(response.body), context)
 }
 
 /**
  * Returns a pseudonym of the source of an anonymous request, so that a flood can be traced to few sources. It is known
  * where sources are counted: only those functions have the key.
  */
-async function hashedSource({ endpoint, source, derivedKey }: RequestContext): Promise<string | undefined> {
-  const { auth, throttle } = endpoint.route
+async function hashedSource({ route, source, derivedKey }: RequestContext): Promise<string | undefined> {
+  const { auth, throttle } = route
   if (auth !== 'none' || !throttle) return undefined
   const key = await derivedKey('log sources v1').catch(() => undefined)
   return key && keyedHash(key, source)
 }
 
 function logOutcome(context: RequestContext, outcome: Outcome, source?: string): void {
-  const { endpoint, caller, correlation, startedAt, log, now } = context
+  const { route, caller, correlation, startedAt, log, now } = context
   const { response, failure } = outcome
-  const { operation } = endpoint.route
+  const { operation } = route
   const { status } = response
   const durationMilliseconds = now() - startedAt
   const causedByCaller = status >= 500 && isCausedByCaller(outcome, context, durationMilliseconds)
@@ -156,9 +183,9 @@ function isCausedByCaller(
   milliseconds: number,
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
-  const { endpoint, request, settings } = context
+  const { route, request, settings } = context
   const { enoughMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
-  const limit = endpoint.route.ignoresOptions ? maxMilliseconds : timeBudget(request.headers, settings)
+  const limit = route.ignoresOptions ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
   )

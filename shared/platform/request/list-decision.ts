@@ -1,11 +1,12 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
+import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
 import { type PageRequest, readPage } from '../listing/read-page.ts'
 import type { Item } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
-import { type Decision, type Input, ok } from './endpoint.ts'
+import { type Input, ok } from './endpoint.ts'
 import { weakEntityTag } from './parse-headers.ts'
 import type { Route } from './route.ts'
 

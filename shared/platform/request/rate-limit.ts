@@ -24,8 +24,8 @@ export interface CountedRequest {
 type CountedLimit = Counter & RateLimit
 
 /** Returns whether requests of the route are counted. */
-export function isThrottled({ endpoint, settings }: RequestContext): boolean {
-  const { operation, throttle } = endpoint.route
+export function isThrottled({ route, settings }: RequestContext): boolean {
+  const { operation, throttle } = route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
 
@@ -38,7 +38,7 @@ export async function countRequest(
   context: RequestContext,
   input: Pick<Input, 'body'>,
 ): Promise<CountedRequest> {
-  const { table, clock, endpoint } = context
+  const { table, clock, route } = context
   const counters = [...(await limitedByDeployment(context)), ...(await limitedByRoute(context, input))]
   const ofFailures = counters.filter(({ counts }) => counts === 'failures')
   const ofRequests = counters.filter(({ counts }) => counts !== 'failures')
@@ -49,7 +49,7 @@ export async function countRequest(
       // A request that used up its time is a guess like any other.
       const table = context.tableWithin(settleMilliseconds)
       const isReplay = outcome.status === 'replayed'
-      const isFailure = ofFailures.length > 0 && !isReplay && hasFailed(outcome, endpoint.route)
+      const isFailure = ofFailures.length > 0 && !isReplay && hasFailed(outcome, route)
       const changes = [
         ...(isReplay ? ofRequests.map((counter) => uncountRequest(counter, countedAt, table, clock)) : []),
         ...(isFailure ? ofFailures.map((counter) => countIn([counter], table, clock)) : []),
@@ -66,8 +66,8 @@ function hasFailed({ response: { status, body }, failure }: Outcome, { isFailure
 }
 
 async function limitedByDeployment(context: RequestContext): Promise<CountedLimit[]> {
-  const { endpoint, caller, scope, source, settings, derivedKey, clock } = context
-  const { operation } = endpoint.route
+  const { route, caller, scope, source, settings, derivedKey, clock } = context
+  const { operation } = route
   const limits = settings['limits.other'][operation] ?? []
   const tenant = caller?.tenant ?? scope.tenant
   const counters = limits.map(async ({ per, ...limit }): Promise<CountedLimit> => {
@@ -89,10 +89,10 @@ async function limitedByDeployment(context: RequestContext): Promise<CountedLimi
  * Hashes addresses and e-mails with a key of the deployment, because a plain hash of them can be reversed by trial.
  */
 async function limitedByRoute(
-  { endpoint, source, derivedKey, settings }: RequestContext,
+  { route, source, derivedKey, settings }: RequestContext,
   { body }: Pick<Input, 'body'>,
 ): Promise<CountedLimit[]> {
-  const { operation, throttle } = endpoint.route
+  const { operation, throttle } = route
   if (!throttle) return []
   const key = await derivedKey('throttles v1')
   const fields = body as Readonly<Record<string, unknown>>

@@ -2,12 +2,12 @@ import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Correlation, correlationHeaders } from '../base/correlation.ts'
-import { envelope, Failure, fail } from '../base/failure.ts'
+import { envelope, type Failure, fail, toFailure } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
+import type { Decision } from '../idempotency/decision.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
 import type { Outcome } from '../idempotency/run-once.ts'
 import type { RequestContext } from './context.ts'
-import type { Decision } from './endpoint.ts'
 import { checkIfMatch, entityTag, matchesEtag } from './parse-headers.ts'
 import { hasBody, type Route, usesCookies } from './route.ts'
 
@@ -58,11 +58,10 @@ export function failureOutcome(thrown: unknown, { correlation }: RequestContext)
 
 /** Builds the response of an outcome: its status and headers by the route, the request and the settings. */
 export function respond(
-  { endpoint, request, correlation, settings, clock }: RequestContext,
+  { route, request, correlation, settings, clock }: RequestContext,
   outcome: Outcome,
   cookies: readonly string[] = [],
 ): HttpResponse {
-  const { route } = endpoint
   const { status, headers, body } = conditional(request, withReplayStatus(outcome, route, settings))
   return {
     status,
@@ -117,11 +116,6 @@ function conditional({ method, headers: sent }: HttpRequest, response: StoredRes
   const { ETag: etag, 'Content-Type': _, ...headers } = response.headers
   if (!isRead(method) || etag === undefined || !matchesEtag(sent['if-none-match'], etag)) return response
   return { status: 304, headers: { ETag: etag, ...headers }, body: undefined }
-}
-
-/** Returns a thrown value as a failure: INTERNAL.unexpected if it is none. */
-export function toFailure(thrown: unknown): Failure {
-  return thrown instanceof Failure ? thrown : fail('INTERNAL.unexpected', { cause: thrown })
 }
 
 /** The security headers of every response, including the gateway's own. */

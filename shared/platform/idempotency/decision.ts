@@ -3,7 +3,6 @@ import type { Failure } from '../base/failure.ts'
 import type { OutgoingEvent } from '../events/outbox.ts'
 import type { Item } from '../table/keys.ts'
 import type { Write } from '../table/table.ts'
-import type { StoredResponse } from './record.ts'
 
 /** The effects of a decision, committed together, all or nothing. */
 export interface Effects<Decision = unknown> {
@@ -18,34 +17,36 @@ export interface Effects<Decision = unknown> {
   onConflict?: (existing: Item | undefined) => Promise<Decision>
 }
 
-/** A decision with its response in bytes. Idempotency stores and replays the bytes and knows nothing of HTTP. */
-export interface RenderedDecision extends Effects<RenderedDecision> {
-  response: StoredResponse
-  /** The failure that the response reports, for the log. */
+/** A decision: the response and, as data, the effects that are committed with it. */
+export interface Decision extends Effects<Decision> {
+  status: number
+  /** The failure of a committed decision, which is stored with its effects and replayed. */
   failure?: Failure
+  body?: unknown
+  /** The entity tag; by default the strong one of the body, on routes with tags. */
+  etag?: string
+  /** The path of the created item, as in the route table; or a URL elsewhere. */
+  location?: string
+  headers?: Record<string, string>
 }
 
-/** What is committed before an effect outside the table. */
-export interface SagaStart extends Effects<SagaStart> {
-  /** The state with which the saga is executed now. */
-  state: object
-  /** The part of it that a pending record keeps: JSON without secrets. */
-  recorded: Record<string, unknown>
+/** The decision to start a saga with this state. */
+export interface SagaStart<State extends object = object> {
+  state: State
 }
 
 /**
  * An effect outside the table: its start is committed with a pending idempotency record, then it is executed, then its
  * outcome is committed with the completed record. After a crash it is executed again from its state; it never starts
  * over. It takes its state and its dependencies, never a request.
- * @template Decision what is committed last
  */
-export interface Saga<State, Result, Decision> {
+export interface Saga<State extends object = object, Result = unknown> {
   /**
    * `service`: the recorded state suffices, and a sweeper finishes sagas that no caller retries. `caller`: the payload
    * is needed too, so only a retry can continue.
    */
   finishedBy: 'service' | 'caller'
-  /** Returns the part of the state to record; the whole state by default. The payload holds the rest. */
+  /** Returns the part of the state to record, as JSON without secrets; the whole state by default. The payload holds the rest. */
   recorded?(state: State): object
   /** Returns the effects that are committed first. */
   start(state: State): Effects<never>
