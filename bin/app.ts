@@ -7,6 +7,7 @@ import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
 import { freezes } from '#lib/freeze.ts'
 import { functionEntries } from '#lib/function-entries.ts'
+import { releaseOf } from '#lib/release.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import { bundle } from './build/bundle.ts'
@@ -14,13 +15,14 @@ import { loadSettings, localProfile } from './build/settings-file.ts'
 
 /**
  * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a
- * default profile; every other stage needs one. `-c rollout=bypass` deploys without CodeDeploy, and
- * `-c freeze=writes|all` keeps a freeze.
+ * default profile; every other stage needs one. `-c release=ID` names the deployment, and functions get versions.
+ * `-c rollout=bypass` deploys without CodeDeploy, and `-c freeze=writes|all` keeps a freeze.
  */
 async function synthesise(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
+  const release = releaseOf(stage, app.node.tryGetContext('release'))
   const flags = deploymentFlags(app)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
@@ -31,7 +33,7 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, ...flags })
+  new CommerceStack(app, { stage, settings, codes, release, ...flags })
   app.synth()
 }
 

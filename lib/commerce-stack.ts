@@ -20,11 +20,12 @@ import {
   unknownRoute as entryOfUnknownRoute,
   type FunctionCodes,
 } from './function-entries.ts'
-import { bypassRollout, gradualDeployments, invokedBy } from './gradual-deployment.ts'
+import { bypassRollout, gradualDeployments } from './gradual-deployment.ts'
 import { importMachine, stepFunctions } from './import-machine.ts'
 import { mailEvents, mailing } from './mail.ts'
 import { ownKey } from './own-key.ts'
 import { workQueues } from './queues.ts'
+import { invokedBy } from './release.ts'
 import { restApi } from './rest-api.ts'
 import { secrets } from './secrets.ts'
 import type { Stage } from './stage.ts'
@@ -36,6 +37,8 @@ interface CommerceStackProps {
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */
   codes: FunctionCodes
+  /** The id of the deployment (see `releaseOf`). */
+  release?: string | undefined
   /** Deploys new versions at once, without CodeDeploy and its alarms, in case the alarms block a fix. */
   bypassesRollout?: boolean
   /** Keeps a freeze. The versions of a frozen stack are deployed at once: they receive no requests to judge them by. */
@@ -44,7 +47,10 @@ interface CommerceStackProps {
 
 /** The whole service of one stage, in the order in which requests and their events pass through it. */
 export class CommerceStack extends Stack {
-  constructor(scope: Construct, { stage, settings, codes, bypassesRollout, freeze }: CommerceStackProps) {
+  constructor(
+    scope: Construct,
+    { stage, settings, codes, release, bypassesRollout, freeze }: CommerceStackProps,
+  ) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
@@ -61,13 +67,13 @@ export class CommerceStack extends Stack {
     mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
     const users = userPool(this, { stage, settings, mail })
     const resources = { key, table, secrets: secretsOfStage, bus, files, queues, mail, users }
-    const deployment = { stage, settings, codes, resources, freeze }
+    const deployment = { stage, settings, codes, release, resources, freeze }
 
     const endpoints = endpointFunctions(this, deployment, routes)
     const preflightHandler = preflightFunction(this, deployment, routes)
-    const preflight = invokedBy(preflightHandler, stage)
+    const preflight = invokedBy(preflightHandler, release)
     const unknownRouteHandler = unknownRouteFunction(this, deployment, routes)
-    const unknownRoute = invokedBy(unknownRouteHandler, stage)
+    const unknownRoute = invokedBy(unknownRouteHandler, release)
     const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
     if (stage.onAws) {
@@ -109,6 +115,7 @@ export class CommerceStack extends Stack {
       FilesBucketName: files.bucketName,
       UserPoolId: users.pool.userPoolId,
       UserPoolClientId: users.client.userPoolClientId,
+      ...(release !== undefined && { Release: release }),
       ApiKeyScopes: [...keyScopes].sort().join(' '),
       PaymentsSecretArn: secretsOfStage.payments.secretArn,
       WebhooksSecretArn: secretsOfStage.webhooks.secretArn,

@@ -10,6 +10,7 @@ import { startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from './function-entries.ts'
 import { grant, grantKey, grantStream } from './grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
+import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
 /** A function without a route, with its own dead-letter queue if it has one. */
@@ -30,50 +31,59 @@ export function consumers(
     const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
       const props = { name, description, uses, timeout, onFailure }
-      return serviceFunction(scope, deployment, props)
+      const handler = serviceFunction(scope, deployment, props)
+      return { handler, invoked: invokedBy(handler, deployment.release) }
     }
     if (source === 'every.minute') {
-      const handler = create(
+      const { handler, invoked } = create(
         'It is invoked each minute and reads all pending work: no invocation has to be kept.',
       )
-      feedEachMinute(handler, deployment)
+      feedEachMinute(handler, invoked, deployment)
       return { name, handler }
     }
     if (source === 'pool.token') {
-      const handler = create('The pool invokes it synchronously: the user who logs in gets the failure.')
+      const { handler, invoked } = create(
+        'The pool invokes it synchronously: the user who logs in gets the failure.',
+      )
       // The pool invokes the function synchronously before it issues tokens.
       const operation = UserPoolOperation.PRE_TOKEN_GENERATION_CONFIG
-      resources.users.pool.addTrigger(operation, handler, LambdaVersion.V2_0)
+      resources.users.pool.addTrigger(operation, invoked, LambdaVersion.V2_0)
       return { name, handler }
     }
     if ('queue' in source) {
-      const handler = create('Its source is a queue with a dead-letter queue.')
+      const { handler, invoked } = create('Its source is a queue with a dead-letter queue.')
       const queue = resources.queues[source.queue]
       if (source.daily) scheduleDaily(handler, queue.queue, deployment)
-      feedFromQueue(handler, queue, {
+      feedFromQueue({ handler, invoked }, queue, {
         maxConcurrency: stage.concurrency?.[name],
         batchSize: source.daily ? 1 : 10,
         enabled: deployment.freeze === undefined,
       })
       return { name, handler, deadLetters: queue.deadLetters }
     }
-    const handler = create(
+    const { handler, invoked } = create(
       'The stream invokes it through a mapping, whose on-failure destination is the dead-letter queue.',
     )
     const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
-    feedFromStream(handler, deployment, { stream: source.stream, deadLetters })
+    feedFromStream({ handler, invoked }, deployment, { stream: source.stream, deadLetters })
     new CfnOutput(scope, deadLettersOutput(name), { value: deadLetters.queueUrl })
-    new CfnOutput(scope, streamFunctionOutput(name), { value: handler.functionName })
+    new CfnOutput(scope, streamFunctionOutput(name), { value: invoked.functionName })
     return { name, handler, deadLetters }
   })
 }
 
+/** A function with the target of its source: the function, or an alias of one of its versions. */
+interface Target {
+  handler: lambda.Function
+  invoked: lambda.IFunction
+}
+
 function feedFromQueue(
-  handler: lambda.Function,
+  target: Target,
   { queue }: WorkQueue,
   { maxConcurrency, ...options }: { maxConcurrency: number | undefined; batchSize: number; enabled: boolean },
 ): void {
-  const mapping = feed(handler, 'Queue', {
+  const mapping = feed(target, 'Queue', {
     eventSourceArn: queue.queueArn,
     ...options,
     // Without a maximum, Lambda receives more messages than the function may handle and counts each as a failed
@@ -87,14 +97,18 @@ function feedFromQueue(
 }
 
 /** Invokes the function every minute. The next run finds anything that one run missed. */
-function feedEachMinute(handler: lambda.Function, { freeze }: Deployment): void {
+function feedEachMinute(
+  handler: lambda.Function,
+  { functionArn }: lambda.IFunction,
+  { freeze }: Deployment,
+): void {
   const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
-  grant(invoker, ['lambda:InvokeFunction'], [handler.functionArn])
+  grant(invoker, ['lambda:InvokeFunction'], [functionArn])
   new CfnSchedule(handler, 'EachMinute', {
     scheduleExpression: 'rate(1 minute)',
     state: stateOf(freeze),
     flexibleTimeWindow: { mode: 'OFF' },
-    target: { arn: handler.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
+    target: { arn: functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })
 }
 
@@ -121,13 +135,13 @@ function scheduleDaily(handler: lambda.Function, queue: Queue, deployment: Deplo
  * Feeds changes to the function as they happen. There is no batching window, because an event is due within a second.
  */
 function feedFromStream(
-  handler: lambda.Function,
+  target: Target,
   { resources, settings }: Deployment,
   { stream, deadLetters }: { stream: keyof typeof streamFilters; deadLetters: Queue },
 ): void {
   const streamArn = resources.table.tableStreamArn ?? ''
-  grantStream(handler, { streamArn, queueArn: deadLetters.queueArn, key: resources.key })
-  feed(handler, 'TableStream', {
+  grantStream(target.handler, { streamArn, queueArn: deadLetters.queueArn, key: resources.key })
+  feed(target, 'TableStream', {
     eventSourceArn: streamArn,
     startingPosition: lambda.StartingPosition.TRIM_HORIZON,
     batchSize: 100,
@@ -143,12 +157,12 @@ function feedFromStream(
 }
 
 function feed(
-  handler: lambda.Function,
+  { handler, invoked }: Target,
   id: string,
   options: lambda.EventSourceMappingOptions,
 ): lambda.EventSourceMapping {
   const mapping = new lambda.EventSourceMapping(handler, id, {
-    target: handler,
+    target: invoked,
     reportBatchItemFailures: true,
     ...options,
   })

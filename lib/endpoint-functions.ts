@@ -12,7 +12,7 @@ import {
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
-import { invokedBy } from './gradual-deployment.ts'
+import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
 /** A route with the function that handles it. */
@@ -52,7 +52,7 @@ export function endpointFunctions(
       },
       onFailure,
     })
-    const invoked = invokedBy(handler, stage)
+    const invoked = invokedBy(handler, deployment.release)
     return entries.map(({ route }) => ({ route, handler, invoked }))
   })
 }

@@ -37,6 +37,9 @@ export interface FunctionCode {
 /** The bundled functions by the names of `functionEntries`. */
 export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 
+/** The environment variable of a function that holds the release of its version. */
+export const releaseVariable = 'RELEASE'
+
 /** Returns `orders.list-all` as `OrdersListAll`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())

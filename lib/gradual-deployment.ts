@@ -7,18 +7,6 @@ import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/base/log.ts'
 import { metricsNamespace, type Rollout, type Stage } from './stage.ts'
 
-/**
- * Returns the target of the gateway: the alias `live`, which a deployment moves from version to version. A version
- * consists of the function's code, including the settings, and its configuration. Any change to these creates a new
- * version.
- */
-export function invokedBy(handler: lambda.Function, { rollout }: Stage): lambda.IFunction {
-  if (!rollout) return handler
-  // The role of an alias is optional. CDK declares this in two types that are not assignable to each other.
-  const version = handler.currentVersion as lambda.IVersion
-  return new lambda.Alias(handler, 'Live', { aliasName: 'live', version }) as lambda.IFunction
-}
-
 /** A new version receives a tenth of the requests for five minutes, and all of them if nothing failed by then. */
 const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
   canary: codedeploy.LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
@@ -30,9 +18,9 @@ const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
  * it. A group watches only its new version: an outage or a failing old version never blocks the deployment that fixes
  * it.
  *
- * Only functions behind the gateway have aliases. Failures of a new consumer or workflow step are retried, then
- * redriven from a dead-letter queue or sent again. Two concurrent versions of the user pool's trigger would give one
- * user tokens with different claims.
+ * Only functions behind the gateway are deployed gradually. CloudFormation moves the aliases of all others at once:
+ * failures of a new consumer or workflow step are retried, then redriven from a dead-letter queue or sent again, and two
+ * concurrent versions of the user pool's trigger would give one user tokens with different claims.
  */
 export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly lambda.IFunction[]): void {
   const { rollout } = stage

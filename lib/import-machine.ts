@@ -1,7 +1,7 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
-import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { StepEntry } from '#functions/steps.ts'
@@ -16,6 +16,7 @@ import {
   statesArn,
 } from './grants.ts'
 import { importDefinition } from './import-definition.ts'
+import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 import { serviceLog } from './service-log.ts'
 
@@ -24,6 +25,8 @@ interface WorkingStep {
   name: string
   step: ImportStep
   handler: LambdaFunction
+  /** The target of the workflow: the function, or an alias of one of its versions. */
+  invoked: IFunction
 }
 
 /** Creates one function for each step. */
@@ -41,7 +44,7 @@ export function stepFunctions(
       onFailure:
         'The workflow invokes it synchronously, retries it, and fails the operation after the last attempt.',
     })
-    return { name, step, handler }
+    return { name, step, handler, invoked: invokedBy(handler, deployment.release) }
   })
 }
 
@@ -57,9 +60,9 @@ export function importMachine(
   })
   // A fixed name: the permission to run its own map would otherwise be a circular reference.
   const name = `commerce-${stage.name}-imports`
-  const functions = Object.fromEntries(steps.map(({ step, handler }) => [step, handler]))
+  const functions = Object.fromEntries(steps.map(({ step, invoked }) => [step, invoked]))
   const definition = importDefinition(scope, {
-    functions: functions as Record<ImportStep, LambdaFunction>,
+    functions: functions as Record<ImportStep, IFunction>,
     bucket: files,
     settings,
   })
@@ -79,7 +82,7 @@ export function importMachine(
     ...(key && { encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(key) }),
   })
   const stack = Stack.of(scope)
-  const functionArns = steps.map(({ handler }) => handler.functionArn)
+  const functionArns = steps.map(({ invoked }) => invoked.functionArn)
   grant(role, ['lambda:InvokeFunction'], functionArns)
   grant(role, ['s3:GetObject'], [files.arnForObjects(`${importFolder}*`)])
   // The map calls StartExecution with this role, which needs the key of the workflow like any caller.

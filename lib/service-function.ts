@@ -4,7 +4,7 @@ import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Freeze, stoppedFunctions } from './freeze.ts'
-import { type FunctionCodes, pascalCase } from './function-entries.ts'
+import { type FunctionCodes, pascalCase, releaseVariable } from './function-entries.ts'
 import { environmentOf, grantUses, type Resources, type Right } from './grants.ts'
 import { serviceLog } from './service-log.ts'
 import { metricsNamespace, type Stage } from './stage.ts'
@@ -14,6 +14,8 @@ export interface Deployment {
   stage: Stage
   settings: Settings
   codes: FunctionCodes
+  /** The id of this deployment, if functions have versions. */
+  release: string | undefined
   resources: Resources
   /** A freeze that the deployment keeps (`npx commerce freeze`). */
   freeze?: Freeze | undefined
@@ -36,7 +38,7 @@ interface ServiceFunctionProps {
  */
 export function serviceFunction(
   scope: Construct,
-  { stage, codes, resources, freeze }: Deployment,
+  { stage, codes, release, resources, freeze }: Deployment,
   { name, description, uses, timeout, environment, onFailure }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
@@ -58,6 +60,7 @@ export function serviceFunction(
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {
       METRICS_NAMESPACE: metricsNamespace(stage),
+      ...(release !== undefined && { [releaseVariable]: release }),
       ...environmentOf(uses, resources),
       ...environment,
     },
@@ -65,7 +68,7 @@ export function serviceFunction(
     ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
-    // Versions outlive the deployment that replaces them, because npx commerce rollback moves the alias back.
+    // Versions outlive the deployment that replaces them, because npx commerce rollback moves aliases back to them.
     currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
   grantUses(created, uses, resources)

@@ -6,10 +6,12 @@ import {
   awsStack,
   type Define,
   parseTime,
+  parseWholeNumber,
   settings,
   settingsOf,
   stack,
   stackOf,
+  UsageError,
   url,
   yes,
 } from './options.ts'
@@ -76,18 +78,53 @@ function defineRestore(define: Define): void {
 function defineRollback(define: Define): void {
   define(
     'rollback',
-    'Move all functions back to their versions from before the last update. It moves the alias of each function behind the gateway at once, without CodeDeploy, and prints the moves.',
+    'Move all functions back to the release that served before. It moves the aliases of endpoints, consumers, workflow steps and triggers at once, without CodeDeploy. Releases that were rolled back are remembered: no later rollback goes to them, unless --to names one. It refuses a release that uses another table, and exits with 1 if there is nothing to do. The next deployment needs -c rollout=bypass.',
     'rollback --stack commerce-prod --dry-run',
     'rollback --stack commerce-prod',
   )
     .addOption(awsStack)
-    .option('--before <time>', 'another time, such as 2026-01-31T12:00:00Z', parseTime)
-    .option('--dry-run', 'only print the moves', false)
+    .option('--to <release>', 'another release, also one that was rolled back')
+    .option('--dry-run', 'only print what it would do', false)
     .addOption(yes)
-    .action(async ({ yes, ...options }) => {
-      const { rollBack } = await import('../commands/rollback.ts')
-      if (!options.dryRun) await confirm(`Roll back all functions of ${options.stack}?`, yes)
-      await printRecords(await rollBack(options))
+    .action(async ({ stack, to: asked, dryRun, yes }) => {
+      const { planRollback, rollBack } = await import('../commands/rollback.ts')
+      const rollback = await planRollback(stack, asked)
+      const { from, to, rolledBack, functions, staying } = rollback
+      if (!dryRun) {
+        await confirm(`Roll back ${stack} from ${from} to ${to}?`, yes)
+        await withProgress(() => rollBack(rollback))
+      }
+      printRecord({
+        from,
+        to,
+        rolled_back: rolledBack,
+        functions: functions.length,
+        not_in_release: staying,
+        dry_run: dryRun,
+        next_deployment: 'add -c rollout=bypass',
+      })
+    })
+  define(
+    'releases list',
+    'List the releases of a stack whose versions are kept, newest first: how many functions have a version of each, how many serve it, and whether it was rolled back.',
+    'releases list --stack commerce-prod',
+  )
+    .addOption(awsStack)
+    .action(async ({ stack }) => {
+      const { clients, releasedFunctions, releasesOf } = await import('../commands/releases.ts')
+      await printRecords(releasesOf(await releasedFunctions(stack, clients())))
+    })
+  define(
+    'releases prune',
+    'Delete the versions of old releases, which count against the quota of code. Versions that an alias invokes are kept. Run it after each deployment.',
+    'releases prune --stack commerce-prod',
+  )
+    .addOption(awsStack)
+    .option('--keep <number>', 'how many releases to keep', parseWholeNumber, 10)
+    .action(async ({ stack, keep }) => {
+      if (keep < 2) throw new UsageError('--keep takes at least 2: a rollback needs an older release.')
+      const { clients, pruneReleases } = await import('../commands/releases.ts')
+      printRecord({ deleted_versions: await withProgress(() => pruneReleases(stack, keep, clients())) })
     })
 }
 

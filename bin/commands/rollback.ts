@@ -1,71 +1,128 @@
+import { CreateAliasCommand, DeleteAliasCommand, UpdateAliasCommand } from '@aws-sdk/client-lambda'
 import {
-  CloudFormationClient,
-  DescribeStacksCommand,
-  paginateListStackResources,
-} from '@aws-sdk/client-cloudformation'
-import {
-  GetAliasCommand,
-  LambdaClient,
-  paginateListVersionsByFunction,
-  UpdateAliasCommand,
-} from '@aws-sdk/client-lambda'
+  type Clients,
+  clients,
+  markOf,
+  type Release,
+  type ReleasedFunction,
+  releasedFunctions,
+  releasesOf,
+  type Version,
+  versionIn,
+} from './releases.ts'
 
-/** The move of an alias from one version of its function to another. */
-interface Move {
-  functionName: string
-  alias: string
+/** A rollback before it is made. */
+export interface Rollback {
+  stack: string
+  /** The release that serves now, and the one that will serve. */
   from: string
   to: string
+  /** The releases that served after `to`, newest first. No later rollback goes to them, unless it names them. */
+  rolledBack: string[]
+  /** The functions that have a version of `to`. */
+  functions: ReleasedFunction[]
+  /** The names of the functions that are newer than `to`. They stay as they are. */
+  staying: string[]
 }
 
-interface Rollback {
-  stack: string
-  /** Restores the versions from before this time. By default, it is the start of the last update of the stack. */
-  before?: Date | undefined
-  dryRun: boolean
-}
-
-/** Moves the aliases of a stack back. An alias whose function has no older version stays. */
-export async function rollBack(
-  { stack, before, dryRun }: Rollback,
-  { cloudFormation, lambda } = { cloudFormation: new CloudFormationClient(), lambda: new LambdaClient() },
-): Promise<Move[]> {
-  const time = before ?? (await lastUpdate(stack, cloudFormation))
-  const arns = await aliasArns(stack, cloudFormation)
-  const moves = (await Promise.all(arns.map((arn) => moveOf(arn, time, lambda)))).filter((move) => !!move)
-  if (dryRun) return moves
-  for (const { functionName: FunctionName, alias: Name, to: FunctionVersion } of moves) {
-    const RoutingConfig = { AdditionalVersionWeights: {} }
-    await lambda.send(new UpdateAliasCommand({ FunctionName, Name, FunctionVersion, RoutingConfig }))
+/**
+ * Plans a rollback: to the release that served before, which was not rolled back itself, or to one by its id.
+ * @throws Error if there is nothing to do, or if the functions of the release cannot serve
+ */
+export async function planRollback(
+  stack: string,
+  asked?: string,
+  using: Clients = clients(),
+): Promise<Rollback> {
+  const all = await releasedFunctions(stack, using)
+  const releases = releasesOf(all)
+  const at = releases.findIndex(({ live }) => live > 0)
+  const from = releases[at]
+  if (!from) throw new Error(`nothing to do: no function of ${stack} serves a release`)
+  const to = asked === undefined ? previous(releases, at) : named(asked, releases)
+  if (to === from && all.every((one) => serves(one, to.release)))
+    throw new Error(`nothing to do: ${to.release} serves already`)
+  const functions = all.filter((one) => versionIn(one, to.release))
+  const rollback: Rollback = {
+    stack,
+    from: from.release,
+    to: to.release,
+    rolledBack: releases.slice(0, releases.indexOf(to)).map(({ release }) => release),
+    functions,
+    staying: all.filter((one) => !functions.includes(one)).map(({ name }) => name),
   }
-  return moves
+  assertServing(rollback)
+  return rollback
 }
 
-async function lastUpdate(StackName: string, client: CloudFormationClient): Promise<Date> {
-  const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }))
-  if (!stack?.LastUpdatedTime) throw new Error(`the stack ${StackName} was never updated`)
-  return stack.LastUpdatedTime
+/** @throws Error if there is none, or if the stack is rolled back already */
+function previous(releases: readonly Release[], at: number): Release {
+  const { release } = releases[at] as Release
+  const rolledBack = releases.filter((one) => one.rolled_back).map((one) => one.release)
+  const already = releases.slice(0, at).some((one) => one.rolled_back)
+  const to = releases.slice(at + 1).find((one) => !one.rolled_back)
+  const said = rolledBack.length > 0 ? `, rolled back: ${rolledBack.join(', ')}` : ''
+  if (already)
+    throw new Error(
+      `nothing to do: the stack is rolled back to ${release}${said}. To go further back, name a release with --to${to ? `, such as ${to.release}` : ''}`,
+    )
+  if (!to) throw new Error(`nothing to do: no release before ${release} is kept${said}`)
+  return to
 }
 
-/** Returns the ARNs of the aliases of a stack and of its nested stacks. */
-async function aliasArns(StackName: string, client: CloudFormationClient): Promise<string[]> {
-  const found: string[] = []
-  for await (const page of paginateListStackResources({ client }, { StackName }))
-    for (const { ResourceType: type, PhysicalResourceId: id = '' } of page.StackResourceSummaries ?? []) {
-      if (type === 'AWS::Lambda::Alias') found.push(id)
-      if (type === 'AWS::CloudFormation::Stack') found.push(...(await aliasArns(id, client)))
+function named(asked: string, releases: readonly Release[]): Release {
+  const found = releases.find(({ release }) => release === asked)
+  if (found) return found
+  throw new Error(
+    `there is no release ${asked}: kept are ${releases.map(({ release }) => release).join(', ')}`,
+  )
+}
+
+function serves(one: ReleasedFunction, release: string): boolean {
+  const version = versionIn(one, release)
+  return version === undefined || (one.live.length === 1 && one.live[0] === version.number)
+}
+
+/**
+ * The rules that a version must obey to replace another one. Each returns the reason why it cannot, as the end of a
+ * sentence that begins with the release.
+ */
+const rules: readonly ((version: Version, live: Version) => string | undefined)[] = [
+  function sameTable({ environment: { TABLE_NAME: its } }, { environment: { TABLE_NAME: current } }) {
+    if (its === undefined || current === undefined || its === current) return undefined
+    return `uses the table ${its}, and the data is in ${current}`
+  },
+]
+
+/** @throws Error if a function could not serve with its version of the release */
+function assertServing({ to, functions }: Rollback): void {
+  const reasons = functions.flatMap((one) => {
+    const version = versionIn(one, to) as Version
+    const live = one.versions.filter(({ number }) => one.live.includes(number))
+    return live.flatMap((each) => rules.flatMap((rule) => rule(version, each) ?? []))
+  })
+  if (reasons.length === 0) return
+  throw new Error(`cannot roll back: ${to} ${[...new Set(reasons)].join('; ')}. Deploy a fix instead`)
+}
+
+/**
+ * Makes a rollback: of functions behind the gateway, consumers, workflow steps and triggers alike. A version is marked
+ * before its alias moves, so a repeated rollback continues an interrupted one.
+ */
+export async function rollBack({ to, functions }: Rollback, { lambda }: Clients = clients()): Promise<void> {
+  for (const one of functions) {
+    const { name: FunctionName, alias, versions } = one
+    const target = versionIn(one, to) as Version
+    for (const version of versions.slice(versions.indexOf(target) + 1)) {
+      if (version.mark !== undefined) continue
+      const marked = { Name: markOf(version), FunctionVersion: version.number }
+      const Description = `Release ${version.release} was rolled back to ${to}.`
+      await lambda.send(new CreateAliasCommand({ FunctionName, ...marked, Description }))
     }
-  return found
-}
-
-/** Returns the move of an alias to the newest version from before a time, if it is not there already. */
-async function moveOf(arn: string, before: Date, client: LambdaClient): Promise<Move | undefined> {
-  const [, functionName = '', alias = ''] = /:function:([^:]+):([^:]+)$/.exec(arn) ?? []
-  const names = { FunctionName: functionName, Name: alias }
-  const { FunctionVersion: from = '' } = await client.send(new GetAliasCommand(names))
-  let to = 0
-  for await (const { Versions = [] } of paginateListVersionsByFunction({ client }, names))
-    for (const { Version, LastModified = '' } of Versions)
-      if (Version !== '$LATEST' && new Date(LastModified) < before) to = Math.max(to, Number(Version))
-  return to === 0 || String(to) === from ? undefined : { functionName, alias, from, to: String(to) }
+    const RoutingConfig = { AdditionalVersionWeights: {} }
+    const moved = { Name: alias, FunctionVersion: target.number, RoutingConfig }
+    await lambda.send(new UpdateAliasCommand({ FunctionName, ...moved }))
+    if (target.mark !== undefined)
+      await lambda.send(new DeleteAliasCommand({ FunctionName, Name: target.mark }))
+  }
 }

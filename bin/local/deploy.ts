@@ -44,6 +44,8 @@ interface SynthesisOptions {
   readonly app?: string
   /** Path of the settings profile. */
   readonly settings: string
+  /** The id of the deployment, if functions are to have versions and aliases, as on AWS. */
+  readonly release?: string | undefined
   /** The output folder of the cloud assembly. */
   readonly assembly: string
   readonly signal: AbortSignal
@@ -54,9 +56,10 @@ interface SynthesisOptions {
  * @throws StartFailure with the error of the app, such as a missing setting.
  */
 export async function synthesize(options: SynthesisOptions): Promise<void> {
-  const { app = 'node bin/app.ts', settings, assembly, signal } = options
+  const { app = 'node bin/app.ts', settings, release, assembly, signal } = options
   await mkdir(dirname(assembly), { recursive: true })
   const context = ['-c', 'stage=local', '-c', `settings=${settings}`]
+  if (release !== undefined) context.push('-c', `release=${release}`)
   const env = {
     ...cleanEnvironment(),
     AWS_REGION: REGION,

@@ -12,6 +12,8 @@ export interface SynthesisOptions {
   codeShas?: Record<string, string>
   /** Operations to add to the route table. */
   moreRoutes?: readonly string[]
+  /** The id of the deployment; on stages with a rollout there always is one. */
+  release?: string
   bypassesRollout?: boolean
   freeze?: Freeze
 }

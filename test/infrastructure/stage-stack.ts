@@ -15,6 +15,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
     settings: await settingsOf(options),
     codes: stubs(options.codeShas),
     ...(options.freeze && { freeze: options.freeze }),
+    release: options.release ?? (stageNamed(stage).rollout && 'r1'),
     ...(options.bypassesRollout && { bypassesRollout: true }),
   })
 }

@@ -1,104 +1,181 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
-import { LambdaClient } from '@aws-sdk/client-lambda'
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { rollBack } from '#bin/commands/rollback.ts'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/releases.ts'
+import { planRollback, rollBack } from '#bin/commands/rollback.ts'
+import { type FakeFunctions, fakeFunctions } from './fake-functions.ts'
 
-/** Functions with the hour of publication of each version, starting with version 1. */
-const published: Record<string, number[]> = {}
-const live = new Map<string, string>()
-const weights = new Map<string, unknown>()
-const updatedAt = '2026-01-01T08:00:00.000Z'
-const hour = (n: number) => `2026-01-01T${String(n).padStart(2, '0')}:00:00.000+0000`
+const stack = 'commerce-prod'
+/** An endpoint, a consumer and a workflow step. */
+const names = ['orders', 'relay', 'rows']
+const all = (release: string) => Object.fromEntries(names.map((name) => [name, release]))
 
-const summary = (type: string, id: string) =>
-  `<member><LogicalResourceId>x</LogicalResourceId><ResourceType>${type}</ResourceType><PhysicalResourceId>${id}</PhysicalResourceId></member>`
-const aliasOf = (name: string) =>
-  summary('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`)
-const resources: Record<string, string> = {
-  'commerce-prod': aliasOf('orders') + aliasOf('codes') + summary('AWS::CloudFormation::Stack', 'nested'),
-  nested: aliasOf('refunds'),
+let aws: FakeFunctions
+beforeEach(async () => {
+  aws = await fakeFunctions(names)
+})
+afterEach(() => aws.close())
+
+const plan = (to?: string) => planRollback(stack, to, aws.clients)
+async function run(to?: string) {
+  const rollback = await plan(to)
+  await rollBack(rollback, aws.clients)
+  return rollback
 }
-
-/** Fakes CloudFormation and Lambda. */
-const server = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = Buffer.concat(chunks).toString()
-  const [, name = '', what = ''] = /\/functions\/(\w+)\/(.*)$/.exec(request.url ?? '') ?? []
-  if (name === '') {
-    const stack = new URLSearchParams(body).get('StackName') ?? ''
-    response.setHeader('Content-Type', 'text/xml')
-    const answer = body.includes('Action=DescribeStacks')
-      ? `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><LastUpdatedTime>${updatedAt}</LastUpdatedTime></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
-      : `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${resources[stack]}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`
-    response.end(answer)
-    return
-  }
-  response.setHeader('Content-Type', 'application/json')
-  if (what.startsWith('versions')) {
-    const versions = (published[name] ?? []).map((at, index) => ({
-      Version: `${index + 1}`,
-      LastModified: hour(at),
-    }))
-    response.end(JSON.stringify({ Versions: [{ Version: '$LATEST', LastModified: hour(9) }, ...versions] }))
-    return
-  }
-  if (request.method === 'PUT') {
-    const { FunctionVersion, RoutingConfig } = JSON.parse(body)
-    live.set(name, FunctionVersion)
-    weights.set(name, RoutingConfig)
-  }
-  response.end(JSON.stringify({ FunctionVersion: live.get(name) }))
-})
-await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-afterAll(() => {
-  server.close()
-})
-
-const { port } = server.address() as AddressInfo
-const access = {
-  endpoint: `http://127.0.0.1:${port}`,
-  region: 'us-east-1',
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-}
-const clients = { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) }
-const run = (options: { dryRun?: boolean; before?: Date } = {}) =>
-  rollBack({ stack: 'commerce-prod', dryRun: false, ...options }, clients)
-
-beforeEach(() => {
-  weights.clear()
-  Object.assign(published, { orders: [1, 5, 9], codes: [1, 5], refunds: [9] })
-  for (const [name, versions] of Object.entries(published)) live.set(name, `${versions.length}`)
-})
+const releases = async () => releasesOf(await releasedFunctions(stack, aws.clients))
 
 describe('a rollback', () => {
-  test('moves the functions of the last update to their previous version, and no others', async () => {
-    await run()
-    expect(Object.fromEntries(live)).toEqual({ orders: '2', codes: '2', refunds: '1' })
+  test('moves every function to the release before, in nested stacks too', async () => {
+    for (const release of ['v1', 'v2', 'v3']) aws.deploy(release)
+    expect(await run()).toMatchObject({ from: 'v3', to: 'v2', rolledBack: ['v3'] })
+    expect(aws.serving()).toEqual(all('v2'))
   })
 
-  test('moves functions back to one common time, in nested stacks too', async () => {
-    published.refunds = [2, 9]
-    live.set('refunds', '2')
-    await run({ before: new Date('2026-01-01T03:00:00Z') })
-    expect(Object.fromEntries(live)).toEqual({ orders: '1', codes: '1', refunds: '1' })
+  test('goes to the release that served before, not to one that was rolled back', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    await run()
+    aws.deploy('v3')
+    expect(await run()).toMatchObject({ from: 'v3', to: 'v1', rolledBack: ['v3', 'v2'] })
+    expect(aws.serving()).toEqual(all('v1'))
+  })
+
+  test('remembers a release that was rolled back by the name of another', async () => {
+    for (const release of ['v1', 'v2', 'v3']) aws.deploy(release)
+    await run('v1')
+    aws.deploy('v4')
+    expect(await plan()).toMatchObject({ to: 'v1' })
+  })
+
+  test('can return to a release that was rolled back, which then serves as any other', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    await run()
+    expect(await run('v2')).toMatchObject({ from: 'v1', to: 'v2', rolledBack: [] })
+    expect(aws.serving()).toEqual(all('v2'))
+    aws.deploy('v3')
+    expect(await plan()).toMatchObject({ to: 'v2' })
+  })
+
+  test('plans without moving anything', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    await plan()
+    expect(aws.serving()).toEqual(all('v2'))
+    expect((await releases()).map(({ rolled_back }) => rolled_back)).toEqual([false, false])
   })
 
   test('sends no request to any other version', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    const weights = { AdditionalVersionWeights: { 2: 0.1 } }
+    aws.functions.get('orders')?.aliases.set('live', { FunctionVersion: '1', RoutingConfig: weights })
     await run()
-    expect(Object.fromEntries(weights)).toEqual({ orders: { AdditionalVersionWeights: {} } })
+    expect(aws.functions.get('orders')?.aliases.get('live')).toEqual({
+      FunctionVersion: '1',
+      RoutingConfig: { AdditionalVersionWeights: {} },
+    })
   })
 
-  test('as a dry run prints its moves and makes none', async () => {
-    const moves = await run({ dryRun: true })
-    expect(moves).toEqual([{ functionName: 'orders', alias: 'live', from: '3', to: '2' }])
-    expect(live.get('orders')).toBe('3')
+  test('leaves a function that the release does not have', async () => {
+    aws.deploy('v1', { without: ['rows'] })
+    aws.deploy('v2')
+    expect((await run()).staying).toEqual(['rows'])
+    expect(aws.serving()).toEqual({ orders: 'v1', relay: 'v1', rows: 'v2' })
   })
 
-  test('that is repeated changes nothing more', async () => {
+  test.each([0, 1, 2, 3, 4, 5, 6])(
+    'that stopped after %d changes is continued by the next one',
+    async (changes) => {
+      aws.deploy('v0')
+      aws.deploy('v1')
+      aws.deploy('v2')
+      aws.failAfter(changes)
+      await run().catch(() => {})
+      aws.failAfter(Number.POSITIVE_INFINITY)
+      await run().catch(() => {})
+      expect(aws.serving()).toEqual(all('v1'))
+    },
+  )
+})
+
+describe('a rollback is refused', () => {
+  test('if no older release is kept', async () => {
+    aws.deploy('v1')
+    await expect(plan()).rejects.toThrow('nothing to do: no release before v1 is kept')
+  })
+
+  test('if it was made already, with the releases to which it can go', async () => {
+    for (const release of ['v1', 'v2', 'v3']) aws.deploy(release)
     await run()
-    expect(await run()).toEqual([])
+    await expect(plan()).rejects.toThrow(
+      'nothing to do: the stack is rolled back to v2, rolled back: v3. To go further back, name a release with --to, such as v1',
+    )
+  })
+
+  test('if the named release serves already', async () => {
+    aws.deploy('v1')
+    await expect(plan('v1')).rejects.toThrow('nothing to do: v1 serves already')
+  })
+
+  test('if no function has a release', async () => {
+    aws.deploy(undefined)
+    await expect(plan()).rejects.toThrow('nothing to do: no function of commerce-prod serves a release')
+  })
+
+  test('if the named release is unknown', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    await expect(plan('v7')).rejects.toThrow('there is no release v7: kept are v2, v1')
+  })
+
+  test('if the release uses another table', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2', { table: 'restored-table' })
+    await expect(plan()).rejects.toThrow(
+      'cannot roll back: v1 uses the table orders-table, and the data is in restored-table. Deploy a fix instead',
+    )
+  })
+
+  test('during a deployment', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    aws.status = 'UPDATE_IN_PROGRESS'
+    await expect(plan()).rejects.toThrow('a deployment is under way (UPDATE_IN_PROGRESS)')
+  })
+})
+
+describe('the releases', () => {
+  test('are listed with what serves and what was rolled back', async () => {
+    aws.deploy('v1', { without: ['rows'] })
+    aws.deploy('v2')
+    await run()
+    expect(await releases()).toEqual([
+      { release: 'v2', published_at: '2026-01-01T02:00:00.000Z', functions: 3, live: 1, rolled_back: true },
+      { release: 'v1', published_at: '2026-01-01T01:00:00.000Z', functions: 2, live: 2, rolled_back: false },
+    ])
+  })
+
+  test('older than those to keep are deleted, except for versions that an alias invokes', async () => {
+    aws.deploy(undefined)
+    aws.deploy('v1')
+    aws.deploy('v2')
+    aws.deploy('v3')
+    await run('v2')
+    aws.deploy('v4')
+    aws.deploy('v5')
+    aws.functions.get('relay')?.aliases.set('by-hand', { FunctionVersion: '1' })
+    aws.functions.get('rows')?.aliases.set('live', { FunctionVersion: '2' })
+    expect(await pruneReleases(stack, 2, aws.clients)).toBe(10)
+    const kept = [...aws.functions].map(([name, { versions }]) => [name, [...versions.keys()]])
+    expect(Object.fromEntries(kept)).toEqual({
+      orders: ['5', '6'],
+      relay: ['1', '5', '6'],
+      rows: ['2', '5', '6'],
+    })
+  })
+
+  test('that are kept are all kept if there are fewer', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    expect(await pruneReleases(stack, 10, aws.clients)).toBe(0)
   })
 })

@@ -1,0 +1,144 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { LambdaClient } from '@aws-sdk/client-lambda'
+import type { Clients } from '#bin/commands/releases.ts'
+
+interface Version {
+  release?: string | undefined
+  table?: string | undefined
+  at: number
+}
+
+interface Deployed {
+  /** By number. Numbers are not used again. */
+  versions: Map<string, Version>
+  published: number
+  /** The versions of each alias, by its name. */
+  aliases: Map<string, { FunctionVersion: string; Description?: string; RoutingConfig?: object }>
+}
+
+/** A fake of CloudFormation and Lambda with the functions of one stack; some are in a nested stack. */
+export interface FakeFunctions {
+  clients: Clients
+  /** The status of the stack. */
+  status: string
+  functions: Map<string, Deployed>
+  /** Publishes a version of each function and moves its alias, as a deployment does. */
+  deploy(release: string | undefined, options?: { table?: string; without?: string[] }): void
+  /** Stops with an error before this many further changes. */
+  failAfter(changes: number): void
+  /** The version that each function serves. */
+  live(): Record<string, string | undefined>
+  /** The release that each function serves. */
+  serving(): Record<string, string | undefined>
+  close(): void
+}
+
+export async function fakeFunctions(names: readonly string[]): Promise<FakeFunctions> {
+  const functions = new Map<string, Deployed>()
+  let hour = 0
+  let changesLeft = Number.POSITIVE_INFINITY
+
+  const summary = (type: string, id: string) =>
+    `<member><LogicalResourceId>x</LogicalResourceId><ResourceType>${type}</ResourceType><PhysicalResourceId>${id}</PhysicalResourceId></member>`
+  const aliasesOf = (some: readonly string[]) =>
+    some
+      .filter((name) => functions.has(name))
+      .map((name) =>
+        summary('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`),
+      )
+      .join('')
+
+  const cloudFormation = (body: string): string => {
+    if (body.includes('Action=DescribeStacks'))
+      return `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><StackStatus>${fake.status}</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+    const nested = new URLSearchParams(body).get('StackName') === 'nested'
+    const members = nested
+      ? aliasesOf(names.slice(1))
+      : aliasesOf(names.slice(0, 1)) + summary('AWS::CloudFormation::Stack', 'nested')
+    return `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${members}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`
+  }
+
+  const lambda = (method: string, url: URL, body: string): [status: number, answer: object] => {
+    const [, name = '', kind = '', alias = ''] =
+      /\/functions\/([^/]+)(?:\/(versions|aliases)(?:\/([^/]+))?)?\/?$/.exec(url.pathname) ?? []
+    const one = functions.get(name)
+    if (!one) return [404, { message: `no function ${name}` }]
+    if (method === 'GET' && kind === 'versions') {
+      const versions = [...one.versions].map(([Version, { release, table, at }]) => ({
+        Version,
+        LastModified: `2026-01-01T${String(at).padStart(2, '0')}:00:00.000+0000`,
+        Environment: {
+          Variables: { ...(release && { RELEASE: release }), ...(table && { TABLE_NAME: table }) },
+        },
+      }))
+      const latest = { ...versions.at(-1), Version: '$LATEST' }
+      return [200, { Versions: [latest, ...versions] }]
+    }
+    if (method === 'GET') return [200, { Aliases: [...one.aliases].map(([Name, its]) => ({ Name, ...its })) }]
+    if (changesLeft-- <= 0) return [400, { message: 'interrupted' }]
+    if (method === 'DELETE' && kind === '') {
+      const number = url.searchParams.get('Qualifier') ?? ''
+      const used = [...one.aliases.values()].some(({ FunctionVersion }) => FunctionVersion === number)
+      if (used) return [409, { message: 'the version is referenced by an alias' }]
+      return one.versions.delete(number) ? [204, {}] : [404, { message: 'no version' }]
+    }
+    if (method === 'DELETE') return one.aliases.delete(alias) ? [204, {}] : [404, { message: 'no alias' }]
+    const { Name = alias, ...its } = JSON.parse(body)
+    if (method === 'POST' && one.aliases.has(Name)) return [409, { message: 'the alias exists' }]
+    one.aliases.set(Name, { ...one.aliases.get(Name), ...its })
+    return [200, its]
+  }
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString()
+    const url = new URL(request.url ?? '', 'http://fake')
+    if (url.pathname === '/') {
+      response.setHeader('Content-Type', 'text/xml')
+      response.end(cloudFormation(body))
+      return
+    }
+    const [status, answer] = lambda(request.method ?? '', url, body)
+    response.setHeader('Content-Type', 'application/json')
+    response.statusCode = status
+    response.end(status === 204 ? undefined : JSON.stringify(answer))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const access = {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  }
+  const live = () =>
+    [...functions].map(([name, { aliases }]) => [name, aliases.get('live')?.FunctionVersion] as const)
+
+  const fake: FakeFunctions = {
+    clients: { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) },
+    status: 'UPDATE_COMPLETE',
+    functions,
+    deploy(release, { table = 'orders-table', without = [] } = {}) {
+      hour += 1
+      for (const name of names) {
+        if (without.includes(name)) continue
+        const one = functions.get(name) ?? { versions: new Map(), published: 0, aliases: new Map() }
+        one.published += 1
+        one.versions.set(`${one.published}`, { release, table, at: hour })
+        one.aliases.set('live', { FunctionVersion: `${one.published}` })
+        functions.set(name, one)
+      }
+    },
+    failAfter(changes) {
+      changesLeft = changes
+    },
+    live: () => Object.fromEntries(live()),
+    serving: () =>
+      Object.fromEntries(
+        live().map(([name, number = '']) => [name, functions.get(name)?.versions.get(number)?.release]),
+      ),
+    close: () => void server.close(),
+  }
+  return fake
+}
