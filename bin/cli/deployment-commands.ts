@@ -15,7 +15,7 @@ import {
   url,
   yes,
 } from './options.ts'
-import { confirm, printRecord, printRecords, withProgress } from './output.ts'
+import { assertCanAsk, confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands of operators on a whole deployment, and those that describe it. */
 export function defineDeploymentCommands(define: Define): void {
@@ -87,6 +87,7 @@ function defineRollback(define: Define): void {
     .option('--dry-run', 'only print what it would do', false)
     .addOption(yes)
     .action(async ({ stack, to: asked, dryRun, yes }) => {
+      if (!dryRun) assertCanAsk(`Roll back ${stack}?`, yes)
       const { planRollback, rollBack } = await import('../commands/rollback.ts')
       const rollback = await planRollback(stack, asked)
       const { from, to, rolledBack, functions, staying } = rollback

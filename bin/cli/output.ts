@@ -98,6 +98,11 @@ function barOf(share: number): string {
   return `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`
 }
 
+/** @throws UsageError if a question needs an answer and nobody can be asked */
+export function assertCanAsk(question: string, yes: boolean | undefined): void {
+  if (!yes && !process.stdin.isTTY) throw new UsageError(`${question} Confirm with --yes.`)
+}
+
 /**
  * Asks a person at a terminal before a destructive command.
  * @param yes whether the command line has confirmed it
@@ -105,7 +110,7 @@ function barOf(share: number): string {
  */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return
-  if (!process.stdin.isTTY) throw new UsageError(`${question} Confirm with --yes.`)
+  assertCanAsk(question, yes)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await terminal.question(`${question} [y/N] `).finally(() => terminal.close())
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error('canceled, nothing was changed')

@@ -1,8 +1,4 @@
-import {
-  CloudFormationClient,
-  DescribeStacksCommand,
-  paginateListStackResources,
-} from '@aws-sdk/client-cloudformation'
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import {
   type AliasConfiguration,
   DeleteAliasCommand,
@@ -12,6 +8,7 @@ import {
   paginateListVersionsByFunction,
 } from '@aws-sdk/client-lambda'
 import { releaseVariable } from '#lib/function-entries.ts'
+import { stackResources } from './stack-resources.ts'
 
 /** The clients of the commands on releases. */
 export interface Clients {
@@ -71,8 +68,10 @@ export function markOf({ number }: Version): string {
 /** @throws Error during a deployment, which moves aliases itself */
 export async function releasedFunctions(stack: string, clients: Clients): Promise<ReleasedFunction[]> {
   await assertSettled(stack, clients)
-  const arns = await aliasArns(stack, clients)
-  return Promise.all(arns.map((arn) => releasedFunction(arn, clients)))
+  const aliases = (await stackResources(stack, clients.cloudFormation)).filter(
+    ({ type }) => type === 'AWS::Lambda::Alias',
+  )
+  return Promise.all(aliases.map(({ physicalId }) => releasedFunction(physicalId, clients)))
 }
 
 async function assertSettled(StackName: string, { cloudFormation }: Clients): Promise<void> {
@@ -82,18 +81,6 @@ async function assertSettled(StackName: string, { cloudFormation }: Clients): Pr
   throw new Error(
     `a deployment is under way (${status}): wait until it ends, or take it back with aws cloudformation cancel-update-stack --stack-name ${StackName}`,
   )
-}
-
-/** Returns the ARNs of the aliases of a stack and of its nested stacks. */
-async function aliasArns(StackName: string, clients: Clients): Promise<string[]> {
-  const found: string[] = []
-  const pages = paginateListStackResources({ client: clients.cloudFormation }, { StackName })
-  for await (const page of pages)
-    for (const { ResourceType: type, PhysicalResourceId: id = '' } of page.StackResourceSummaries ?? []) {
-      if (type === 'AWS::Lambda::Alias') found.push(id)
-      if (type === 'AWS::CloudFormation::Stack') found.push(...(await aliasArns(id, clients)))
-    }
-  return found
 }
 
 async function releasedFunction(arn: string, { lambda: client }: Clients): Promise<ReleasedFunction> {

@@ -12,6 +12,7 @@ import type { Template } from './synthesis.ts'
 /** Each run of the app is a process, which loads CDK. */
 const root = join(import.meta.dirname, '../..')
 
+const release = 'r1'
 const scratch = await mkdtemp(join(tmpdir(), 'commerce-app-'))
 
 afterAll(() => rm(scratch, { recursive: true, force: true }))
@@ -20,7 +21,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   test('a missing, an unknown and a malformed setting together', async () => {
     const { 'orders.gone': _missing, ...rest } = await publishedProfile()
     const settings = await profile({ ...rest, 'orders.color': 'red', 'auth.clockToleranceSeconds': -1 })
-    const { code, output } = await runApp({ stage: 'prod', settings })
+    const { code, output } = await runApp({ stage: 'prod', settings, release })
     expect(code).toBe(1)
     expect(output).toContain(`${settings}: 3 setting(s) to fix:`)
     expect(output).toContain('orders.gone: missing.')
@@ -34,11 +35,20 @@ describe('wrong settings are reported in one message, without a stack trace', ()
     ['no stage', {}, /^no stage given: choose one of .*\n$/],
     [
       'an unknown rollout',
-      { stage: 'prod', rollout: 'fast' },
+      { stage: 'prod', release, rollout: 'fast' },
       /^-c rollout=fast is unknown: it is bypass, or not given\n$/,
     ],
-    ['a stage on AWS without a profile', { stage: 'prod' }, /^stage prod needs a settings profile: .*\n$/],
-    ['a missing profile', { stage: 'prod', settings: '/none.json' }, /^\/none\.json: there is no .*\n$/],
+    ['no release', { stage: 'prod' }, /^stage prod needs a release: .*\n$/],
+    [
+      'a stage on AWS without a profile',
+      { stage: 'prod', release },
+      /^stage prod needs a settings profile: .*\n$/,
+    ],
+    [
+      'a missing profile',
+      { stage: 'prod', release, settings: '/none.json' },
+      /^\/none\.json: there is no .*\n$/,
+    ],
   ])('%s', async (_case, context, message) => {
     const { code, output } = await runApp(context)
     expect(code).toBe(1)
@@ -81,7 +91,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         },
       },
     })
-    const { code, output } = await runApp({ stage: 'prod', settings })
+    const { code, output } = await runApp({ stage: 'prod', settings, release })
     expect(code).toBe(1)
     expect(output.split('\n').slice(0, 15)).toEqual([
       `${settings}: 14 setting(s) to fix:`,
@@ -135,7 +145,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
     ],
   ])('local addresses, keys and examples on the stage %s', async (stage, named) => {
     const settings = join(root, 'shared/settings/profiles/local.json')
-    const { code, output } = await runApp({ stage, settings })
+    const { code, output } = await runApp({ stage, settings, release })
     expect(code).toBe(1)
     expect([...output.matchAll(/^ {2}([\w.]+)/gm)].map(([, key]) => key)).toEqual(named)
     expect(output).toContain(`http://127.0.0.1:4577 is on this machine; stage ${stage} is not.`)
@@ -150,7 +160,7 @@ test('two syntheses of the same sources and settings are equal, regardless of th
   const checkouts = { first: root, second: await anotherCheckout() }
   const runs = await Promise.all(
     Object.entries(checkouts).map(([name, checkout]) =>
-      runApp({ stage: 'prod', settings }, join(scratch, name), checkout),
+      runApp({ stage: 'prod', settings, release }, join(scratch, name), checkout),
     ),
   )
   expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))

@@ -8,7 +8,7 @@ import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
-import { type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 import type { Template } from './template.ts'
 
 interface Throttle {
@@ -153,7 +153,7 @@ test('the local stage reserves nothing', () => {
 function mappingsOf(template: Template, name: string): Resource['Properties'][] {
   return resourcesOf(template, 'AWS::Lambda::EventSourceMapping')
     .map(([, { Properties }]) => Properties)
-    .filter(({ FunctionName }) => referenceOf(FunctionName).startsWith(pascalCase(name)))
+    .filter(({ FunctionName }) => JSON.stringify(FunctionName).includes(`"${pascalCase(name)}Live`))
 }
 
 /** Returns the problems of the shipped profile with changes, as they are printed. */

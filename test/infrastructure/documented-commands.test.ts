@@ -17,7 +17,9 @@ const commands = [...new Set(named.map((command) => command.replace(/settings=\S
 /** Without the context of the app, which commands on a synthesized output ignore. */
 const withoutContext = (all: string[]) => [...new Set(all.map((command) => command.replace(/ -c \S+/g, '')))]
 const ofKind = (kind: string) => commands.filter((command) => command.startsWith(`npx cdk ${kind} `))
-const flags = new Set(commands.flatMap((command) => command.match(/(?<=-c )(?!stage=|settings=)\S+/g) ?? []))
+const flags = new Set(
+  commands.flatMap((command) => command.match(/(?<=-c )(?!stage=|settings=|release=)\S+/g) ?? []),
+)
 const contextOf = (flag: string) => Object.fromEntries([flag.split('=')])
 
 const scratch = await mkdtemp(join(tmpdir(), 'commerce-commands-'))
@@ -55,7 +57,7 @@ function run(command: string, ...more: string[]): Promise<Run> {
 /** Runs the app like the CDK command line, which takes twice as long. */
 function runApp(context: Record<string, string>): Promise<Run> {
   return node(['bin/app.ts'], {
-    CDK_CONTEXT_JSON: JSON.stringify({ stage: 'prod', ...context }),
+    CDK_CONTEXT_JSON: JSON.stringify({ stage: 'prod', release: 'r1', ...context }),
     CDK_OUTDIR: assembly,
   })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
 import { pascalCase } from '#lib/function-entries.ts'
-import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
+import { type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
 
 /** Each synthesis is a process. */
 const prod = await synthesise('prod')
@@ -14,23 +14,11 @@ const behindGateway = [
   ...['platform.preflight', 'platform.unknown-route'],
 ]
 
-describe('a function behind the gateway', () => {
-  test('has an alias for its newest version, and no other function has one', () => {
-    expect(aliases).toHaveLength(behindGateway.length)
-    for (const name of behindGateway) {
-      const { Properties: alias } = resourceNamed(template, 'AWS::Lambda::Alias', `${pascalCase(name)}Live`)
-      expect(alias.Name).toBe('live')
-      const version = resources[referenceOf(alias.FunctionVersion)]
-      expect(version?.Properties.FunctionName).toEqual(alias.FunctionName)
-    }
-  })
-
-  test('can be invoked by the gateway through its alias only', () => {
-    const permitted = resourcesOf(template, 'AWS::Lambda::Permission')
-      .filter(([, { Properties }]) => Properties.Principal === 'apigateway.amazonaws.com')
-      .map(([, { Properties }]) => referenceOf(Properties.FunctionName))
-    expect(permitted.sort()).toEqual(aliases.map(([id]) => id).sort())
-  })
+test('the gateway can invoke functions through their aliases only', () => {
+  const permitted = resourcesOf(template, 'AWS::Lambda::Permission')
+    .filter(([, { Properties }]) => Properties.Principal === 'apigateway.amazonaws.com')
+    .map(([, { Properties }]) => referenceOf(Properties.FunctionName).replace(/[0-9A-F]{8}$/, ''))
+  expect(permitted.sort()).toEqual(behindGateway.map((name) => `${pascalCase(name)}Live`).sort())
 })
 
 /** Returns the deployment group of a function's alias. */
@@ -84,10 +72,10 @@ describe('a deployment', () => {
     for (const [, { Properties }] of groups) expect(Properties.DeploymentConfigName).toBe(config)
   })
 
-  test('to the local stage replaces functions in place', async () => {
-    const local = await synthesise('local')
-    for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias', 'AWS::CodeDeploy::DeploymentGroup'])
-      expect(resourcesOf(local.template, type)).toHaveLength(0)
+  test('moves the aliases of all other functions at once', () => {
+    const gradual = aliases.filter(([, { UpdatePolicy }]) => UpdatePolicy !== undefined)
+    const ids = gradual.map(([id]) => id.replace(/[0-9A-F]{8}$/, ''))
+    expect(ids.sort()).toEqual(behindGateway.map((name) => `${pascalCase(name)}Live`).sort())
   })
 })
 
@@ -96,7 +84,7 @@ describe('a deployment that bypasses CodeDeploy', () => {
     resourcesOf(its, 'AWS::Lambda::Alias').map(([, { UpdatePolicy }]) => UpdatePolicy)
 
   test('lets CloudFormation update every alias', () => {
-    expect(aliasesOf(template)).not.toContain(undefined)
+    expect(aliasesOf(template)).toContainEqual({ CodeDeployLambdaAliasUpdate: expect.anything() })
     expect(new Set(aliasesOf(bypassing))).toEqual(new Set([undefined]))
   })
 
@@ -134,6 +122,6 @@ describe('a version', () => {
   test('is new for every function whose configuration changed', async () => {
     const timeout = { ...prod.settings['requests.timeoutHeader'], maxMilliseconds: 5000 }
     const changed = await newAfter({ changes: { 'requests.timeoutHeader': timeout } })
-    expect(changed).toHaveLength(behindGateway.length)
+    expect(changed.length).toBeGreaterThanOrEqual(behindGateway.length)
   })
 })

@@ -30,10 +30,10 @@ describe('the import workflow', () => {
       .map((part: string | { Ref?: string }) => (typeof part === 'string' ? part : JSON.stringify(part)))
       .join('')
     for (const { name, step } of steps) {
-      const [functionId] = resourcesOf(template, 'AWS::Lambda::Function').find(
-        ([id]) => id.replace(/[0-9A-F]{8}$/, '') === pascalCase(name),
+      const [aliasId] = resourcesOf(template, 'AWS::Lambda::Alias').find(
+        ([id]) => id.replace(/[0-9A-F]{8}$/, '') === `${pascalCase(name)}Live`,
       ) as [string, Resource]
-      expect(text).toContain(`{"Fn::GetAtt":["${functionId}","Arn"]}`)
+      expect(text).toContain(`{"Ref":"${aliasId}"}`)
       expect(Object.values(all).some(({ Resource: of = '' }) => stepOf(of) === step)).toBe(true)
     }
     expect(text).toMatch(/^{"StartAt":"Prepare",.*"TimeoutSeconds":7200}$/)
@@ -76,10 +76,10 @@ describe('the import workflow', () => {
     const byAction = Object.fromEntries(
       policy.Statement.flatMap(({ Action, Resource: on }) => [Action].flat().map((action) => [action, on])),
     )
-    const functions = (byAction['lambda:InvokeFunction'] as { 'Fn::GetAtt': [string, string] }[]).map((one) =>
+    const functions = (byAction['lambda:InvokeFunction'] as { Ref: string }[]).map((one) =>
       referenceOf(one).replace(/[0-9A-F]{8}$/, ''),
     )
-    expect(functions.sort()).toEqual(steps.map(({ name }) => pascalCase(name)).sort())
+    expect(functions.sort()).toEqual(steps.map(({ name }) => `${pascalCase(name)}Live`).sort())
     expect(JSON.stringify(byAction['s3:GetObject'])).toContain('/imports/*')
     expect(JSON.stringify(byAction['states:StartExecution'])).toContain(
       ':stateMachine:commerce-prod-imports"',

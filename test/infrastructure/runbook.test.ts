@@ -115,7 +115,7 @@ describe('the runbook', () => {
       const section = sections.get(`ticket-${pascalCase(name)}DeadLettersPresent`) ?? ''
       expect(section).toContain(`npx commerce dead-letters redrive ${name} --stack STACK`)
       const { Outputs: outputs = {} } = template
-      expect(outputs[streamFunctionOutput(name)]?.Value.Ref).toMatch(new RegExp(`^${pascalCase(name)}`))
+      expect(JSON.stringify(outputs[streamFunctionOutput(name)])).toContain(`${pascalCase(name)}Live`)
       expect(outputs[deadLettersOutput(name)]?.Value.Ref).toMatch(
         new RegExp(`^${pascalCase(name)}DeadLetters`),
       )

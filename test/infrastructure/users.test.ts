@@ -48,13 +48,13 @@ describe('the user pool', () => {
     expect(asked.LambdaVersion).toBe('V2_0')
     expect(pool.Properties.UserPoolTier).toBe('ESSENTIALS')
     const handler = referenceOf(asked.LambdaArn)
-    expect(handler).toMatch(/^LoginAddClaims/)
+    expect(handler).toMatch(/^LoginAddClaimsLive/)
     const permissions = resourcesOf(template, 'AWS::Lambda::Permission').map(
       ([, { Properties }]) => Properties,
     )
     expect(permissions).toContainEqual({
       Action: 'lambda:InvokeFunction',
-      FunctionName: { 'Fn::GetAtt': [handler, 'Arn'] },
+      FunctionName: { Ref: handler },
       Principal: 'cognito-idp.amazonaws.com',
       SourceArn: { 'Fn::GetAtt': [poolId, 'Arn'] },
     })

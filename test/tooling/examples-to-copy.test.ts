@@ -12,6 +12,7 @@ interface Job {
   environment?: string
   if?: string
   permissions?: Record<string, string>
+  env?: Record<string, string>
   steps: { run?: string; uses?: string; with?: Record<string, string> }[]
 }
 
@@ -46,6 +47,18 @@ describe('the pipeline', () => {
     expect(verify).toMatch(/^npx commerce verify /)
   })
 
+  test.each(['staging', 'production'])('deletes the versions of old releases of %s last', (job) => {
+    expect(runsOf(job).at(-1)).toMatch(/^npx commerce releases prune /)
+  })
+
+  test('synthesizes a new release in each run, and bypasses CodeDeploy if it is started with that', () => {
+    const { RELEASE = '', ROLLOUT = '' } = jobs.synth?.env ?? {}
+    expect(RELEASE).toMatch(/^-c release=.*github\.run_id.*github\.run_attempt/)
+    expect(ROLLOUT).toContain("inputs.rollout == 'bypass' && '-c rollout=bypass'")
+    for (const synthesis of runsOf('synth').filter((run) => run.startsWith('npx cdk synth')))
+      expect(synthesis).toContain(' $RELEASE $ROLLOUT ')
+  })
+
   test('deploys only from main, to environments that require approval', () => {
     const deployments = [jobs.staging, jobs.production].map((job) => [job?.if, job?.environment])
     expect(deployments).toEqual([
@@ -55,7 +68,7 @@ describe('the pipeline', () => {
   })
 
   test('comments the difference on pull requests', () => {
-    expect(runsOf('diff').join('\n')).toMatch(/npx cdk diff --app cdk\.out\/prod.*gh pr comment/s)
+    expect(runsOf('diff').join('\n')).toMatch(/npx cdk diff .*-c release=\$RELEASE.*gh pr comment/s)
   })
 
   test('gets credentials by OIDC, only in the jobs that need them', () => {
