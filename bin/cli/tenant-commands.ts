@@ -135,18 +135,21 @@ function defineUsers(define: Define): void {
 function definePurge(define: Define): void {
   define(
     'tenants purge',
-    'Delete the data of a tenant in the table permanently. Idempotency records and files expire later. Users remain in the user pool. An interrupted purge can be repeated.',
+    'Delete the data of a tenant in the table permanently. The audit records its start and its end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs. Requests of the tenant are not stopped: revoke its API keys and sessions and disable its users before.',
     'tenants purge acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)
     .option('--with-audit', 'also delete its audit records', false)
+    .option('--force', 'also purge a name without data', false)
     .addOption(yes)
     .addOption(stack)
-    .action(async (tenant, { withAudit, yes, stack }) => {
-      const { purgeTenant } = await import('../commands/purge-tenant.ts')
+    .action(async (tenant, { withAudit, force, yes, stack }) => {
+      const { purgeTenant, remaining } = await import('../commands/purge-tenant.ts')
       await confirm(`Delete all data of ${tenant} permanently?`, yes)
       const operator = await operatorOf(stack)
-      const deleted = await withProgress((report) => purgeTenant(operator, tenant, { withAudit, report }))
-      printRecord({ tenant, deleted })
+      const deleted = await withProgress((report) =>
+        purgeTenant(operator, tenant, { withAudit, force, report }),
+      )
+      printRecord({ tenant, deleted, remaining })
     })
 }

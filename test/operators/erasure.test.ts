@@ -79,10 +79,73 @@ describe('a tenant purged by an operator', () => {
     expect(await keptText()).not.toContain('canary-leaving')
     expect(await keptText()).toContain('canary-staying')
     expect(await service.items('leaving', 'audit')).toMatchObject([
+      { actor_id: 'jane', action: 'tenant.purge', after: { state: 'started' } },
       { actor_id: 'jane', action: 'tenant.purge', after: { order: 3, customer: 120 } },
     ])
     await purgeTenant(operator, 'leaving', { withAudit: true })
     expect(await keptText()).not.toContain('#leaving#')
+  })
+})
+
+describe('a purge', () => {
+  /** Runs a purge whose connection fails at a transaction of this number. */
+  async function interrupted(tenant: string, at: number): Promise<void> {
+    let transactions = 0
+    const transact: Operator['table']['transact'] = async (changes) => {
+      transactions += 1
+      if (transactions === at) throw new Error('interrupted')
+      return service.table.transact(changes)
+    }
+    const failing = { ...operator, table: { ...service.table, transact } }
+    await expect(purgeTenant(failing, tenant, { withAudit: false })).rejects.toThrow('interrupted')
+  }
+
+  async function fill(tenant: string): Promise<void> {
+    for (let n = 0; n < 60; n += 1)
+      await service.table.put({ item: { ...keyOf(tenant, 'customer', `customer-${n}`) }, condition: 'none' })
+    await place(tenant, 'k', 'c')
+  }
+
+  test('that was interrupted is in the audit', async () => {
+    await fill('interrupted-1')
+    await interrupted('interrupted-1', 3)
+    expect(await service.items('interrupted-1', 'audit')).toMatchObject([
+      { actor_id: 'jane', action: 'tenant.purge', after: { state: 'started' } },
+    ])
+  })
+
+  test('that is repeated after an interruption counts the items of both runs', async () => {
+    await fill('interrupted-2')
+    await interrupted('interrupted-2', 4)
+    const deleted = await purgeTenant(operator, 'interrupted-2', { withAudit: false })
+    expect(deleted).toMatchObject({ order: 1, customer: 60 })
+  })
+
+  test('that is repeated after everything but its end counts all items', async () => {
+    await fill('interrupted-3')
+    // The start, the order, and eight shards of customers come before the end.
+    await interrupted('interrupted-3', 11)
+    const deleted = await purgeTenant(operator, 'interrupted-3', { withAudit: false })
+    expect(deleted).toMatchObject({ order: 1, customer: 60 })
+  })
+
+  test('leaves no count behind for the next one', async () => {
+    await fill('again-purged')
+    await purgeTenant(operator, 'again-purged', { withAudit: false })
+    await place('again-purged', 'later', 'c')
+    const deleted = await purgeTenant(operator, 'again-purged', { withAudit: false })
+    expect(deleted).toMatchObject({ order: 1, customer: 0 })
+  })
+
+  test('of a name without data is refused, and leaves no audit record', async () => {
+    const purging = purgeTenant(operator, 'mistyped', { withAudit: false })
+    await expect(purging).rejects.toThrow('no data of a tenant mistyped was found')
+    expect(await service.items('mistyped', 'audit')).toEqual([])
+  })
+
+  test('of a name without data is possible by force', async () => {
+    const deleted = await purgeTenant(operator, 'empty', { withAudit: false, force: true })
+    expect(deleted).toMatchObject({ order: 0 })
   })
 })
 
