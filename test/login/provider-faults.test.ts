@@ -85,7 +85,8 @@ describe('a mail if the provider', () => {
     'has no user for it, as for %s, is done',
     async (email) => {
       await send(email)
-      expect(provider.mailed).toEqual([])
+      // A slow answer of another case may still mail its user.
+      expect(provider.mailed).not.toContain(email)
     },
   )
 })

@@ -16,8 +16,8 @@ const shared = (file: string, from: string, to: string): Defect => ({ file: `sha
 export const defects: Record<string, Defect> = {
   'no condition on the idempotency record': shared(
     'platform/idempotency/run-once.ts',
-    "guard: { item: finishedRecord(run.keyed, response, 'complete'), condition },",
-    "guard: { item: finishedRecord(run.keyed, response, 'complete'), condition: { absentOrExpiredBy: 9e9 } },",
+    'const condition = isNew(run)\n',
+    'const condition = { absentOrExpiredBy: 9e9 }\n',
   ),
   'a key scope without the principal': shared(
     'platform/request/execution.ts',
@@ -51,12 +51,12 @@ export const defects: Record<string, Defect> = {
   ),
   'an outcome that is written before the effect': shared(
     'platform/idempotency/run-once.ts',
-    '    result = await sagaOf(run).execute(state)\n',
-    "    result = { refund: state, answer: { asked: 0, outcome: { status: 'succeeded', providerRefundId: 're_0', replayed: false } } }\n",
+    '    const effect = await saga.execute(state)\n',
+    "    const effect = { refund: state, answer: { asked: 0, outcome: { status: 'succeeded', providerRefundId: 're_0', replayed: false } } }\n",
   ),
   'no entry of a pending saga': shared(
     'platform/idempotency/run-once.ts',
-    '    others: addPendingSaga(run, saga),\n',
+    '    others: addPendingSaga(run, recorded),\n',
     '    others: [],\n',
   ),
   'an entry of a pending saga that is removed too early': shared(

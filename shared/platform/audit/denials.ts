@@ -1,8 +1,8 @@
 import { derivedIdAt, isId } from '../base/clock.ts'
 import { Denial, Failure } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
-import { type Item, isEntity, keyOf } from '../table/keys.ts'
-import type { Table, Update } from '../table/table.ts'
+import { isEntity, keyOf } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
 import { hasRoom } from '../table/window.ts'
 import { type AuditEntry, type AuditSource, auditItem, auditPut } from './record.ts'
 
@@ -47,7 +47,10 @@ export async function writeDenial(
     const counter = { subject: equal, limit: maxEqual, windowSeconds: minuteMilliseconds / 1000 }
     if (!(await hasRoom(counter, table, clock))) {
       const entry = { action: denied.action, target: area, result: 'deny' as const, reason }
-      await table.update(summed(auditItem(caller, entry, source), equal, clock))
+      const { pk, sk: _, ...record } = auditItem(caller, entry, source)
+      const minute = Math.floor(clock.now() / minuteMilliseconds) * minuteMilliseconds
+      const update = { pk, sk: derivedIdAt(minute, JSON.stringify(equal)) }
+      await table.update({ update, set: record, increment: ['count'], condition: 'none' })
       return error
     }
   }
@@ -56,17 +59,6 @@ export async function writeDenial(
   const entry = { ...denied, target, result: 'deny' as const, reason }
   await table.put(auditPut(caller, entry, source))
   return error
-}
-
-/** Returns the change that counts a denial in the record of its minute. */
-function summed(
-  { pk, sk: _, ...record }: Item,
-  equal: readonly string[],
-  clock: AuditSource['clock'],
-): Update {
-  const minute = Math.floor(clock.now() / minuteMilliseconds) * minuteMilliseconds
-  const update = { pk, sk: derivedIdAt(minute, JSON.stringify(equal)) }
-  return { update, set: record, increment: ['count'], condition: 'none' }
 }
 
 function deniedCode(thrown: unknown): string | undefined {

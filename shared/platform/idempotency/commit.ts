@@ -18,7 +18,7 @@ export interface CommitContext {
 }
 
 /** The changes that the platform commits with a decision. */
-export interface PlatformChanges {
+interface PlatformChanges {
   /** A put that makes the decision take effect once: if its condition fails, the existing item is returned. */
   guard?: Put
   others?: readonly Change[]

@@ -1,8 +1,8 @@
 import type { Settings } from '../../settings/register.ts'
 import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.ts'
 import type { Item } from '../table/keys.ts'
-import type { Condition, Table } from '../table/table.ts'
-import { type CommitContext, commit, type PlatformChanges } from './commit.ts'
+import type { Change, Condition, Table } from '../table/table.ts'
+import { type CommitContext, commit } from './commit.ts'
 import type { Decision, Saga, SagaStart } from './decision.ts'
 import {
   addPendingSaga,
@@ -88,49 +88,55 @@ async function storeDecision(run: KeyedExecution, decision: Decision): Promise<O
   const condition = isNew(run)
   let result: Outcome | { existing: Item }
   try {
-    result = await commitRendered(run, decision, (response) => ({
-      guard: { item: finishedRecord(run.keyed, response, 'complete'), condition },
-    }))
+    result = await commitRendered(run, decision, condition)
   } catch (thrown) {
     return afterRejection(run, thrown)
   }
   return 'existing' in result ? replay(run, asRecord(result.existing)) : { ...result, status: 'stored' }
 }
 
-/** Commits a decision. It is rendered first, so nothing is committed if its response violates its schema. */
+/**
+ * Commits a decision and, under a key, its record. It is rendered first, so nothing is committed if its response
+ * violates its schema.
+ * @param condition that of the record
+ */
 async function commitRendered(
-  run: Execution,
+  run: Execution & { keyed?: KeyedRequest },
   decision: Decision,
-  changesOf: (response: StoredResponse) => PlatformChanges = () => ({}),
+  condition?: Condition,
+  others: readonly Change[] = [],
 ): Promise<Outcome | { existing: Item }> {
+  const { keyed } = run
   let response: StoredResponse | undefined
   const result = await commit<Decision>(run, decision, (current) => {
     response = run.render(current)
-    return changesOf(response)
+    return keyed && condition
+      ? { guard: { item: finishedRecord(keyed, response, 'complete'), condition }, others }
+      : {}
   })
   if ('existing' in result) return result
   return { response: response as StoredResponse, failure: result.committed.failure }
 }
 
 async function startSaga(run: KeyedExecution, state: object): Promise<Outcome> {
-  const { recorded = (whole: object) => whole, start, finishedBy } = sagaOf(run)
+  const saga = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
-  const byService = finishedBy === 'service'
-  const saga = { state: { ...recorded(state) }, ...(byService && { entry: lease.lease_id }) }
+  const entry = saga.finishedBy === 'service' ? { entry: lease.lease_id } : {}
+  const recorded = { state: { ...(saga.recorded?.(state) ?? state) }, ...entry }
   const changes = {
-    guard: { item: pendingRecord(run.keyed, saga, lease), condition: isNew(run) },
-    others: addPendingSaga(run, saga),
+    guard: { item: pendingRecord(run.keyed, recorded, lease), condition: isNew(run) },
+    others: addPendingSaga(run, recorded),
   }
   let result: Awaited<ReturnType<typeof commit>>
   try {
-    result = await commit(run, start(state), () => changes)
+    result = await commit(run, saga.start(state), () => changes)
   } catch (thrown) {
     // The start may be committed although the response was lost.
-    if (isRetryable(thrown)) await release(run, saga, heldBy(lease))
+    if (isRetryable(thrown)) await release(run, recorded, heldBy(lease))
     return afterRejection(run, thrown)
   }
-  return 'existing' in result ? replay(run, asRecord(result.existing)) : finish(run, saga, lease, state)
+  return 'existing' in result ? replay(run, asRecord(result.existing)) : finish(run, recorded, lease, state)
 }
 
 /** Handles a rejection. If an earlier run has succeeded since, its response is replayed. */
@@ -150,34 +156,29 @@ async function afterRejection(run: KeyedExecution, thrown: unknown): Promise<Out
  */
 async function finish(
   run: KeyedExecution,
-  saga: RecordedSaga,
+  recorded: RecordedSaga,
   lease: Lease,
   state: object,
 ): Promise<Outcome> {
   const held = heldBy(lease)
-  let result: unknown
+  const saga = sagaOf(run)
+  let isExecuted = false
+  let result: Outcome | { existing: Item }
   try {
-    result = await sagaOf(run).execute(state)
+    const effect = await saga.execute(state)
+    isExecuted = true
+    const outcome = await saga.outcome(state, effect)
+    const late = { ...run, table: run.tableForOutcome() }
+    result = await commitRendered(late, outcome, held, removePendingSaga(recorded))
   } catch (thrown) {
     const isTransient = isRetryable(thrown)
-    if (!isTransient && saga.entry === undefined) return storeFault(run, run.tableForOutcome(), thrown, held)
-    await release(run, saga, held)
+    if (!isExecuted && !isTransient && recorded.entry === undefined) {
+      return storeFault(run, run.tableForOutcome(), thrown, held)
+    }
+    await release(run, recorded, held)
     throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
-  let committed: Outcome | { existing: Item }
-  try {
-    const outcome = await sagaOf(run).outcome(state, result)
-    committed = await commitRendered({ ...run, table: run.tableForOutcome() }, outcome, (response) => ({
-      guard: { item: finishedRecord(run.keyed, response, 'complete'), condition: held },
-      others: removePendingSaga(saga),
-    }))
-  } catch (thrown) {
-    await release(run, saga, held)
-    throw isRetryable(thrown) ? thrown : fail('TRANSIENT.error', { cause: thrown })
-  }
-  return 'existing' in committed
-    ? replay(run, asRecord(committed.existing))
-    : { ...committed, status: 'stored' }
+  return 'existing' in result ? replay(run, asRecord(result.existing)) : { ...result, status: 'stored' }
 }
 
 function sagaOf({ saga, operation }: Execution): Saga {
@@ -188,11 +189,7 @@ function sagaOf({ saga, operation }: Execution): Saga {
 /** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
 async function release(run: KeyedExecution, saga: RecordedSaga, held: Condition): Promise<void> {
   const free = { ...newLease(run), lease_until: 0 }
-  const item = pendingRecord(run.keyed, saga, free)
-  await run
-    .tableForOutcome()
-    .put({ item, condition: held })
-    .catch(() => undefined)
+  await putPending({ ...run, table: run.tableForOutcome() }, saga, free, held).catch(() => undefined)
 }
 
 async function storeFault(
@@ -227,14 +224,15 @@ async function replay(run: KeyedExecution, existing: IdempotencyRecord): Promise
 export async function takeOver(run: KeyedExecution, record: PendingRecord): Promise<Outcome> {
   const state = await restore(run, record.saga)
   const lease = newLease(run)
-  const refusal = await run.table.put({
-    item: pendingRecord(run.keyed, record.saga, lease),
-    condition: { matches: { state: 'pending', lease_id: record.lease_id } },
-  })
+  const refusal = await putPending(run, record.saga, lease, heldBy(record))
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
   return isHeld ? finish(run, record.saga, lease, state) : replay(run, holder)
+}
+
+function putPending(run: KeyedExecution, saga: RecordedSaga, lease: Lease, condition: Condition) {
+  return run.table.put({ item: pendingRecord(run.keyed, saga, lease), condition })
 }
 
 /** Returns the state of a saga from its recorded part. The payload of the request holds the rest. */

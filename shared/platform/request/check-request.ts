@@ -82,11 +82,11 @@ export function parseInput({ request, route, caller, settings }: RequestContext)
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {
     params: request.params,
-    headers: ownHeaders(request, route, settings),
     query: route.listing ? {} : parseQuery(query, route, settings),
     list: route.listing?.parse(query, route.listing, route.operation, mayAskForDeleted, settings),
     precondition: precondition(request, route, settings),
     reason: auditReason(request, route, settings),
+    headers: ownHeaders(request, route, settings),
     body: route.body && parseBody(request, { ...route, body: route.body }, settings),
   }
 }
@@ -161,8 +161,9 @@ function contentOf(
     const options = { http, headers: { 'Accept-Encoding': 'identity' } }
     throw failField('VALIDATION.content_type.unsupported', 'Content-Encoding', problem, options)
   }
-  if (type !== 'application/json') return { type, value: decode(body ?? new Uint8Array()) }
-  return { type, value: body === undefined ? {} : jsonObject(body) }
+  const text = decode(body ?? new Uint8Array())
+  if (type !== 'application/json') return { type, value: text }
+  return { type, value: body === undefined ? {} : jsonObject(text) }
 }
 
 /** Returns whether a body is not encoded. RFC 9110 advises against sending `identity`, but some clients do. */
@@ -170,8 +171,8 @@ function isPlain(contentEncoding: string): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()))
 }
 
-function jsonObject(bytes: Uint8Array): object {
-  const value = parseStrictJson(decode(bytes))
+function jsonObject(text: string): object {
+  const value = parseStrictJson(text)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const actual = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
     throw failField('VALIDATION.field.type', 'body', { reason: 'type', type: 'object', actual })

@@ -7,7 +7,7 @@ import type { RequestContext, SagaContext, WorkContext } from './context.ts'
 import type { Endpoint, Input } from './endpoint.ts'
 import { idempotencyKey } from './parse-headers.ts'
 import { countRequest } from './rate-limit.ts'
-import { failureOutcome, renderDecision } from './respond.ts'
+import { renderDecision } from './respond.ts'
 import { pathOf } from './route.ts'
 
 /** The minimum time for recording an effect, even after the request's budget; below the function's remaining time. */
@@ -41,9 +41,9 @@ export async function keyedRequest(context: RequestContext, input: Input): Promi
   if (key === undefined) return undefined
   const owner = await ownerOfKey(context, input)
   return {
-    key: recordKey(caller?.tenant ?? scope.tenant, owner, routeKey(context), key),
-    payloadHash: await payloadHash(context, input),
     expiresAt: recordExpiry(context),
+    payloadHash: await payloadHash(context, input),
+    key: recordKey(caller?.tenant ?? scope.tenant, owner, routeKey(context), key),
   }
 }
 
@@ -70,7 +70,7 @@ export async function orMismatch<Result>(context: RequestContext, step: () => Re
     if (!(await findRecord({ ...context, keyed }))) throw thrown
     const counted = await countRequest(context, { body: {} })
     const mismatch = fail('CONFLICT.idempotency.payload_mismatch', { cause: thrown })
-    await counted.settle(failureOutcome(mismatch, context))
+    await counted.settle({ response: { status: mismatch.http, body: undefined }, failure: mismatch })
     throw mismatch
   }
 }

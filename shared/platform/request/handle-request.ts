@@ -51,8 +51,8 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
     const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
-    checkRead(context.request, outcome)
     cookies = await cookiesOf(endpoint, context, outcome)
+    checkRead(context.request, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
   }

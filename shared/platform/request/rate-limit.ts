@@ -11,13 +11,18 @@ const settleMilliseconds = 300
 /** The most times in one part of a tenant's window: about one read unit. */
 const maxInPart = 200
 
+/** What counters need to know of an outcome. */
+type CountedOutcome = Pick<Outcome, 'status' | 'failure'> & {
+  response: Pick<Outcome['response'], 'status' | 'body'>
+}
+
 /** A request that its counters admitted. */
 export interface CountedRequest {
   /**
    * Counts a failure in the counters of failures, and removes a replay from the counters of requests. This is best
    * effort: it never fails the request.
    */
-  settle(outcome: Outcome): Promise<void>
+  settle(outcome: CountedOutcome): Promise<void>
 }
 
 /** A limit of a request, with its subject. */
@@ -60,7 +65,7 @@ export async function countRequest(
 }
 
 /** Returns whether a request failed by its caller's fault. A fault of the service and a retryable error are no guesses. */
-function hasFailed({ response: { status, body }, failure }: Outcome, { isFailure }: Route): boolean {
+function hasFailed({ response: { status, body }, failure }: CountedOutcome, { isFailure }: Route): boolean {
   if (status >= 400) return status < 500 && failure?.retryable !== true
   return body !== undefined && (isFailure?.(JSON.parse(body)) ?? false)
 }
