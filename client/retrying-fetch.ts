@@ -52,7 +52,7 @@ export function retryingFetch(transport: Transport): (request: Request) => Promi
 
 async function attempt(request: Request, milliseconds: number, transport: Transport): Promise<Outcome> {
   const timeout = new AbortController()
-  const callOff = transport.clock.after(milliseconds, () => timeout.abort())
+  const cancelTimer = transport.clock.after(milliseconds, () => timeout.abort())
   try {
     const token = await transport.token()
     const headers = new Headers(request.headers)
@@ -68,7 +68,7 @@ async function attempt(request: Request, milliseconds: number, transport: Transp
     if (isReset(thrown)) return { failure: lost, retryable: true }
     throw isNetworkError(thrown) ? lost : thrown
   } finally {
-    callOff()
+    cancelTimer()
   }
 }
 
@@ -115,10 +115,10 @@ function isNetworkError(thrown: unknown): boolean {
 function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
-      callOff()
+      cancelTimer()
       reject(signal.reason)
     }
-    const callOff = clock.after(milliseconds, () => {
+    const cancelTimer = clock.after(milliseconds, () => {
       signal.removeEventListener('abort', stop)
       resolve()
     })

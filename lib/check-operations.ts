@@ -38,7 +38,7 @@ function conflictingThrottles(settings: Settings, routes: readonly RouteEntry[])
 }
 
 /** Finds operations without a decision about API keys. A missing scope would silently deny the operation to every key. */
-function undecidedKeys(settings: Settings, routes: readonly RouteEntry[]): string[] {
+function missingKeyScopes(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const undecided = routes.filter(
     ({ route }) => route.auth === 'bearer' && settings['auth.operationScopes'][route.operation] === undefined,
   )
@@ -84,7 +84,7 @@ function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): stri
  * Finds operations that cannot be counted as the setting says. Without a principal, all callers would share one counter,
  * so each could lock out the others. An address is stored as a hash with a key of the deployment.
  */
-function uncountable(settings: Settings, routes: readonly RouteEntry[]): string[] {
+function unsupportedCounters(settings: Settings, routes: readonly RouteEntry[]): string[] {
   return routes.flatMap(({ route: { auth, operation, uses } }) => {
     const kinds = new Set(settings['limits.other'][operation]?.map(({ per }) => per))
     return [
@@ -167,7 +167,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   )
   const problems = [
     ...unknown,
-    ...undecidedKeys(settings, routes).map((one) => `  auth.operationScopes: ${one}`),
+    ...missingKeyScopes(settings, routes).map((one) => `  auth.operationScopes: ${one}`),
     ...ambiguousRoutes(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
     ...ambiguousVariables(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
     ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
@@ -177,7 +177,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...mailDomainsOutsideIdentity(settings).map((one) => `  mail.domain: ${one}`),
     ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
-    ...uncountable(settings, routes).map((one) => `  limits.other: ${one}`),
+    ...unsupportedCounters(settings, routes).map((one) => `  limits.other: ${one}`),
     ...timeLimitsBelowLogin(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return

@@ -65,7 +65,7 @@ export function alarmsOfConsumer({ name, source, impact }: Subscription): AlarmD
       ...first,
       id: `${id}Late`,
       severity: isDaily ? 'ticket' : 'page',
-      ...(!ofQueue && lagging(first)),
+      ...(!ofQueue && lateConsumer(first)),
       impact: `${impact} ${ofQueue ? `Messages have been waiting for ${isDaily ? 'six hours' : '15 minutes'}.` : 'Changes have been waiting for a minute.'}`,
       thresholds: [
         ofQueue
@@ -79,7 +79,7 @@ export function alarmsOfConsumer({ name, source, impact }: Subscription): AlarmD
 }
 
 /** Returns the response to a stream whose function does not fail, but is too slow. */
-function lagging({ act }: AlarmDefinition): Pick<AlarmDefinition, 'act' | 'commands'> {
+function lateConsumer({ act }: AlarmDefinition): Pick<AlarmDefinition, 'act' | 'commands'> {
   return {
     act: `${act} If nothing fails, reserve ten executions for each open shard of the stream in lib/stage.ts.`,
     commands: ['aws dynamodbstreams describe-stream --stream-arn ARN'],

@@ -47,7 +47,7 @@ export function endpointFunctions(
       environment: {
         TABLE_NAME: table.tableName,
         ...(entries.some(({ route }) => route.auth === 'bearer') && issuer),
-        ...methodsBeside(entries, routes, settings),
+        ...methodsOfSamePaths(entries, routes, settings),
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),
       },
       onFailure,
@@ -58,14 +58,14 @@ export function endpointFunctions(
 }
 
 /** Returns the methods of the paths that the gateway cannot distinguish from those of a function, if there are any. */
-function methodsBeside(
+function methodsOfSamePaths(
   entries: readonly RouteEntry[],
   all: readonly RouteEntry[],
   settings: Settings,
 ): { METHODS?: string } {
   const paths = new Set(entries.map(({ route }) => gatewayPathOf(route, settings)))
-  const beside = all.map(({ route }) => route).filter((route) => paths.has(gatewayPathOf(route, settings)))
-  const methods = methodsByPath(beside, settings)
+  const sharing = all.map(({ route }) => route).filter((route) => paths.has(gatewayPathOf(route, settings)))
+  const methods = methodsByPath(sharing, settings)
   return Object.keys(methods).length > 1 ? { METHODS: JSON.stringify(methods) } : {}
 }
 

@@ -84,8 +84,8 @@ export async function bootstrap(aws: LocalAws, signal: AbortSignal): Promise<voi
  */
 export async function deploy(aws: LocalAws, assembly: string, signal: AbortSignal): Promise<StackOutputs> {
   const file = join(dirname(assembly), 'outputs.json')
-  const unattended = ['--require-approval', 'never', '--outputs-file', file]
-  const args = ['deploy', '--all', '--app', assembly, ...unattended]
+  const nonInteractive = ['--require-approval', 'never', '--outputs-file', file]
+  const args = ['deploy', '--all', '--app', assembly, ...nonInteractive]
   const output = await cdk('Deploying to the local AWS', args, localAwsEnvironment(aws), signal)
   const outputs = JSON.parse(readFileSync(file, 'utf8'))[STACK] ?? {}
   const missing = NEEDED.filter((name) => !outputs[name])

@@ -13,7 +13,7 @@ export interface Person {
 /**
  * Returns the identity of an address. The hash is keyed by the deployment, because addresses can be guessed.
  * @param email normalized
- * @param derivedKey as in `Context`
+ * @param derivedKey as in `RequestContext`
  */
 export async function personOf(
   email: string,

@@ -105,7 +105,7 @@ export const permissions = {
   share: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
 } as const satisfies Record<string, Record<Person, Reach>>
 
-/** A row of `matrix`. `transfer` is export, import and bulk update. */
+/** A row of `permissions`. `transfer` is export, import and bulk update. */
 export type Access = keyof typeof permissions
 
 /**

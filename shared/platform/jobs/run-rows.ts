@@ -41,7 +41,7 @@ export interface Batch<Row> {
 const rowsAtOnce = 16
 
 /**
- * Executes the rows of a batch, each in its own transaction with a item. After a crash, the same batch continues
+ * Executes the rows of a batch, each in its own transaction with its progress item. After a crash, the same batch continues
  * where it stopped, and no row is executed twice.
  * @returns one result per row, in the order of the rows, numbered from 0
  * @throws retryable failures; completed rows stay completed

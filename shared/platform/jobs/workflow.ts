@@ -22,6 +22,6 @@ export type Step<Input, Output> = (input: Input, context: StepContext) => Promis
 export interface Workflow {
   /** Starts a run, unless one of this name was started before. */
   start(name: string, input: Record<string, string>): Promise<void>
-  /** Returns the state of a run. `over`: it succeeded, failed, timed out or was stopped. */
+  /** Returns the state of a run. `ended`: it succeeded, failed, timed out or was stopped. */
   stateOf(name: string): Promise<'absent' | 'running' | 'ended'>
 }

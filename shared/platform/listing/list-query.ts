@@ -60,8 +60,8 @@ export function parseListQuery(
   }
   const offsetAllowed = settings['lists.offsetPaging'].some((one) => one === operation)
   if (offsetAllowed) {
-    refuseTogether(values, 'offset', 'cursor')
-    refuseTogether(values, 'limit', 'page_size')
+    rejectCombination(values, 'offset', 'cursor')
+    rejectCombination(values, 'limit', 'page_size')
   }
   const [includeDeleted, deletedOnly] = [take('include_deleted'), take('deleted')]
   const parsed = {
@@ -99,7 +99,7 @@ function deniedFilter(name: string, value: string, settings: Settings): Failure 
 }
 
 /** Rejects two parameters if one of them would have to be ignored. @throws VALIDATION.filter.value_invalid */
-function refuseTogether(values: ReadonlyMap<string, string>, name: string, other: string): void {
+function rejectCombination(values: ReadonlyMap<string, string>, name: string, other: string): void {
   const value = values.get(name)
   if (value !== undefined && values.has(other)) throw contradiction(name, value, other)
 }

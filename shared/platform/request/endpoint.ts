@@ -83,11 +83,11 @@ export function pickEndpoint(
   request: HttpRequest,
   settings: Settings,
 ): { endpoint: Endpoint; request: HttpRequest } {
-  const suited = endpoints.flatMap((endpoint) => {
+  const candidates = endpoints.flatMap((endpoint) => {
     const params = paramsFor(endpoint.route, request, settings)
     return params ? [{ endpoint, request: { ...request, params } }] : []
   })
-  const picked = suited.find(({ endpoint }) => endpoint.route.when) ?? suited[0]
+  const picked = candidates.find(({ endpoint }) => endpoint.route.when) ?? candidates[0]
   return picked ?? { endpoint: unknownRoute, request }
 }
 

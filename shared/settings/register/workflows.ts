@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { count, integer, setting, some, text } from '../setting.ts'
 
-const sayPayload = 'say id_and_tenant or resource for this event'
-const payload = v.picklist(['id_and_tenant', 'resource'], sayPayload)
+const payloadAdvice = 'say id_and_tenant or resource for this event'
+const payload = v.picklist(['id_and_tenant', 'resource'], payloadAdvice)
 const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succeeded': payload }
 
 /** Imports, operations, webhooks and events. */
@@ -73,7 +73,7 @@ export const workflows = {
   'events.payloads': setting(
     'Data of each event that is about an order or a refund and has no specified fields: its id and tenant, or the resource as callers read it (Stripe snapshot events)',
     v.strictObject(payloads, ({ expected }) =>
-      expected === 'never' ? `it decides ${Object.keys(payloads).join(', ')} only` : sayPayload,
+      expected === 'never' ? `it decides ${Object.keys(payloads).join(', ')} only` : payloadAdvice,
     ),
   ),
   'events.maxAttempts': setting(
