@@ -5,7 +5,7 @@ import { prematureSunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
-import { pathRates } from './rate-rules.ts'
+import { pathRates } from './gateway/rate-rules.ts'
 
 /** Returns the operations that a profile names, by setting. */
 function namedOperations(settings: Settings): [SettingKey, readonly string[]][] {

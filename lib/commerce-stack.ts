@@ -6,8 +6,6 @@ import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { busName } from './alarm-definitions.ts'
-import { Watch } from './alarms.ts'
 import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
@@ -20,17 +18,19 @@ import {
   unknownRoute as entryOfUnknownRoute,
   type FunctionCodes,
 } from './function-entries.ts'
+import { restApi } from './gateway/rest-api.ts'
+import { userPoolWebAcl, webAcl } from './gateway/web-acl.ts'
 import { bypassRollout, gradualDeployments } from './gradual-deployment.ts'
 import { importMachine, stepFunctions } from './import-machine.ts'
 import { mailEvents, mailing } from './mail.ts'
+import { busName } from './monitoring/alarm-definitions.ts'
+import { Watch } from './monitoring/watch.ts'
 import { ownKey } from './own-key.ts'
 import { workQueues } from './queues.ts'
 import { invokedBy } from './release.ts'
-import { restApi } from './rest-api.ts'
 import { secrets } from './secrets.ts'
 import type { Stage } from './stage.ts'
 import { userPool } from './user-pool.ts'
-import { userPoolWebAcl, webAcl } from './web-acl.ts'
 
 interface CommerceStackProps {
   stage: Stage

@@ -1,7 +1,7 @@
-import type { AlarmDefinition, Threshold } from '#lib/alarm-definition.ts'
-import { alarmDefinitions, apiFailing } from '#lib/alarm-definitions.ts'
-import { busiestQueries, busiestSeconds } from '#lib/busiest.ts'
-import { period } from '#lib/measures.ts'
+import type { AlarmDefinition, Threshold } from '#lib/monitoring/alarm-definition.ts'
+import { alarmDefinitions, apiFailing } from '#lib/monitoring/alarm-definitions.ts'
+import { busiestQueries, busiestSeconds } from '#lib/monitoring/busiest.ts'
+import { period } from '#lib/monitoring/measures.ts'
 
 const opening = `# Runbook
 

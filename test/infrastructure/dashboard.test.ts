@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { alarmDefinitions } from '#lib/alarm-definitions.ts'
+import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { pascalCase, unknownRoute } from '#lib/function-entries.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'

@@ -102,7 +102,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   replyBytes?: (settings: Settings) => number
   /** The latency budget in milliseconds. */
   latency?: { p95: number; p99: number }
-  /** The percentage of requests that may fail, if it differs from that of other routes (lib/route-alarms.ts). */
+  /** The percentage of requests that may fail, if it differs from that of other routes (lib/monitoring/route-alarms.ts). */
   errorBudgetPercent?: number
   /** An example body as it is sent, shown in the API description. */
   example?: (settings: Settings, type: BodyType) => unknown

@@ -16,9 +16,9 @@ import {
 } from '#shared/platform/base/log.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
-import { pascalCase } from './function-entries.ts'
+import { pascalCase } from '../function-entries.ts'
+import { metricsNamespace } from '../stage.ts'
 import type { Measure } from './measure.ts'
-import { metricsNamespace } from './stage.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */
 export const sharedGraphs = {

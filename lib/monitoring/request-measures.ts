@@ -2,9 +2,9 @@ import { Duration } from 'aws-cdk-lib'
 import { type MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { failedRequestMetric, serviceName } from '#shared/platform/base/log.ts'
 import { gatewayPathOf, methodsOf, type Route } from '#shared/platform/request/route.ts'
+import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'
 import { idsOf, math, metric, named, period, sharedGraphs, sumOf, sumText } from './measures.ts'
-import { metricsNamespace } from './stage.ts'
 
 /** What the gateway and the functions behind it measure. */
 

@@ -1,4 +1,4 @@
-import { pascalCase } from './function-entries.ts'
+import { pascalCase } from '../function-entries.ts'
 import type { Measure } from './measure.ts'
 
 /** `page`: someone acts now, at any hour. `ticket`: someone acts on the next working day. */

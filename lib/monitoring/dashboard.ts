@@ -3,14 +3,14 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { errorMetric } from '#shared/platform/base/log.ts'
 import type { Route } from '#shared/platform/request/route.ts'
+import { unknownRoute } from '../function-entries.ts'
+import { metricsNamespace } from '../stage.ts'
 import { alarmDefinitions } from './alarm-definitions.ts'
 import { busiestQueries } from './busiest.ts'
-import { unknownRoute } from './function-entries.ts'
 import type { Watched } from './measure.ts'
 import { period, sharedGraphs } from './measures.ts'
 import { failureGraph, failures, latency, latencyGraph, tail } from './request-measures.ts'
 import { tailRatio } from './route-alarms.ts'
-import { metricsNamespace } from './stage.ts'
 
 /**
  * Creates the dashboard of a stage: routes against their budgets, errors by code, and work that is waiting, late or

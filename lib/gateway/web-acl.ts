@@ -6,9 +6,9 @@ import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cd
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { serviceLog } from '../service-log.ts'
+import type { Stage } from '../stage.ts'
 import { byAddress, type Rule, rateRules, tooManyRequestsBody, visible } from './rate-rules.ts'
-import { serviceLog } from './service-log.ts'
-import type { Stage } from './stage.ts'
 
 interface WebAclProps {
   stage: Stage

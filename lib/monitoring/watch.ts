@@ -5,12 +5,12 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Topic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
+import { stackOfArea } from '../endpoint-functions.ts'
+import { alarmsOf } from '../own-key.ts'
 import { alarmName, type Severity, type Threshold } from './alarm-definition.ts'
 import { alarmDefinitions, apiFailing } from './alarm-definitions.ts'
 import { dashboard } from './dashboard.ts'
-import { stackOfArea } from './endpoint-functions.ts'
 import type { AnyMetric, Watched } from './measure.ts'
-import { alarmsOf } from './own-key.ts'
 
 interface WatchProps extends Watched {
   key: Key | undefined
@@ -57,11 +57,6 @@ export class Watch extends NestedStack {
    */
   #addAlarms(watched: WatchProps): void {
     const { name: stage } = watched.stage
-    const notify = (severity: Severity, alarm: cloudwatch.Alarm | cloudwatch.CompositeAlarm) => {
-      const action = new SnsAction(this.topics[severity])
-      alarm.addAlarmAction(action)
-      alarm.addOkAction(action)
-    }
     let outage: cloudwatch.Alarm | undefined
     for (const definition of alarmDefinitions) {
       const { id, severity, thresholds, impact, act } = definition
@@ -78,7 +73,7 @@ export class Watch extends NestedStack {
         const name = { alarmName: alarmName(stage, severity, id), alarmDescription }
         const alarm = metricAlarm(scope, first, name)
         if (definition === apiFailing) outage = alarm
-        notify(severity, alarm)
+        this.#notify(severity, alarm)
         continue
       }
       const silent = parts.map((part) => {
@@ -88,29 +83,37 @@ export class Watch extends NestedStack {
         })
         return cloudwatch.AlarmRule.fromAlarm(alarm, cloudwatch.AlarmState.ALARM)
       })
-      const composite = new cloudwatch.CompositeAlarm(
-        scope,
-        thresholds.length > 1 ? `${id}Alarm` : `${id}Page`,
-        {
-          compositeAlarmName: alarmName(stage, severity, id),
-          alarmDescription,
-          alarmRule: cloudwatch.AlarmRule.allOf(...silent),
-          ...(severity === 'page' &&
-            outage && {
-              actionsSuppressor: outage,
-              actionsSuppressorWaitPeriod: Duration.minutes(2),
-              actionsSuppressorExtensionPeriod: Duration.minutes(5),
-            }),
-        },
-      )
-      notify(severity, composite)
+      const alarmRule = cloudwatch.AlarmRule.allOf(...silent)
+      const scopeId = thresholds.length > 1 ? `${id}Alarm` : `${id}Page`
+      const composite = new cloudwatch.CompositeAlarm(scope, scopeId, {
+        compositeAlarmName: alarmName(stage, severity, id),
+        alarmDescription,
+        alarmRule,
+        ...(severity === 'page' && outage && suppressedBy(outage)),
+      })
+      this.#notify(severity, composite)
     }
+  }
+
+  #notify(severity: Severity, alarm: cloudwatch.Alarm | cloudwatch.CompositeAlarm): void {
+    const action = new SnsAction(this.topics[severity])
+    alarm.addAlarmAction(action)
+    alarm.addOkAction(action)
   }
 
   /** Returns the stack of an alarm: for one of a route, the nested stack of its area. */
   #stackOf({ measure }: Threshold, { stage }: WatchProps): Stack {
     if (!measure.route) return this
     return stackOfArea(this, measure.route.operation, `Alarms of commerce-${stage.name}`)
+  }
+}
+
+/** Suppresses an alarm while another one is in alarm, and until all have had time to end. */
+function suppressedBy(outage: cloudwatch.Alarm) {
+  return {
+    actionsSuppressor: outage,
+    actionsSuppressorWaitPeriod: Duration.minutes(2),
+    actionsSuppressorExtensionPeriod: Duration.minutes(5),
   }
 }
 

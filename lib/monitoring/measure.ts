@@ -7,9 +7,9 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { DataTable } from './data-table.ts'
-import type { WorkQueues } from './queues.ts'
-import type { Stage } from './stage.ts'
+import type { DataTable } from '../data-table.ts'
+import type { WorkQueues } from '../queues.ts'
+import type { Stage } from '../stage.ts'
 
 /** The monitored resources: the gateway, and the functions and queues by operation, subscription or step. */
 export interface Watched {

@@ -1,6 +1,7 @@
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
+import { pascalCase, preflight, unknownRoute } from '../function-entries.ts'
 import {
   type AlarmDefinition,
   errorsInLog,
@@ -10,7 +11,6 @@ import {
   rollback,
 } from './alarm-definition.ts'
 import { alarmOfStep, alarmsOfConsumer } from './consumer-alarms.ts'
-import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
 import * as measures from './measures.ts'
 import { failureShareOfApi } from './request-measures.ts'
 import { alarmsOfRoute } from './route-alarms.ts'

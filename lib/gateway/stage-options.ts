@@ -1,0 +1,107 @@
+import * as apigateway from 'aws-cdk-lib/aws-apigateway'
+import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs'
+import { gatewayPathOf, methodsOf } from '#shared/platform/request/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { Endpoint } from '../endpoint-functions.ts'
+import { unknownRoute } from '../function-entries.ts'
+import { unansweredMetric } from '../monitoring/request-measures.ts'
+import { metricsNamespace, type Stage } from '../stage.ts'
+
+interface StageOptionsProps {
+  stage: Stage
+  settings: Settings
+  endpoints: readonly Endpoint[]
+  accessLog: LogGroup
+}
+
+/** Returns the options of the gateway's stage: throttles, metrics, tracing and the access log. */
+export function stageOptions({
+  stage,
+  settings,
+  endpoints,
+  accessLog,
+}: StageOptionsProps): apigateway.StageOptions {
+  if (stage.onAws) countUnanswered(accessLog, stage)
+  return {
+    stageName: stage.name,
+    tracingEnabled: true,
+    ...methodOptions(settings['limits.gateway']),
+    methodOptions: { ...optionsByMethod(endpoints, settings, stage), ...optionsOfUnknownRoutes(stage) },
+    accessLogDestination: new apigateway.LogGroupLogDestination(accessLog),
+    accessLogFormat: apigateway.AccessLogFormat.custom(JSON.stringify(accessLine)),
+  }
+}
+
+type Throttle = Pick<Settings['limits.gateway'], 'requestsPerSecond' | 'burst'>
+
+/** Returns the options of a method. They replace the shared options, so these are repeated for each method. */
+function methodOptions({ requestsPerSecond, burst }: Throttle): apigateway.MethodDeploymentOptions {
+  return {
+    throttlingRateLimit: requestsPerSecond,
+    throttlingBurstLimit: burst,
+    metricsEnabled: false,
+    loggingLevel: apigateway.MethodLoggingLevel.ERROR,
+    // Data traces would write bodies and tokens to the log.
+    dataTraceEnabled: false,
+  }
+}
+
+/**
+ * Returns the options of methods with metrics or their own throttle: `{"/v1/orders/POST": …}`. Metrics of a method cost
+ * money, so only methods that alarms read have them: those of routes on AWS.
+ */
+function optionsByMethod(
+  endpoints: readonly Endpoint[],
+  settings: Settings,
+  { onAws }: Stage,
+): Record<string, apigateway.MethodDeploymentOptions> {
+  const { byOperation, ...throttleOfAll } = settings['limits.gateway']
+  const named = endpoints.flatMap(({ route }) => {
+    const throttle = byOperation[route.operation]
+    if (!throttle && !onAws) return []
+    const path = gatewayPathOf(route, settings)
+    const options = { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled: onAws }
+    return methodsOf(route).map((method) => [`${path}/${method}`, options] as const)
+  })
+  return Object.fromEntries(named)
+}
+
+/**
+ * Returns the throttle of requests that no endpoint takes: as many a second as their function has slots. Excess requests
+ * get 429, not a 5xx that would raise alarms. The gateway accepts no options for ANY.
+ */
+function optionsOfUnknownRoutes({ concurrency }: Stage): Record<string, apigateway.MethodDeploymentOptions> {
+  const slots = concurrency?.[unknownRoute.name]
+  if (slots === undefined) return {}
+  const options = methodOptions({ requestsPerSecond: slots, burst: slots })
+  const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+  return Object.fromEntries(
+    ['//', '/{proxy+}/'].flatMap((path) => methods.map((method) => [`${path}${method}`, options])),
+  )
+}
+
+/** One log line for each request. It holds no data of the caller: no address, no header, no path with ids. */
+const accessLine = {
+  requestId: '$context.requestId',
+  method: '$context.httpMethod',
+  route: '$context.resourcePath',
+  status: '$context.status',
+  latency: '$context.responseLatency',
+  integrationLatency: '$context.integrationLatency',
+  gatewayError: '$context.error.responseType',
+  xrayTraceId: '$context.xrayTraceId',
+}
+
+/**
+ * Counts the 5xx responses that the gateway made itself, because a function did not start, crashed or could not be
+ * invoked. A function counts its own.
+ */
+function countUnanswered(accessLog: LogGroup, stage: Stage): void {
+  accessLog.addMetricFilter('Unanswered', {
+    // The gateway writes `-` for a variable without a value.
+    filterPattern: FilterPattern.literal('{ $.status = "5*" && $.gatewayError != "-" }'),
+    metricNamespace: metricsNamespace(stage),
+    metricName: unansweredMetric,
+    metricValue: '1',
+  })
+}
