@@ -45,9 +45,19 @@ export function backups(
       }),
     ],
   })
-  // The policy contains the permissions that AWS Backup needs on the keys of the table and the vault, through DynamoDB
-  // and by grants.
-  // https://docs.aws.amazon.com/aws-backup/latest/devguide/encryption.html
+  plan.addSelection('Table', {
+    resources: [BackupResource.fromDynamoDbTable(table)],
+    role: backupRole(scope).withoutPolicyUpdates(),
+    disableDefaultBackupPolicy: true,
+  })
+  return vault
+}
+
+/**
+ * Its policy contains the permissions that AWS Backup needs on the keys of the table and the vault, through DynamoDB
+ * and by grants: https://docs.aws.amazon.com/aws-backup/latest/devguide/encryption.html
+ */
+function backupRole(scope: Construct): Role {
   const name = 'service-role/AWSBackupServiceRolePolicyForBackup'
   const role = new Role(scope, 'BackupRole', {
     assumedBy: new ServicePrincipal('backup.amazonaws.com'),
@@ -57,10 +67,5 @@ export function backups(
     id: `AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/${name}]`,
     reason: 'The policy that AWS Backup prescribes for making copies.',
   })
-  plan.addSelection('Table', {
-    resources: [BackupResource.fromDynamoDbTable(table)],
-    role: role.withoutPolicyUpdates(),
-    disableDefaultBackupPolicy: true,
-  })
-  return vault
+  return role
 }

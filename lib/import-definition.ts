@@ -77,9 +77,8 @@ export function importDefinition(
     .addCatch(fail, onFailure)
   rows.next(complete)
   const prepare = task('Prepare', 'prepare', { resultPath: '$.prepared' }).addCatch(fail, onFailure)
-  const wait = new sfn.Wait(states, 'Wait for the first', {
-    time: sfn.WaitTime.duration(Duration.seconds(waitSeconds)),
-  })
+  const time = sfn.WaitTime.duration(Duration.seconds(waitSeconds))
+  const wait = new sfn.Wait(states, 'Wait for the first', { time })
   const isNext = (name: string) => sfn.Condition.stringEquals('$.prepared.next', name)
   const next = new sfn.Choice(states, 'What next')
     .when(isNext('rows'), rows)

@@ -60,18 +60,19 @@ export function userPool(
         'Threat protection needs a plan with a higher price per user. Logins are throttled by the service, and the web ACL requires a CAPTCHA.',
     },
   )
-  if (settings['mail.domain']?.verified) {
-    const { identity, configurationSet } = mail
-    // Cognito's own sender is limited to 50 mails a day. Before SES has verified the domain, Cognito rejects it.
-    const resource = pool.node.defaultChild as cognito.CfnUserPool
-    resource.emailConfiguration = {
-      emailSendingAccount: 'DEVELOPER',
-      from: settings['otp.mail'].from,
-      sourceArn: identity.emailIdentityArn,
-      ...(configurationSet && { configurationSet: configurationSet.configurationSetName }),
-    }
-  }
+  if (settings['mail.domain']?.verified) sendWithSes(pool, mail, settings['otp.mail'].from)
   return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
+}
+
+/** Cognito's own sender is limited to 50 mails a day. Cognito rejects a domain that SES has not verified. */
+function sendWithSes(pool: cognito.UserPool, { identity, configurationSet }: Mailing, from: string): void {
+  const resource = pool.node.defaultChild as cognito.CfnUserPool
+  resource.emailConfiguration = {
+    emailSendingAccount: 'DEVELOPER',
+    from,
+    sourceArn: identity.emailIdentityArn,
+    ...(configurationSet && { configurationSet: configurationSet.configurationSetName }),
+  }
 }
 
 function loginClient(pool: cognito.UserPool, settings: Settings): cognito.UserPoolClient {
