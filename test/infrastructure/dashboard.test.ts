@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { pascalCase, unknownRoute } from '#lib/function-entries.ts'
+import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
