@@ -53,10 +53,10 @@ export async function redrive(
  * @returns how many messages were moved
  */
 async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Report): Promise<number> {
-  const operator = await operatorOf(stack)
   const sqs = new SQSClient(stack.access)
   const from = deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access)
   const QueueUrl = outputOf(stack, queueOutput(queue))
+  const operator = await operatorOf(stack)
   for (let moved = 0; ; ) {
     const letters = await from.receive()
     if (letters.length === 0) return moved
