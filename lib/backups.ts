@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
+import { Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk-lib/aws-backup'
 import { Schedule } from 'aws-cdk-lib/aws-events'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -19,7 +19,10 @@ export function backups(
   { settings, key }: { settings: Settings; key: Key | undefined },
 ): BackupVault {
   const { keptDays, lock, copies } = settings['storage.backups']
+  const { stackId, stackName } = Stack.of(scope)
   const vault = new BackupVault(scope, 'BackupVault', {
+    // The vault outlives the stack, so the next stack needs another name: one with the end of the stack's UUID.
+    backupVaultName: `${stackName}-${Fn.select(4, Fn.split('-', Fn.select(2, Fn.split('/', stackId))))}`,
     removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
     ...(lock && {
       lockConfiguration: {

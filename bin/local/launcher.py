@@ -16,6 +16,7 @@ Changes behaviors for which the engine has no setting:
   the other end of standard input; when that closes, this whole process group ends.
 * The engine describes content that a 204 or 304 does not have: its length as 0, and its media type as JSON.
 * The engine answers 429 for a function that has no free concurrency. The gateway of AWS reports a failed integration.
+* An update of a nested stack forgets the attributes of the resources that it does not change.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
   a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
 """
@@ -34,7 +35,7 @@ import urllib.parse
 from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import apigateway_v1, cognito, lambda_svc, sts
+from ministack.services import apigateway_v1, cloudformation, cognito, lambda_svc, sts
 from ministack.services.cloudformation import provisioners
 
 sys.dont_write_bytecode = True  # of the next module, which is in the repository
@@ -114,6 +115,18 @@ def fail_throttled_integrations() -> None:
 
     apigateway_v1._lambda_proxy_response = response_unless_throttled
     apigateway_v1._invoke_lambda_proxy_v1 = invoke_or_fail
+
+
+def keep_attributes_in_nested_stacks() -> None:
+    update = provisioners._update_resource
+
+    def update_knowing(resource_type, physical_id, old, new, stack, logical_id=None, attributes=None):
+        if attributes is None:
+            resources = cloudformation._stacks.get(stack, {}).get("_resources", {})
+            attributes = resources.get(logical_id, {}).get("Attributes")
+        return update(resource_type, physical_id, old, new, stack, logical_id, attributes)
+
+    provisioners._update_resource = update_knowing
 
 
 def ask_for_claims_once() -> None:
@@ -265,6 +278,7 @@ make_keys_of_roles_random()
 lower_log_waits()
 limit_workers()
 fail_throttled_integrations()
+keep_attributes_in_nested_stacks()
 ask_for_claims_once()
 record_activity()
 allow_as_aws_does()

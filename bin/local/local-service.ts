@@ -13,6 +13,8 @@ interface LocalServiceOptions {
   readonly port: number
   /** Path of the settings profile. */
   readonly settings: string
+  /** See `synthesize`. */
+  readonly release?: string | undefined
   /** The command of another CDK app than the service's own. */
   readonly app?: string
   readonly signal: AbortSignal

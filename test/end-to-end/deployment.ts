@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { issueToken, type TokenRequest } from '#bin/commands/token.ts'
+import { deploy as deployAssembly, synthesize } from '#bin/local/deploy.ts'
 import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
-import { startLocalService } from '#bin/local/local-service.ts'
+import { directoryOf, startLocalService } from '#bin/local/local-service.ts'
 import { accessOf, type ServiceFile } from '#bin/local/service-file.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { freePort } from '#test/support/free-port.ts'
@@ -38,7 +39,16 @@ export interface Deployment extends ServiceFile {
   run(...args: string[]): Promise<Record<string, unknown>[]>
   /** The same with a text on its standard input. */
   pipe(input: string, ...args: string[]): Promise<Record<string, unknown>[]>
+  /** Deploys another release over the present one. */
+  release(release: Release): Promise<void>
   stop(): Promise<void>
+}
+
+/** A deployment whose functions have versions and aliases, as on AWS. */
+export interface Release {
+  id: string
+  /** Settings instead of those of the other deployments. */
+  changes?: Record<string, unknown>
 }
 
 export interface Send {
@@ -57,13 +67,16 @@ export interface HttpAnswer {
 }
 
 /** Deploys the complete stack to a separate local AWS, like `npm start`. */
-export async function deploy(): Promise<Deployment> {
+export async function deploy(first?: Release): Promise<Deployment> {
   const origin = `http://localhost:${await freePort()}`
   const settings = await impatientProfile(origin)
+  const port = await freePort()
+  const { signal } = new AbortController()
   const local = await startLocalService({
-    port: await freePort(),
-    settings,
-    signal: new AbortController().signal,
+    port,
+    settings: first ? await changed(settings, first) : settings,
+    release: first?.id,
+    signal,
   })
   const { service } = local
   const aws = accessOf(service)
@@ -103,6 +116,11 @@ export async function deploy(): Promise<Deployment> {
     settings,
     origin,
     token,
+    async release(next) {
+      const assembly = join(directoryOf(port), next.id)
+      await synthesize({ settings: await changed(settings, next), release: next.id, assembly, signal })
+      await deployAssembly(aws, assembly, signal)
+    },
     async stop() {
       await local.stop()
       await rm(dirname(settings), { recursive: true, force: true })
@@ -141,6 +159,13 @@ async function impatientProfile(origin: string): Promise<string> {
   values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))
+  return file
+}
+
+/** Writes the profile of a release beside that of all. */
+async function changed(settings: string, { id, changes }: Release): Promise<string> {
+  const file = join(dirname(settings), `${id}.json`)
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(settings, 'utf8')), ...changes }))
   return file
 }
 

@@ -14,6 +14,7 @@ export const longFiles = [
   'test/end-to-end/service.campaign.test.ts',
   'test/bench/soak.campaign.test.ts',
   'test/end-to-end/newcomer.campaign.test.ts',
+  'test/end-to-end/rollback.campaign.test.ts',
   'test/infrastructure/checkov.campaign.test.ts',
   'test/infrastructure/documented-commands.test.ts',
   'test/end-to-end/deployed.test.ts',

@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Deployment, deploy } from './deployment.ts'
+
+/** The releases differ in their settings, which are part of the code of every function. */
+const named = (release: string) => ({ 'health.body': { status: 'pass', release } })
+const broken = {
+  ...named('broken'),
+  // Endpoints refuse orders, the consumer of webhooks cancels paid ones, a step of the workflow loses rejected rows, and
+  // the user pool's trigger issues tokens without scopes.
+  'orders.limits': { cartIdMaxLength: 128, amountMinorMin: 0, amountMinorMax: 1000 },
+  'orders.statuses': {
+    all: ['active', 'paid', 'cancelled'],
+    first: 'active',
+    transitions: [{ from: 'active', to: 'cancelled', event: 'order.paid' }],
+  },
+  'imports.result': { rejectsShown: 1, linkSeconds: 300 },
+  'login.scopes': { Viewer: [], Editor: [], Admin: [], Service: [] },
+}
+const good = { order: 201, paid: 'paid', rejects: 3, codes: 200 }
+const bad = { order: 400, paid: 'cancelled', rejects: 1, codes: 403 }
+
+const email = 'jane@users.example'
+const password = 'Correct-horse-12!'
+const as = { tenant: 'rolled', role: 'Editor', sub: 'u1' }
+
+let service: Deployment
+/** Orders that are placed all the time, by their status. */
+const traffic: Record<number, number> = {}
+let sending: Promise<void> | undefined
+const ended = new AbortController()
+
+beforeAll(async () => {
+  service = await deploy({ id: 'v1', changes: named('first') })
+  await service.pipe(
+    password,
+    'users',
+    'set',
+    email,
+    '--tenant',
+    'rolled',
+    '--role',
+    'Viewer',
+    '--password-stdin',
+  )
+  sending = (async () => {
+    while (!ended.signal.aborted) {
+      const { status } = await order(1250)
+      traffic[status] = (traffic[status] ?? 0) + 1
+      await sleep(20)
+    }
+  })()
+}, 600_000)
+afterAll(async () => {
+  ended.abort()
+  await sending
+  await service?.stop()
+})
+
+const order = (amount_minor: number) =>
+  service.send('/v1/orders', {
+    method: 'POST',
+    as,
+    headers: { 'Idempotency-Key': crypto.randomUUID() },
+    body: { cart_id: 'c', amount_minor, currency: 'EUR' },
+  })
+
+/** Reads until the condition holds, for at most four minutes. */
+async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (const over = Date.now() + 240_000; ; await sleep(200)) {
+    const value = await read()
+    if (holds(value) || Date.now() > over) return value
+  }
+}
+
+/** What an endpoint, a consumer, a step of the workflow and the user pool's trigger do, as callers see it. */
+async function served() {
+  const health = await service.send('/health', { as: null })
+  const { status } = await order(1250)
+  const { json: placed } = await order(100)
+  await service.run(
+    'webhook',
+    'send',
+    'order.paid',
+    '--id',
+    placed.id,
+    '--tenant',
+    as.tenant,
+    '--url',
+    service.base_url,
+  )
+  const paid = await until(
+    async () => (await service.send(`/v1/orders/${placed.id}`, { as })).json.status,
+    (one) => one !== 'active',
+  )
+  const begun = await service.send('/imports', {
+    method: 'POST',
+    as,
+    headers: { 'Content-Type': 'text/csv' },
+    body: `email,name\r\n${['a', 'b', 'c'].map((name) => `nobody,${name}${crypto.randomUUID()}\r\n`).join('')}`,
+  })
+  const imported = await until(
+    async () => (await service.send(`/operations/${begun.json.operation_id}`, { as })).json,
+    ({ state }) => state !== 'pending' && state !== 'running',
+  )
+  const login = await service.send('/login', { method: 'POST', as: null, body: { email, password } })
+  const codes = await service.send('/codes', {
+    as: null,
+    headers: { Authorization: `Bearer ${login.json.access_token}` },
+  })
+  return {
+    release: health.json.release,
+    order: status,
+    paid,
+    rejects: imported.result?.rejects?.length,
+    codes: codes.status,
+  }
+}
+
+const rollback = async (...args: string[]) => (await service.run('rollback', '--yes', ...args))[0]
+
+/** Each test continues where the one before ended. */
+describe('releases on the local AWS', () => {
+  test('the first one serves', async () => {
+    expect(await served()).toEqual({ release: 'first', ...good })
+  })
+
+  test('a rollback without an older release has nothing to do', async () => {
+    await expect(rollback()).rejects.toThrow(
+      /ended with code 1: .*nothing to do: no release before v1 is kept/s,
+    )
+  })
+
+  test('the second one, which is broken, serves everywhere', async () => {
+    await service.release({ id: 'v2', changes: broken })
+    expect(await served()).toEqual({ release: 'broken', ...bad })
+  })
+
+  test('a rollback says where it goes and how to deploy next', async () => {
+    expect(await rollback()).toMatchObject({
+      from: 'v2',
+      to: 'v1',
+      rolled_back: ['v2'],
+      next_deployment: 'add -c rollout=bypass',
+    })
+  })
+
+  test('the first one serves everywhere again', async () => {
+    expect(await served()).toEqual({ release: 'first', ...good })
+  })
+
+  test('a repeated rollback has nothing to do', async () => {
+    await expect(rollback()).rejects.toThrow(
+      /ended with code 1: .*nothing to do: the stack is rolled back to v1/s,
+    )
+  })
+
+  test('a deployment of the same code and settings serves everywhere, as it is a new release', async () => {
+    await service.release({ id: 'v3', changes: broken })
+    expect(await served()).toEqual({ release: 'broken', ...bad })
+  })
+
+  test('the second rollback goes to the release that served before, not to the broken one', async () => {
+    expect(await rollback()).toMatchObject({ from: 'v3', to: 'v1', rolled_back: ['v3', 'v2'] })
+    expect(await served()).toEqual({ release: 'first', ...good })
+  })
+
+  test('a fixed release serves everywhere', async () => {
+    await service.release({ id: 'v4', changes: named('fixed') })
+    expect(await served()).toEqual({ release: 'fixed', ...good })
+  })
+
+  test('versions of old releases are deleted, and the fixed one serves on', async () => {
+    const before = await service.run('releases', 'list')
+    expect(before.map(({ release, rolled_back }) => [release, rolled_back])).toEqual([
+      ['v4', false],
+      ['v3', true],
+      ['v2', true],
+      ['v1', false],
+    ])
+    await service.run('releases', 'prune', '--keep', '2')
+    const after = await service.run('releases', 'list')
+    expect(after.map(({ release }) => release)).toEqual(['v4', 'v3'])
+    expect(await served()).toEqual({ release: 'fixed', ...good })
+  })
+
+  test('no order of all that time failed in any other way', () => {
+    expect(Object.keys(traffic).sort()).toEqual(['201', '400'])
+  })
+})
