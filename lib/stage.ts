@@ -128,3 +128,8 @@ export function stageNamed(name: unknown): Stage {
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
 }
+
+/** Returns the name of the gateway's web ACL in its metrics. */
+export function webAclMetric({ name }: Stage): string {
+  return `commerce-${name}`
+}

@@ -7,7 +7,7 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { serviceLog } from '../service-log.ts'
-import type { Stage } from '../stage.ts'
+import { type Stage, webAclMetric } from '../stage.ts'
 import { byAddress, type Rule, rateRules, tooManyRequestsBody, visible } from './rate-rules.ts'
 
 interface WebAclProps {
@@ -21,12 +21,12 @@ interface WebAclProps {
  * throttles, so the service answers 429 first.
  */
 export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void {
-  const { settings } = props
+  const { settings, stage } = props
   const { tokenDomains, immunitySeconds } = settings['limits.webAcl'].captcha
   const acl = new CfnWebACL(scope, 'WebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
-    visibilityConfig: visible('WebAcl'),
+    visibilityConfig: visible(webAclMetric(stage)),
     dataProtectionConfig: withoutSecrets(settings),
     // A page has another host than the API. Without this list WAF rejects its tokens.
     tokenDomains,

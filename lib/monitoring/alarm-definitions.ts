@@ -130,6 +130,28 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     thresholds: [{ measure: measures.throttledCalls, above: 0, periods: 3 }],
   },
   {
+    id: 'ConcurrencyHigh',
+    severity: 'page',
+    impact:
+      'Four fifths of the concurrent executions that functions share are in use. When all are, callers get 503.',
+    act: 'Find out who causes the load (‘Who causes the load’ in the runbook) and block it, or raise the account’s quota of concurrent executions and limits.concurrency.',
+    commands: ['aws lambda get-account-settings'],
+    thresholds: [{ measure: measures.usedConcurrency, above: 80 }],
+  },
+  {
+    id: 'RequestsBlocked',
+    severity: 'ticket',
+    impact: 'The web ACL blocks many requests: an attack, or a rule that rejects legitimate callers.',
+    act: 'Find out in the log of the web ACL which rule blocks which paths. If callers are legitimate, let the rule count instead.',
+    queries: [
+      {
+        group: 'WebAclLog',
+        query: 'filter action = "BLOCK" | stats count(*) by terminatingRuleId, httpRequest.uri',
+      },
+    ],
+    thresholds: [{ measure: measures.blockedRequests, above: 1000, periods: 3 }],
+  },
+  {
     id: 'BackupMissing',
     severity: 'ticket',
     impact: 'No backup of the table has completed for 30 hours.',

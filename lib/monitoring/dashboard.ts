@@ -46,6 +46,7 @@ export function dashboard(scope: Construct, props: Watched): void {
       ]),
     ],
     [shown(sharedGraphs.unfinished), shown(sharedGraphs.throttles)],
+    [shown(sharedGraphs.concurrency), shown(sharedGraphs.blocked)],
     [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
     [shown(sharedGraphs.mail), ...(props.backupVault ? [shown(sharedGraphs.backups)] : [])],
     busiestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),

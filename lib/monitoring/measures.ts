@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib'
+import { Duration, Stack } from 'aws-cdk-lib'
 import {
   MathExpression,
   type MathExpressionProps,
@@ -17,7 +17,7 @@ import {
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { pascalCase } from '../function-entries.ts'
-import { metricsNamespace } from '../stage.ts'
+import { metricsNamespace, webAclMetric } from '../stage.ts'
 import type { Measure } from './measure.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */
@@ -27,6 +27,8 @@ export const sharedGraphs = {
   tails: 'Routes without a latency budget: p99 over p95',
   schedules: 'Scheduled functions: completed runs',
   throttles: 'Throttled requests of the table and calls of functions',
+  concurrency: 'Unreserved concurrent executions in use (%)',
+  blocked: 'Requests that the web ACL blocked',
   backups: 'Completed backups',
   mail: 'Mail: bounce and complaint rates',
   errors: 'Functions without a route: errors',
@@ -166,6 +168,37 @@ export const throttledCalls: Measure = {
   graph: sharedGraphs.throttles,
   label: 'throttled calls of functions',
   metric: () => metric('AWS/Lambda', 'Throttles', { statistic: Stats.SUM }),
+}
+
+/**
+ * The share of the executions without a reservation that are in use. The quota is the setting limits.concurrency.
+ * https://docs.aws.amazon.com/lambda/latest/dg/monitoring-concurrency.html
+ */
+export const usedConcurrency: Measure = {
+  text: 'the percentage of the unreserved concurrent executions that are in use',
+  graph: sharedGraphs.concurrency,
+  label: 'unreserved executions in use (%)',
+  metric: ({ stage, settings }) => {
+    const reserved = Object.values(stage.concurrency ?? {}).reduce((sum, slots) => sum + slots, 0)
+    const inUse = metric('AWS/Lambda', 'UnreservedConcurrentExecutions', longest)
+    return math({
+      label: 'unreserved executions in use (%)',
+      expression: `100 * unreserved / ${settings['limits.concurrency'] - reserved}`,
+      usingMetrics: { unreserved: inUse },
+    })
+  },
+}
+
+/** https://docs.aws.amazon.com/waf/latest/developerguide/waf-metrics.html */
+export const blockedRequests: Measure = {
+  text: 'requests that the web ACL blocked in five minutes',
+  graph: sharedGraphs.blocked,
+  label: 'blocked requests',
+  metric: ({ stage, api }) =>
+    metric('AWS/WAFV2', 'BlockedRequests', {
+      dimensionsMap: { WebACL: webAclMetric(stage), Region: Stack.of(api).region, Rule: 'ALL' },
+      statistic: Stats.SUM,
+    }),
 }
 
 /** https://docs.aws.amazon.com/aws-backup/latest/devguide/cloudwatch.html */

@@ -11,8 +11,8 @@ import { idsOf, math, metric, named, period, sharedGraphs, sumOf, sumText } from
 export const latencyGraph = ({ operation }: Route) => `${operation}: latency (ms)`
 export const failureGraph = ({ operation }: Route) => `${operation}: failed requests and tail latency`
 
-/** With fewer requests in five minutes, the p99 is the latency of a single request. */
-const tailRequests = 100
+/** With fewer requests in five minutes, a percentile is the latency of a single request, such as a cold start. */
+const fewestRequests = { 95: 20, 99: 100 } as const
 
 /** The line of a route, in the graph of the route or in one of all routes without a latency budget. */
 const lineOf = (route: Route, graph: string) => ({
@@ -31,13 +31,13 @@ export const failedRequests = (route: Route): Measure => ({
   metric: (watched) => failures(route, watched),
 })
 
-/** The latency at the gateway in milliseconds. */
+/** The latency at the gateway in milliseconds; 0 with too few requests for the percentile. */
 export const latencyOf = (route: Route, percentile: 95 | 99): Measure => ({
-  text: `the p${percentile} of ${route.operation} in milliseconds`,
+  text: `the p${percentile} of ${route.operation} in milliseconds, from ${fewestRequests[percentile]} requests in five minutes on,`,
   graph: latencyGraph(route),
   label: route.operation,
   route,
-  metric: (watched) => latency(route, percentile, watched),
+  metric: (watched) => sustainedLatency(route, percentile, watched),
 })
 
 /** The p99 divided by the p95; 0 with too few requests to distinguish them. */
@@ -91,11 +91,23 @@ export function failures(route: Route, watched: Watched): MathExpression {
   return sumOf(prefix, 'failed requests', failuresOf(route, watched, period))
 }
 
+function sustainedLatency(route: Route, percentile: 95 | 99, watched: Watched): MathExpression {
+  const [value, requests] = idsOf(route.operation, `P${percentile}`, 'Count')
+  return math({
+    label: `p${percentile}`,
+    expression: `IF(${requests} >= ${fewestRequests[percentile]}, ${value}, 0)`,
+    usingMetrics: {
+      [value]: latency(route, percentile, watched),
+      [requests]: countOf(gatewayOf(route, route.method, watched)),
+    },
+  })
+}
+
 export function tail(route: Route, watched: Watched): MathExpression {
   const [p99, p95, requests] = idsOf(route.operation, 'P99', 'P95', 'Count')
   return math({
     label: 'p99 over p95',
-    expression: `IF(${requests} >= ${tailRequests}, ${p99} / ${p95}, 0)`,
+    expression: `IF(${requests} >= ${fewestRequests[99]}, ${p99} / ${p95}, 0)`,
     usingMetrics: {
       [p99]: latency(route, 99, watched),
       [p95]: latency(route, 95, watched),

@@ -109,9 +109,45 @@ describe('alarms', () => {
     ({ route }) => {
       const name = `${pascalCase(route.operation)}SlowAlarm`
       const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', name)
-      expect(alarm).toMatchObject({ ExtendedStatistic: 'p99', Threshold: route.latency?.p99 })
+      const statistics = alarm.Metrics.flatMap(
+        ({ MetricStat }: Resource['Properties']) => MetricStat?.Stat ?? [],
+      )
+      expect(statistics).toContain('p99')
+      expect(alarm.Threshold).toBe(route.latency?.p99)
     },
   )
+
+  test.each(['95', '99'])('on the p%s of a latency count only from a number of requests on', (percentile) => {
+    const latencies = alarms.flatMap(([id, { Properties: alarm }]) =>
+      /(Slow|OftenSlow)Alarm/.test(id) ? [JSON.stringify(alarm.Metrics)] : [],
+    )
+    const fewest = { 95: 20, 99: 100 }[percentile]
+    const matching = latencies.filter((text) => text.includes(`"p${percentile}"`))
+    expect(matching.length).toBeGreaterThan(0)
+    expect(matching.filter((text) => !text.includes(`Count >= ${fewest}, `))).toEqual([])
+  })
+
+  test('are raised before functions without a reservation are throttled', () => {
+    const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'ConcurrencyHighAlarm')
+    expect(alarm).toMatchObject({ Threshold: 80, ComparisonOperator: 'GreaterThanThreshold' })
+    const { Expression: share } = alarm.Metrics.find(({ Expression }: Resource['Properties']) => Expression)
+    const [, free] = /^100 \* unreserved \/ (\d+)$/.exec(share) ?? []
+    const reserved = resourcesOf(template, 'AWS::Lambda::Function')
+      .map(([, { Properties }]) => Number(Properties.ReservedConcurrentExecutions ?? 0))
+      .reduce((sum, one) => sum + one, 0)
+    expect(Number(free)).toBe(settings['limits.concurrency'] - reserved)
+  })
+
+  test('are raised by many blocked requests of the web ACL, by the name of its metrics', () => {
+    const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'RequestsBlockedAlarm')
+    const { Properties: acl } = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl')
+    expect(alarm.Dimensions).toEqual(
+      expect.arrayContaining([
+        { Name: 'WebACL', Value: acl.VisibilityConfig.MetricName },
+        { Name: 'Rule', Value: 'ALL' },
+      ]),
+    )
+  })
 
   test('late events and events in the dead-letter queue raise alarms', () => {
     for (const [metric, threshold] of [
