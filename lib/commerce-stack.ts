@@ -19,7 +19,7 @@ import {
   type FunctionCodes,
 } from './function-entries.ts'
 import { restApi } from './gateway/rest-api.ts'
-import { userPoolWebAcl, webAcl } from './gateway/web-acl.ts'
+import { blockedAddresses, userPoolWebAcl, webAcl } from './gateway/web-acl.ts'
 import { bypassRollout, gradualDeployments } from './gradual-deployment.ts'
 import { importMachine, stepFunctions } from './import-machine.ts'
 import { mailEvents, mailing } from './mail.ts'
@@ -77,8 +77,9 @@ export class CommerceStack extends Stack {
     const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
     if (stage.onAws) {
-      webAcl(this, api, { stage, settings, key })
-      userPoolWebAcl(this, users.pool, { stage, settings, key })
+      const blocked = blockedAddresses(this, stage)
+      webAcl(this, api, { stage, settings, key, blocked })
+      userPoolWebAcl(this, users.pool, { stage, settings, key, blocked })
     }
 
     const working = stepFunctions(this, deployment, steps)

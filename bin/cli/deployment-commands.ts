@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { defineAddresses } from './address-commands.ts'
 import { defineDeadLetters } from './dead-letter-commands.ts'
 import { defineFreeze } from './freeze-commands.ts'
 import {
@@ -21,6 +22,7 @@ import { assertCanAsk, confirm, printRecord, printRecords, withProgress } from '
 export function defineDeploymentCommands(define: Define): void {
   defineVerify(define)
   defineDeadLetters(define)
+  defineAddresses(define)
   defineRestore(define)
   defineFreeze(define)
   defineRollback(define)

@@ -32,6 +32,15 @@ ${fenced('sh', 'aws logs get-query-results --query-id ID')}
 The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\` of the stack:
 
 ${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name NAME --web-acl-id ID --rule-name AnonymousRequests')}
+The access log has the address of each request, masked. With the permission \`logs:Unmask\`:
+
+${fenced('', 'fields unmask(sourceIp) as address\n| stats count(*) as requests by address, route, status\n| sort requests desc\n| limit 20')}
+Block an address within a minute, and admit it again later:
+
+${fenced('sh', 'npx commerce addresses block ADDRESS --stack STACK\nnpx commerce addresses list --stack STACK\nnpx commerce addresses unblock ADDRESS --stack STACK')}
+If the web ACL rejects legitimate callers, set \`limits.webAcl.action\` to \`count\` and deploy: its rules then only count, and
+blocked addresses stay blocked.
+
 The most used and the throttled keys of the table, if \`storage.contributorInsights\` is true: the console of DynamoDB, page
 ‘Monitor’ of the table.
 

@@ -4,6 +4,7 @@ import { Certificate } from 'aws-cdk-lib/aws-certificatemanager'
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { bodyTypesOf, gatewayPathOf, methodsOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -29,7 +30,12 @@ interface RestApiProps {
 export function restApi(scope: Construct, props: RestApiProps): apigateway.RestApi {
   const { stage, settings, endpoints, preflight, unknownRoute, key } = props
   const domain = settings['api.domain']
-  const accessLog = serviceLog(scope, 'AccessLog', { stage, key })
+  const accessLog = serviceLog(scope, 'AccessLog', {
+    ...{ stage, key },
+    ...(stage.onAws && {
+      dataProtectionPolicy: new DataProtectionPolicy({ identifiers: [DataIdentifier.IPADDRESS] }),
+    }),
+  })
   const api = new apigateway.RestApi(scope, 'Api', {
     restApiName: `commerce-${stage.name}`,
     description: 'The commerce service.',

@@ -80,8 +80,12 @@ function optionsOfUnknownRoutes({ concurrency }: Stage): Record<string, apigatew
   )
 }
 
-/** One log line for each request. It holds no data of the caller: no address, no header, no path with ids. */
+/**
+ * One log line for each request. Its only data of the caller is the address, which the log masks: reading it needs
+ * `logs:Unmask`. It has no header and no path with ids.
+ */
 const accessLine = {
+  sourceIp: '$context.identity.sourceIp',
   requestId: '$context.requestId',
   method: '$context.httpMethod',
   route: '$context.resourcePath',

@@ -2,7 +2,7 @@ import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
 import type { UserPool } from 'aws-cdk-lib/aws-cognito'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
-import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
+import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -17,10 +17,42 @@ interface WebAclProps {
 }
 
 /**
+ * Creates the sets of blocked addresses, which `npx commerce addresses block` changes. A deployment leaves their content
+ * alone as long as the template does not change them.
+ * @returns the rule of both web ACLs that blocks the addresses
+ */
+export function blockedAddresses(scope: Construct, stage: Stage): Rule {
+  const statements = (['IPV4', 'IPV6'] as const).map((ipAddressVersion) => {
+    const set = new CfnIPSet(scope, blockedSetIds[ipAddressVersion], {
+      name: `commerce-${stage.name}-blocked-${ipAddressVersion.toLowerCase()}`,
+      scope: 'REGIONAL',
+      ipAddressVersion,
+      addresses: [],
+    })
+    return { ipSetReferenceStatement: { arn: set.attrArn } }
+  })
+  return {
+    name: 'BlockedAddresses',
+    action: { block: {} },
+    statement: { orStatement: { statements } },
+    visibilityConfig: visible('BlockedAddresses'),
+  }
+}
+
+/** The logical ids of the sets of blocked addresses. */
+const blockedSetIds = { IPV4: 'BlockedIpv4', IPV6: 'BlockedIpv6' } as const
+
+/** Returns a rule that blocks, or one that only counts, as the setting says. */
+function withAction(rule: Rule, action: Settings['limits.webAcl']['action']): Rule {
+  if (action === 'block') return rule
+  return rule.overrideAction ? { ...rule, overrideAction: { count: {} } } : { ...rule, action: { count: {} } }
+}
+
+/**
  * Creates the web ACL of the gateway: the managed rules of AWS, and rate rules. Its rates are above the service's own
  * throttles, so the service answers 429 first.
  */
-export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void {
+export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { blocked: Rule }): void {
   const { settings, stage } = props
   const { tokenDomains, immunitySeconds } = settings['limits.webAcl'].captcha
   const acl = new CfnWebACL(scope, 'WebAcl', {
@@ -35,10 +67,13 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
       TooManyRequests: { contentType: 'APPLICATION_JSON', content: tooManyRequestsBody },
     },
     rules: [
-      managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList'),
-      managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet'),
-      managed('CommonRules', 'AWSManagedRulesCommonRuleSet', countedOnly),
-      ...rateRules(routes, settings),
+      props.blocked,
+      ...[
+        managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList'),
+        managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet'),
+        managed('CommonRules', 'AWSManagedRulesCommonRuleSet', countedOnly),
+        ...rateRules(routes, settings),
+      ].map((rule) => withAction(rule, settings['limits.webAcl'].action)),
     ].map((rule, priority) => ({ ...rule, priority })),
   })
   const { stageArn: resourceArn } = api.deploymentStage
@@ -50,15 +85,20 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps): void
  * Creates the web ACL of the user pool, whose public operations anyone can call without the service. It limits requests
  * per address. Cognito answers blocked requests with a ForbiddenException.
  */
-export function userPoolWebAcl(scope: Construct, pool: UserPool, props: WebAclProps): void {
+export function userPoolWebAcl(
+  scope: Construct,
+  pool: UserPool,
+  props: WebAclProps & { blocked: Rule },
+): void {
   const acl = new CfnWebACL(scope, 'UsersWebAcl', {
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
     visibilityConfig: visible('UsersWebAcl'),
     rules: [
+      { ...props.blocked, priority: 0 },
       {
         name: 'Requests',
-        priority: 0,
+        priority: 1,
         action: { block: {} },
         statement: byAddress(props.settings['limits.webAcl'].userPool),
         visibilityConfig: visible('UsersRequests'),

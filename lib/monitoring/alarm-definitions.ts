@@ -142,13 +142,14 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'RequestsBlocked',
     severity: 'ticket',
     impact: 'The web ACL blocks many requests: an attack, or a rule that rejects legitimate callers.',
-    act: 'Find out in the log of the web ACL which rule blocks which paths. If callers are legitimate, let the rule count instead.',
+    act: 'Find out in the log of the web ACL which rule blocks which paths. If callers are legitimate, set limits.webAcl.action to count and deploy. Block an attacker by its address.',
     queries: [
       {
         group: 'WebAclLog',
         query: 'filter action = "BLOCK" | stats count(*) by terminatingRuleId, httpRequest.uri',
       },
     ],
+    commands: ['npx commerce addresses block ADDRESS --stack STACK'],
     thresholds: [{ measure: measures.blockedRequests, above: 1000, periods: 3 }],
   },
   {

@@ -127,12 +127,20 @@ describe('the stage', () => {
     expect(measured.sort()).toEqual([...methodsReadByAlarms()].sort())
   })
 
-  test('logs one JSON line for each request, without data of the caller', () => {
+  test('logs the address of the caller, which the log masks', () => {
+    expect(JSON.parse(stage.AccessLogSetting.Format)).toMatchObject({
+      sourceIp: '$context.identity.sourceIp',
+    })
+    const { Properties: log } = resourceNamed(template, 'AWS::Logs::LogGroup', 'AccessLog')
+    expect(JSON.stringify(log.DataProtectionPolicy)).toContain('IpAddress')
+  })
+
+  test('logs one JSON line for each request, without other data of the caller', () => {
     const line = JSON.parse(stage.AccessLogSetting.Format)
     expect(line).toMatchObject({ requestId: '$context.requestId', status: '$context.status' })
     expect(
       Object.values(line).filter((value) => /identity|authorizer|\$context\.path$/.test(String(value))),
-    ).toEqual([])
+    ).toEqual(['$context.identity.sourceIp'])
   })
 
   test('counts the 5xx responses that no function gave, for the alarm of the whole API', () => {

@@ -26,6 +26,8 @@ export function capacityOf(statement: Statement): number {
       return 2 + 30 * (content.CustomKeys?.length ?? 0) + sum(within(content.ScopeDownStatement))
     case 'ByteMatchStatement':
       return known(matchCapacity[content.PositionalConstraint], kind) + 10 * written.length
+    case 'IPSetReferenceStatement':
+      return 1
     case 'RegexMatchStatement':
       return 3 + 10 * written.length
     case 'SizeConstraintStatement':

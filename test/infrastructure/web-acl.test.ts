@@ -9,7 +9,7 @@ import {
 } from './synthesis.ts'
 import { capacityOf } from './web-acl-statements.ts'
 
-const [{ template }, local] = await Promise.all([synthesise('prod'), synthesise('local')])
+const [{ template, settings }, local] = await Promise.all([synthesise('prod'), synthesise('local')])
 const [[aclId, acl]] = resourcesOf(template, 'AWS::WAFv2::WebACL').filter(([id]) =>
   id.startsWith('WebAcl'),
 ) as [[string, Resource]]
@@ -159,6 +159,43 @@ describe('the web ACL', () => {
   })
 })
 
+describe('blocked addresses', () => {
+  const blocking = ruleNamed('BlockedAddresses')
+
+  test('are rejected before any other rule is evaluated', () => {
+    expect(blocking).toMatchObject({ Priority: 0, Action: { Block: {} } })
+  })
+
+  test('are those of two sets, one for each version of IP, which begin empty', () => {
+    const sets = resourcesOf(template, 'AWS::WAFv2::IPSet')
+    expect(sets.map(([, { Properties }]) => [Properties.IPAddressVersion, Properties.Addresses])).toEqual([
+      ['IPV4', []],
+      ['IPV6', []],
+    ])
+    const used = blocking?.Statement.OrStatement.Statements.map(
+      (one: Resource['Properties']) => one.IPSetReferenceStatement.Arn['Fn::GetAtt'][0],
+    )
+    expect(used).toEqual(sets.map(([id]) => id))
+  })
+})
+
+describe('a web ACL that only counts', () => {
+  const counting = { ...settings['limits.webAcl'], action: 'count' as const }
+  const actionsOf = async () => {
+    const { template: counted } = await synthesise('prod', { changes: { 'limits.webAcl': counting } })
+    const { Rules } = resourceNamed(counted, 'AWS::WAFv2::WebACL', 'WebAcl').Properties
+    return (Rules as Resource['Properties'][]).map(({ Name, Action, OverrideAction }) => [
+      Name,
+      Object.keys(Action ?? OverrideAction)[0],
+    ])
+  }
+
+  test('still blocks the addresses that an operator blocked, and nothing else', async () => {
+    const blocked = (await actionsOf()).filter(([, action]) => action !== 'Count')
+    expect(blocked).toEqual([['BlockedAddresses', 'Block']])
+  })
+})
+
 describe('the recorded data of requests', () => {
   test('has no samples, and no credential, query or body', () => {
     for (const { VisibilityConfig: visibility } of [...rules, acl.Properties]) {
@@ -207,8 +244,13 @@ describe('the web ACL of the user pool', () => {
     expect(referenceOf(association.Properties.WebACLArn)).toMatch(/^UsersWebAcl/)
   })
 
+  test('blocks the same addresses as that of the gateway', () => {
+    const [first] = users.Properties.Rules
+    expect(first.Statement).toEqual(ruleNamed('BlockedAddresses')?.Statement)
+  })
+
   test('blocks an address above its rate', () => {
-    expect(users.Properties.Rules).toMatchObject([
+    expect(users.Properties.Rules.slice(1)).toMatchObject([
       {
         Action: { Block: {} },
         Statement: {

@@ -84,8 +84,9 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Requests that the web ACL allows per source address and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
+    'Whether the rules of the web ACL block or only count, the requests that it allows per source address and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
     v.strictObject({
+      action: v.picklist(['block', 'count']),
       anonymous: webAclRate,
       credentials: webAclRate,
       logins: webAclRate,
